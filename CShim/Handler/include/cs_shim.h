@@ -1,0 +1,65 @@
+// What the host process asks of the capture: start it, leave annotations and breadcrumbs. Everything else happens
+// in signal handlers and one idle thread.
+#ifndef CS_SHIM_H
+#define CS_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Why the walk of a stack ended (cs_ring_record.unwind_stop).
+typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
+  CS_UNWIND_STOP_END = 0,        // the outermost frame says so
+  CS_UNWIND_STOP_LIMIT = 1,      // more frames than the walk's bound
+  CS_UNWIND_STOP_UNREADABLE = 2, // a stack word could not be read
+  CS_UNWIND_STOP_NO_CALLER = 3,  // neither CFI nor frame pointer lead on
+  CS_UNWIND_STOP_LOOP = 4,       // the stack pointer did not grow
+} cs_unwind_stop;
+
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
+  CS_SHIM_STATUS_ATTACHED = 0,    // crashd holds the ring
+  CS_SHIM_STATUS_UNREACHABLE = 1, // no daemon: crashes go to the spool; the idle thread retries
+  CS_SHIM_STATUS_REFUSED = 2,     // the daemon said no, text says why; no retry
+} cs_shim_status;
+
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t {
+  CS_SHIM_OK = 0,
+  CS_SHIM_ALREADY_STARTED = 1,
+  CS_SHIM_DISABLED = 2,     // CRASHSHIELD_DISABLE is set and not 0
+  CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names it
+  CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
+} cs_shim_error;
+
+// Called once for each change of the connection, on the idle thread; `text` is valid during the call only.
+typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
+
+// NULL or empty fields: the environment decides, then the default. An explicit value wins over the environment,
+// except CRASHSHIELD_DISABLE, which the operator must be able to rely on.
+typedef struct cs_shim_configuration {
+  const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
+  const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
+  const char *name;            // CRASHSHIELD_NAME; the executable's last path component
+  cs_shim_status_function status_function;
+  void *status_context;
+} cs_shim_configuration;
+
+typedef struct cs_shim_failure {
+  int errno_value;
+  char what[124]; // the argument or system call
+} cs_shim_failure;
+
+// Makes the ring, installs the handlers and starts the idle thread. Once a process; thread-safe.
+cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
+
+// Sets or replaces a key; an empty value removes it. false when the table is full or a part too long (it is cut
+// at a UTF-8 boundary and kept). Any thread; not from a signal handler.
+bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
+
+// Leaves a line in the breadcrumb ring, overwriting the oldest. Lock-free; any thread. Longer text is cut at a UTF-8
+// boundary.
+void cs_shim_breadcrumb(const char *text, size_t text_bytes);
+
+// Whether cs_shim_start succeeded in this process (false in a forked child).
+bool cs_shim_is_started(void);
+
+#endif

@@ -1,0 +1,2 @@
+// Filled by the commit that follows.
+#include "cs_ring_access.h"

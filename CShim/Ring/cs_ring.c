@@ -1,0 +1,69 @@
+// The assertions of the layout. One that has to change means CS_RING_VERSION + 1.
+#include "cs_ring.h"
+#include "cs_attach.h"
+
+#define OFFSET(type, field, value) _Static_assert(offsetof(type, field) == (value), #type "." #field)
+#define SIZE(type, value)          _Static_assert(sizeof(type) == (value), #type)
+
+SIZE(cs_ring_header, 4096);
+OFFSET(cs_ring_header, magic, 0);
+OFFSET(cs_ring_header, version, 8);
+OFFSET(cs_ring_header, architecture, 12);
+OFFSET(cs_ring_header, total_bytes, 16);
+OFFSET(cs_ring_header, ring_id, 24);
+OFFSET(cs_ring_header, pid, 40);
+OFFSET(cs_ring_header, uid, 44);
+OFFSET(cs_ring_header, start_time_ns, 48);
+OFFSET(cs_ring_header, image_count, 56);
+OFFSET(cs_ring_header, image_total, 60);
+OFFSET(cs_ring_header, slot_head, 64);
+OFFSET(cs_ring_header, slot_lost, 72);
+OFFSET(cs_ring_header, record_minimal, 80);
+OFFSET(cs_ring_header, annotation_lost, 88);
+OFFSET(cs_ring_header, breadcrumb_head, 96);
+OFFSET(cs_ring_header, name, 104);
+OFFSET(cs_ring_header, executable, 168);
+
+SIZE(cs_ring_image, 384);
+OFFSET(cs_ring_image, flags, 24);
+OFFSET(cs_ring_image, build_id, 32);
+OFFSET(cs_ring_image, path, 64);
+
+SIZE(cs_ring_annotation, 512);
+OFFSET(cs_ring_annotation, key, 8);
+OFFSET(cs_ring_annotation, value, 72);
+
+SIZE(cs_ring_breadcrumb, 256);
+OFFSET(cs_ring_breadcrumb, text, 24);
+
+SIZE(cs_ring_registers, 312);
+SIZE(cs_ring_frame, 24);
+
+SIZE(cs_ring_record, 9928);
+OFFSET(cs_ring_record, pid, 32);
+OFFSET(cs_ring_record, frame_count, 64);
+OFFSET(cs_ring_record, message_bytes, 84);
+OFFSET(cs_ring_record, stack_start, 96);
+OFFSET(cs_ring_record, stack_bytes, 104);
+OFFSET(cs_ring_record, registers, 112);
+OFFSET(cs_ring_record, thread_name, 424);
+OFFSET(cs_ring_record, instruction, 440);
+OFFSET(cs_ring_record, message, 456);
+OFFSET(cs_ring_record, abort_message, 2504);
+OFFSET(cs_ring_record, exception, 3528);
+OFFSET(cs_ring_record, frames, 3784);
+
+SIZE(cs_ring_slot, 81920);
+OFFSET(cs_ring_slot, commit_ns, 8);
+OFFSET(cs_ring_slot, crc, 16);
+OFFSET(cs_ring_slot, record, 64);
+OFFSET(cs_ring_slot, stack, 16384);
+
+SIZE(cs_ring, 5509120);
+OFFSET(cs_ring, images, 4096);
+OFFSET(cs_ring, annotations, 200704);
+OFFSET(cs_ring, breadcrumbs, 233472);
+OFFSET(cs_ring, slots, 266240);
+
+SIZE(cs_attach_hello, 536);
+SIZE(cs_attach_reply, 256);

@@ -1,0 +1,203 @@
+// The layout of the ring: one sealed memfd that a host process writes and crashd reads.
+// This is its only definition; docs/ring-format.md explains the states. A changed assert in cs_ring.c means
+// CS_RING_VERSION + 1.
+#ifndef CS_RING_H
+#define CS_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cs_signal_safe.h"
+
+// "CSRING" and a zero: the first eight bytes of each ring.
+#define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
+#define CS_RING_VERSION 1u
+
+// Every limit of the ring, named in one place.
+#define CS_RING_IMAGE_LIMIT             512
+#define CS_RING_ANNOTATION_LIMIT        64
+#define CS_RING_BREADCRUMB_LIMIT        128
+#define CS_RING_SLOT_LIMIT              64
+#define CS_RING_FRAME_LIMIT             256
+#define CS_RING_PATH_LIMIT_BYTES        320
+#define CS_RING_BUILD_ID_LIMIT_BYTES    32
+#define CS_RING_NAME_LIMIT_BYTES        64
+#define CS_RING_KEY_LIMIT_BYTES         64
+#define CS_RING_VALUE_LIMIT_BYTES       440
+#define CS_RING_BREADCRUMB_LIMIT_BYTES  232
+#define CS_RING_MESSAGE_LIMIT_BYTES     2048
+#define CS_RING_ABORT_LIMIT_BYTES       1024
+#define CS_RING_EXCEPTION_LIMIT_BYTES   256
+#define CS_RING_THREAD_NAME_LIMIT_BYTES 16
+#define CS_RING_INSTRUCTION_LIMIT_BYTES 16
+#define CS_RING_STACK_LIMIT_BYTES       65536
+#define CS_RING_REGISTER_LIMIT          34
+#define CS_RING_NO_IMAGE                0xffffu
+#define CS_RING_RECORD_PADDING_BYTES    6392 // puts the stack of a slot at 16 KiB
+
+// What happened to a claim of a slot: the low two bits of cs_ring_slot.state, the generation stands above them.
+#define CS_RING_STATE_FREE      0u
+#define CS_RING_STATE_WRITING   1u
+#define CS_RING_STATE_COMMITTED 2u
+#define CS_RING_STATE_MASK      3u
+
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
+  CS_RING_ARCHITECTURE_X86_64 = 1,
+  CS_RING_ARCHITECTURE_AARCH64 = 2,
+} cs_ring_architecture;
+
+// How a frame was found, from the surest to the least sure.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
+  CS_RING_TRUST_NONE = 0,
+  CS_RING_TRUST_CONTEXT = 1,       // the pc of the signal context
+  CS_RING_TRUST_CFI = 2,           // DWARF call frame information
+  CS_RING_TRUST_FRAME_POINTER = 3, // the saved frame pointer
+  CS_RING_TRUST_SCAN = 4,          // a word on the stack that looks like a return address
+  CS_RING_TRUST_ASYNC = 5,         // a resume entry of the AsyncContext chain
+} cs_ring_trust;
+
+// Bits of cs_ring_frame.flags.
+#define CS_RING_FRAME_EXACT                                                                                            \
+  1u                           // pc is an instruction of its own (fault pc, frame below a signal frame,
+                               // async resume entry): symbolicate it without subtracting one
+#define CS_RING_FRAME_ASYNC 2u // from the AsyncContext chain, not from the stack
+
+// Bits of cs_ring_image.flags.
+#define CS_RING_IMAGE_EXECUTABLE     1u // the main executable
+#define CS_RING_IMAGE_VDSO           2u // no file
+#define CS_RING_IMAGE_LATE           4u // added by the handler: loaded after cs_shim_start
+#define CS_RING_IMAGE_PATH_TRUNCATED 8u
+
+// Bits of cs_ring_record.flags.
+#define CS_RING_RECORD_MINIMAL 1u // a crash inside the handler: signal, pc and registers only
+
+#pragma clang diagnostic push
+#pragma clang diagnostic error "-Wpadded"
+
+// The first page. Written at start; `…_count` and `…_head` fields are touched by both sides through accessors.
+typedef struct cs_ring_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t architecture;
+  uint64_t total_bytes;
+  uint8_t ring_id[16]; // random; the report's id derives from it
+  int32_t pid;         // as the process sees itself, perhaps in a pid namespace
+  uint32_t uid;
+  uint64_t start_time_ns; // of the process, CLOCK_REALTIME
+  uint32_t image_count;   // release: pairs with cs_ring_image_count_acquire()
+  uint32_t image_total;   // exact, also when the table is full
+  uint64_t slot_head;     // claims ever made
+  uint64_t slot_lost;     // crashes that found no free slot
+  uint64_t record_minimal;
+  uint64_t annotation_lost;
+  uint64_t breadcrumb_head; // breadcrumbs ever left
+  uint8_t name[CS_RING_NAME_LIMIT_BYTES];
+  uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
+  uint8_t reserved[3608];
+} cs_ring_header;
+
+// One loaded ELF image. link address = pc - bias.
+typedef struct cs_ring_image {
+  uint64_t bias;
+  uint64_t start;
+  uint64_t end;
+  uint32_t flags;
+  uint32_t build_id_bytes;
+  uint8_t build_id[CS_RING_BUILD_ID_LIMIT_BYTES];
+  uint8_t path[CS_RING_PATH_LIMIT_BYTES];
+} cs_ring_image;
+
+// A key and its value under a sequence lock: odd while it is written, 0 when never used.
+typedef struct cs_ring_annotation {
+  uint32_t sequence;
+  uint16_t key_bytes;
+  uint16_t value_bytes;
+  uint8_t key[CS_RING_KEY_LIMIT_BYTES];
+  uint8_t value[CS_RING_VALUE_LIMIT_BYTES];
+} cs_ring_annotation;
+
+// ticket + 1 of the breadcrumb that stands here, 0 while it is written.
+typedef struct cs_ring_breadcrumb {
+  uint64_t sequence;
+  uint64_t time_ns; // CLOCK_REALTIME
+  uint32_t text_bytes;
+  uint32_t reserved;
+  uint8_t text[CS_RING_BREADCRUMB_LIMIT_BYTES];
+} cs_ring_breadcrumb;
+
+// Registers by DWARF number: x86-64 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15 r8–r15 16 rip.
+typedef struct cs_ring_registers {
+  uint64_t general[CS_RING_REGISTER_LIMIT];
+  uint64_t general_count;
+  uint64_t flags;
+  uint64_t error_code;    // x86-64: page fault error code
+  uint64_t trap_number;   // x86-64: exception vector
+  uint64_t fault_address; // x86-64: cr2
+} cs_ring_registers;
+
+typedef struct cs_ring_frame {
+  uint64_t pc;
+  uint64_t function_start; // from the FDE; 0 when unknown
+  uint8_t trust;           // cs_ring_trust
+  uint8_t flags;
+  uint16_t image; // index into the image table, 0xffff when none
+  uint32_t reserved;
+} cs_ring_frame;
+
+// What a crash says, without its stack. Everything here is under the CRC.
+typedef struct cs_ring_record {
+  uint64_t sequence; // order of the claim; 0 crashed first
+  uint64_t time_ns;  // CLOCK_REALTIME at handler entry
+  uint64_t entry_ns; // CLOCK_MONOTONIC at handler entry
+  uint64_t address;  // si_addr
+  int32_t pid;       // as the process sees itself
+  int32_t tid;
+  int32_t signal;
+  int32_t code;       // si_code
+  int32_t sender_pid; // si_pid where si_code <= 0, else 0
+  uint32_t sender_uid;
+  int32_t system_call; // si_syscall of SIGSYS, else -1
+  uint32_t flags;
+  uint32_t frame_count;
+  uint32_t frame_total; // depth that was walked; more than frame_count for deep recursion
+  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the rest is the tail
+  uint32_t unwind_stop; // why the walk ended: cs_shim's cs_unwind_stop
+  uint32_t instruction_bytes;
+  uint32_t message_bytes;   // swift_getFatalErrorMessageBuffer
+  uint32_t abort_bytes;     // glibc's __abort_msg
+  uint32_t exception_bytes; // mangled type of the C++ exception being handled
+  uint64_t stack_start;
+  uint32_t stack_bytes;
+  uint32_t reserved;
+  cs_ring_registers registers;
+  uint8_t thread_name[CS_RING_THREAD_NAME_LIMIT_BYTES];
+  uint8_t instruction[CS_RING_INSTRUCTION_LIMIT_BYTES];
+  uint8_t message[CS_RING_MESSAGE_LIMIT_BYTES];
+  uint8_t abort_message[CS_RING_ABORT_LIMIT_BYTES];
+  uint8_t exception[CS_RING_EXCEPTION_LIMIT_BYTES];
+  cs_ring_frame frames[CS_RING_FRAME_LIMIT];
+} cs_ring_record;
+
+// One crashed thread. crc covers the record and the first record.stack_bytes of the stack.
+typedef struct cs_ring_slot {
+  uint64_t state;     // generation << 2 | CS_RING_STATE_…
+  uint64_t commit_ns; // CLOCK_MONOTONIC at the commit; outside the CRC, for benchmarks only
+  uint32_t crc;       // CRC-32C
+  uint32_t reserved0;
+  uint8_t reserved1[40];
+  cs_ring_record record;
+  uint8_t reserved2[CS_RING_RECORD_PADDING_BYTES];
+  uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
+} cs_ring_slot;
+
+typedef struct cs_ring {
+  cs_ring_header header;
+  cs_ring_image images[CS_RING_IMAGE_LIMIT];
+  cs_ring_annotation annotations[CS_RING_ANNOTATION_LIMIT];
+  cs_ring_breadcrumb breadcrumbs[CS_RING_BREADCRUMB_LIMIT];
+  cs_ring_slot slots[CS_RING_SLOT_LIMIT];
+} cs_ring;
+
+#pragma clang diagnostic pop
+#endif

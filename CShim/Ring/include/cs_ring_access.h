@@ -1,0 +1,56 @@
+// Atomic access to the fields of the ring that two sides touch, and its checksum. Swift does not import `_Atomic`
+// fields, hence plain integers and these functions.
+#ifndef CS_RING_ACCESS_H
+#define CS_RING_ACCESS_H
+
+#include "cs_ring.h"
+
+// CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes, going on from `crc` (0 at first).
+uint32_t cs_ring_crc32c(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE;
+
+static inline uint64_t cs_ring_generation(uint64_t state) SIGNAL_SAFE {
+  return state >> 2;
+}
+
+// acquire: pairs with the release store of cs_ring_slot_commit() in the handler.
+static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGNAL_SAFE {
+  return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+}
+
+// A second look after the copy: orders the copy before it (seqlock reader).
+static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+}
+
+// acquire: pairs with the release store after an image entry was filled.
+static inline uint32_t cs_ring_image_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
+  return __atomic_load_n(&header->image_count, __ATOMIC_ACQUIRE);
+}
+
+// acquire: pairs with the release store that ends the write of an annotation.
+static inline uint32_t cs_ring_annotation_sequence_acquire(const cs_ring_annotation *annotation) SIGNAL_SAFE {
+  return __atomic_load_n(&annotation->sequence, __ATOMIC_ACQUIRE);
+}
+
+static inline uint32_t cs_ring_annotation_sequence_recheck(const cs_ring_annotation *annotation) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&annotation->sequence, __ATOMIC_RELAXED);
+}
+
+// acquire: pairs with the release store that ends the write of a breadcrumb.
+static inline uint64_t cs_ring_breadcrumb_sequence_acquire(const cs_ring_breadcrumb *breadcrumb) SIGNAL_SAFE {
+  return __atomic_load_n(&breadcrumb->sequence, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t cs_ring_breadcrumb_sequence_recheck(const cs_ring_breadcrumb *breadcrumb) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
+}
+
+// A counter that only grows; no order with other fields.
+static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+#endif

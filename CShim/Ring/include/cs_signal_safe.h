@@ -1,0 +1,15 @@
+// Marks a function that may run in a signal handler. clang proves its calls (-Wfunction-effects); other compilers
+// see nothing.
+#ifndef CS_SIGNAL_SAFE_H
+#define CS_SIGNAL_SAFE_H
+
+#if defined(__has_attribute)
+#if __has_attribute(nonblocking)
+#define SIGNAL_SAFE __attribute__((nonblocking))
+#endif
+#endif
+#ifndef SIGNAL_SAFE
+#define SIGNAL_SAFE
+#endif
+
+#endif

@@ -1,0 +1,138 @@
+// swift-tools-version: 6.2
+// The targets of swift-crash-shield; docs/ARCHITECTURE.md says what each is for. Arrows point one way.
+import PackageDescription
+
+/// With CRASHSHIELD_CORE=1 the package holds only the targets without package dependencies: quick to build,
+/// and the ones that run under the sanitizers.
+let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
+
+let swift: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .treatWarning("ExplicitSendable", as: .error),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let c: [CSetting] = [
+  .define("_GNU_SOURCE"),
+  .treatAllWarnings(as: .error),
+  .enableWarning("extra"),
+  .enableWarning("shadow"),
+  .enableWarning("strict-prototypes"),
+]
+
+/// Code that runs in a signal handler: its calls are proved safe by the compiler, its frames are small.
+let signalSafeC: [CSetting] =
+  c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
+
+var products: [Product] = [
+  .library(name: "CrashShield", targets: ["CrashShield"]),
+  .library(name: "CrashReport", targets: ["CrashReport"]),
+  .executable(name: "crash-maker", targets: ["crash-maker"]),
+  .executable(name: "crash-analyse", targets: ["crash-analyse"]),
+]
+
+var targets: [Target] = [
+  // In the host process.
+  .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
+  .target(
+    name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
+  .target(name: "CrashShield", dependencies: ["CShim"], swiftSettings: swift),
+
+  // Out of it, without package dependencies.
+  .target(name: "CrashReport", swiftSettings: swift),
+  .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"], swiftSettings: swift),
+  .target(name: "CrashSymbols", dependencies: ["CrashReport"], swiftSettings: swift),
+  .target(name: "CLibdw", cSettings: c, linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
+  .target(
+    name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CLibdw"], swiftSettings: swift),
+  .executableTarget(
+    name: "crash-analyse", dependencies: ["CrashSymbolBuilder"], swiftSettings: swift),
+
+  // Every way to crash.
+  .target(name: "CCrashMaker", cSettings: c),
+  .target(
+    name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CShim"], swiftSettings: swift),
+  .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
+
+  .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing"], swiftSettings: swift),
+  .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(
+    name: "CrashReportTests", dependencies: ["CrashReport"], resources: [.copy("Golden")],
+    swiftSettings: swift),
+  .testTarget(
+    name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim"], swiftSettings: swift),
+  .testTarget(
+    name: "CrashSymbolsTests",
+    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker"],
+    swiftSettings: swift),
+]
+
+var dependencies: [Package.Dependency] = []
+
+if !coreOnly {
+  let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+  let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+  let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+  ]
+
+  dependencies = [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ]
+  products += [
+    .executable(name: "crashd", targets: ["crashd"]),
+    .executable(name: "crashctl", targets: ["crashctl"]),
+    .executable(name: "DemoServer", targets: ["DemoServer"]),
+    .library(name: "CrashClient", targets: ["CrashClient"]),
+  ]
+  targets += [
+    .target(
+      name: "CrashStore",
+      dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: swift),
+    .target(
+      name: "CrashDaemon",
+      dependencies: [
+        "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashStore", log,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ] + nio,
+      resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")],
+      swiftSettings: swift),
+    .executableTarget(name: "crashd", dependencies: ["CrashDaemon", log, arguments], swiftSettings: swift),
+    .target(name: "CrashClient", dependencies: ["CrashReport"], swiftSettings: swift),
+    .executableTarget(
+      name: "crashctl", dependencies: ["CrashClient", "CrashReport", arguments], swiftSettings: swift),
+    .executableTarget(
+      name: "DemoServer",
+      dependencies: ["CrashShield", "CCrashMaker", .product(name: "NIOHTTP1", package: "swift-nio")] + nio,
+      swiftSettings: swift),
+
+    .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashDaemonTests",
+      dependencies: ["CrashDaemon", "CrashStore", "CrashRing", "CShimRing", "CShim"],
+      swiftSettings: swift),
+    .testTarget(name: "CrashClientTests", dependencies: ["CrashClient"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashTests",
+      dependencies: [
+        "CrashClient", "CrashReport", "crashd", "crashctl", "crash-maker", "crash-analyse", "DemoServer",
+      ],
+      swiftSettings: swift),
+  ]
+}
+
+let package = Package(
+  name: "swift-crash-shield",
+  products: products,
+  dependencies: dependencies,
+  targets: targets,
+  cLanguageStandard: .gnu17
+)

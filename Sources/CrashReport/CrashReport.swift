@@ -1,0 +1,200 @@
+/// One dying process: what crashd stores, streams and shows.
+///
+/// The JSON keys are the property names. They are never renamed or removed; later versions add some, and readers must
+/// ignore keys that they do not know.
+public struct CrashReport: Codable, Sendable, Equatable {
+  /// The version of this shape.
+  public static let currentSchema = 1
+
+  /// The version of the shape that this report has.
+  public var schema: Int
+  /// Identifies the crash: 32 lower-case hexadecimal digits, the same however often the record is read.
+  public var id: String
+  /// When the handler was entered, RFC 3339 in UTC with microseconds.
+  public var time: String
+  /// Who crashed.
+  public var process: ProcessIdentity
+  /// What the first crashed thread got.
+  public var signal: Signal
+  /// The runtime's own words, such as `Fatal error: Index out of range`; empty when there are none.
+  public var reason: String
+  /// What crashd makes of it.
+  public var diagnosis: Diagnosis
+  /// The first crashed thread first, then the other crashed ones in the order of their crash, then the rest.
+  public var threads: [CrashedThread]
+  /// Loaded images by address.
+  public var images: [Image]
+  /// What the program said of itself by `Shield.annotate`.
+  public var annotations: [String: String]
+  /// The last lines left by `Shield.breadcrumb`, oldest first.
+  public var breadcrumbs: [Breadcrumb]
+  /// Which crashes belong together.
+  public var group: Group
+  /// What could not be kept, by kind; empty when nothing was lost.
+  public var losses: [String: Int]
+
+  /// Makes a report from its parts.
+  public init(
+    id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
+    threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
+    breadcrumbs: [Breadcrumb] = [], group: Group, losses: [String: Int] = [:]
+  ) {
+    schema = Self.currentSchema
+    self.id = id
+    self.time = time
+    self.process = process
+    self.signal = signal
+    self.reason = reason
+    self.diagnosis = diagnosis
+    self.threads = threads
+    self.images = images
+    self.annotations = annotations
+    self.breadcrumbs = breadcrumbs
+    self.group = group
+    self.losses = losses
+  }
+}
+
+extension CrashReport {
+  /// The process that crashed.
+  public struct ProcessIdentity: Codable, Sendable, Equatable {
+    /// As crashd sees it (SO_PEERCRED).
+    public var pid: Int
+    /// The effective user id at attach (SO_PEERCRED).
+    public var uid: Int
+    /// `Shield.start(name:)`, else the executable's last path component.
+    public var name: String
+    /// The path of the executable.
+    public var executable: String
+    /// The executable's GNU build id in hexadecimal digits; empty when it has none.
+    public var buildID: String
+    /// When the process began, RFC 3339 in UTC.
+    public var startTime: String
+    /// The systemd unit, where the process runs in one.
+    public var unit: String?
+
+    /// Makes an identity from its parts.
+    public init(
+      pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String,
+      unit: String? = nil
+    ) {
+      self.pid = pid
+      self.uid = uid
+      self.name = name
+      self.executable = executable
+      self.buildID = buildID
+      self.startTime = startTime
+      self.unit = unit
+    }
+  }
+
+  /// A signal as its `siginfo_t` tells it.
+  public struct Signal: Codable, Sendable, Equatable {
+    /// Such as 4.
+    public var number: Int
+    /// Such as `SIGILL`.
+    public var name: String
+    /// `si_code`.
+    public var code: Int
+    /// Such as `ILL_ILLOPN`, `SEGV_MAPERR`, `SI_USER`; the number when it has no name.
+    public var codeName: String
+    /// `si_addr`, where the signal has one.
+    public var address: Address?
+    /// Who sent it, where it was sent (`si_code <= 0`).
+    public var sender: Sender?
+
+    /// Makes a signal from its parts.
+    public init(
+      number: Int, name: String, code: Int, codeName: String, address: Address? = nil, sender: Sender? = nil
+    ) {
+      self.number = number
+      self.name = name
+      self.code = code
+      self.codeName = codeName
+      self.address = address
+      self.sender = sender
+    }
+  }
+
+  /// The process that sent a signal.
+  public struct Sender: Codable, Sendable, Equatable {
+    /// Its pid as the crashed process saw it.
+    public var pid: Int
+    /// Its real user id.
+    public var uid: Int
+
+    /// Makes a sender from its parts.
+    public init(pid: Int, uid: Int) {
+      self.pid = pid
+      self.uid = uid
+    }
+  }
+
+  /// What crashd makes of a crash, with the rule that said it.
+  public struct Diagnosis: Codable, Sendable, Equatable {
+    /// A stable word for programs, such as `swift-runtime-failure`, `null-pointer`.
+    public var cause: String
+    /// One sentence for people.
+    public var sentence: String
+    /// The name of the rule.
+    public var rule: String
+    /// How sure: 0 (a guess) to 1 (certain).
+    public var confidence: Double
+
+    /// Makes a diagnosis from its parts.
+    public init(cause: String, sentence: String, rule: String, confidence: Double) {
+      self.cause = cause
+      self.sentence = sentence
+      self.rule = rule
+      self.confidence = confidence
+    }
+  }
+
+  /// A line that the program left.
+  public struct Breadcrumb: Codable, Sendable, Equatable {
+    /// RFC 3339 in UTC with microseconds.
+    public var time: String
+    /// The text.
+    public var text: String
+
+    /// Makes a breadcrumb from its parts.
+    public init(time: String, text: String) {
+      self.time = time
+      self.text = text
+    }
+  }
+
+  /// A loaded ELF image.
+  public struct Image: Codable, Sendable, Equatable {
+    /// Where it was loaded from; `[vdso]` for the kernel's.
+    public var path: String
+    /// GNU build id in hexadecimal digits; empty when it has none.
+    public var buildID: String
+    /// The load bias: link address = address - base.
+    public var base: Address
+    /// One past its last mapped byte.
+    public var end: Address
+
+    /// Makes an image from its parts.
+    public init(path: String, buildID: String, base: Address, end: Address) {
+      self.path = path
+      self.buildID = buildID
+      self.base = base
+      self.end = end
+    }
+  }
+
+  /// Which crashes belong together.
+  public struct Group: Codable, Sendable, Equatable {
+    /// Hexadecimal digits; equal for crashes of one kind, whatever the build.
+    public var key: String
+    /// For people.
+    public var title: String
+
+    /// Makes a group from its parts.
+    public init(key: String, title: String) {
+      self.key = key
+      self.title = title
+    }
+  }
+}

@@ -1,0 +1,106 @@
+extension CrashReport {
+  /// A thread of the crashed process.
+  public struct CrashedThread: Codable, Sendable, Equatable {
+    /// As the process saw it (`gettid`).
+    public var tid: Int
+    /// `prctl(PR_GET_NAME)`.
+    public var name: String
+    /// Whether it crashed, or was only looked at.
+    public var crashed: Bool
+    /// Its own signal, on every crashed thread.
+    public var signal: Signal?
+    /// Its own words, where it has any.
+    public var reason: String?
+    /// Innermost first, inline frames expanded, the async callers after the stack.
+    public var frames: [Frame]
+    /// How many frames of a deep recursion were left out between the head and the tail; nil when none were.
+    public var framesOmitted: Int?
+    /// By name: `rax`, … `rip`, `rflags`.
+    public var registers: [String: Address]
+
+    /// Makes a thread from its parts.
+    public init(
+      tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
+      framesOmitted: Int? = nil, registers: [String: Address] = [:]
+    ) {
+      self.tid = tid
+      self.name = name
+      self.crashed = crashed
+      self.signal = signal
+      self.reason = reason
+      self.frames = frames
+      self.framesOmitted = framesOmitted
+      self.registers = registers
+    }
+  }
+
+  /// One function on the stack, inlined ones included.
+  public struct Frame: Codable, Sendable, Equatable {
+    /// The pc: the faulting instruction, or the return address.
+    public var address: Address
+    /// Where its function starts; nil when unknown.
+    public var symbolAddress: Address?
+    /// For people, demangled and simplified; empty when unknown.
+    public var function: String
+    /// The linkage name; empty when unknown.
+    public var mangled: String
+    /// The source file; nil when unknown.
+    public var file: String?
+    /// The source line, from 1; nil when unknown.
+    public var line: Int?
+    /// The source column, from 1; nil when unknown.
+    public var column: Int?
+    /// The image's path; nil when the address lies in none.
+    public var image: String?
+    /// Whether the compiler inlined it into the next frame that is not inlined.
+    public var isInline: Bool
+    /// Whether it is an async caller, found through the task and not on the stack.
+    public var isAsync: Bool
+    /// Whether it is the program's own code: not the runtime's, the system's or the compiler's.
+    public var isOwn: Bool
+    /// How it was found.
+    public var trust: Trust
+
+    /// Makes a frame from its parts.
+    public init(
+      address: Address, symbolAddress: Address? = nil, function: String = "", mangled: String = "",
+      file: String? = nil, line: Int? = nil, column: Int? = nil, image: String? = nil, isInline: Bool = false,
+      isAsync: Bool = false, isOwn: Bool = false, trust: Trust
+    ) {
+      self.address = address
+      self.symbolAddress = symbolAddress
+      self.function = function
+      self.mangled = mangled
+      self.file = file
+      self.line = line
+      self.column = column
+      self.image = image
+      self.isInline = isInline
+      self.isAsync = isAsync
+      self.isOwn = isOwn
+      self.trust = trust
+    }
+  }
+
+  /// How a frame was found, from the surest to the least sure.
+  public struct Trust: RawRepresentable, Codable, Sendable, Hashable {
+    /// The word in JSON.
+    public var rawValue: String
+
+    /// Makes a trust from its word.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The pc of the signal context.
+    public static let context = Trust(rawValue: "context")
+    /// DWARF call frame information.
+    public static let cfi = Trust(rawValue: "cfi")
+    /// The saved frame pointer.
+    public static let framePointer = Trust(rawValue: "frame-pointer")
+    /// A word on the stack that looks like a return address.
+    public static let scan = Trust(rawValue: "scan")
+    /// A resume entry of the task's AsyncContext chain.
+    public static let async = Trust(rawValue: "async")
+    /// Not told.
+    public static let unknown = Trust(rawValue: "unknown")
+  }
+}

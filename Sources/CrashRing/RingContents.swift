@@ -1,0 +1,197 @@
+public import CrashReport
+
+/// Everything that one look at a ring found, copied out and checked.
+public struct RingContents: Sendable {
+  /// What the process wrote about itself: no ground for access decisions.
+  public var identity: Identity
+  /// The image table, in table order.
+  public var images: [Image]
+  /// Complete annotations.
+  public var annotations: [String: String]
+  /// Complete breadcrumbs, oldest first.
+  public var breadcrumbs: [Breadcrumb]
+  /// Committed records whose CRC is right, by `sequence`.
+  public var records: [CrashRecord]
+  /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
+  public var losses: [String: Int]
+
+  /// Makes contents from their parts.
+  public init(
+    identity: Identity, images: [Image] = [], annotations: [String: String] = [:],
+    breadcrumbs: [Breadcrumb] = [], records: [CrashRecord] = [], losses: [String: Int] = [:]
+  ) {
+    self.identity = identity
+    self.images = images
+    self.annotations = annotations
+    self.breadcrumbs = breadcrumbs
+    self.records = records
+    self.losses = losses
+  }
+}
+
+extension RingContents {
+  /// The first page of the ring.
+  public struct Identity: Sendable, Equatable {
+    /// 32 hexadecimal digits, random for each process; the report's id.
+    public var ringID: String
+    /// As the process sees itself.
+    public var pid: Int32
+    /// As the process says.
+    public var uid: UInt32
+    /// Nanoseconds since 1970.
+    public var startTime_ns: UInt64
+    /// Its name.
+    public var name: String
+    /// The executable's path.
+    public var executable: String
+
+    /// Makes an identity from its parts.
+    public init(
+      ringID: String, pid: Int32, uid: UInt32, startTime_ns: UInt64, name: String, executable: String
+    ) {
+      self.ringID = ringID
+      self.pid = pid
+      self.uid = uid
+      self.startTime_ns = startTime_ns
+      self.name = name
+      self.executable = executable
+    }
+  }
+
+  /// One loaded image: link address = pc - bias.
+  public struct Image: Sendable, Equatable {
+    /// Its place in the ring's table.
+    public var index: Int
+    /// Link address = pc - bias.
+    public var bias: UInt64
+    /// First mapped byte.
+    public var start: UInt64
+    /// One past the last mapped byte.
+    public var end: UInt64
+    /// GNU build id in hexadecimal digits; may be empty.
+    public var buildID: String
+    /// Its path; `[vdso]` for the kernel's.
+    public var path: String
+    /// Whether it is the main executable.
+    public var isExecutable: Bool
+
+    /// Makes an image from its parts.
+    public init(
+      index: Int, bias: UInt64, start: UInt64, end: UInt64, buildID: String, path: String, isExecutable: Bool
+    ) {
+      self.index = index
+      self.bias = bias
+      self.start = start
+      self.end = end
+      self.buildID = buildID
+      self.path = path
+      self.isExecutable = isExecutable
+    }
+  }
+
+  /// A line the program left.
+  public struct Breadcrumb: Sendable, Equatable {
+    /// Nanoseconds since 1970.
+    public var time_ns: UInt64
+    /// Its text.
+    public var text: String
+
+    /// Makes a breadcrumb from its parts.
+    public init(time_ns: UInt64, text: String) {
+      self.time_ns = time_ns
+      self.text = text
+    }
+  }
+}
+
+/// One crashed thread as its handler wrote it.
+public struct CrashRecord: Sendable, Equatable {
+  /// Which slot it stands in.
+  public var slot: Int
+  /// How often that slot was used; with `slot` the record's identity within its ring.
+  public var generation: UInt64
+  /// The order of the crashes in the process; 0 is the first.
+  public var sequence: UInt64
+  /// Nanoseconds since 1970 at handler entry.
+  public var time_ns: UInt64
+  /// Nanoseconds of CLOCK_MONOTONIC at handler entry.
+  public var entry_ns: UInt64
+  /// Nanoseconds of CLOCK_MONOTONIC at the commit; not under the CRC.
+  public var commit_ns: UInt64
+  /// The thread.
+  public var tid: Int32
+  /// The thread's name.
+  public var threadName: String
+  /// Signal number.
+  public var signal: Int32
+  /// `si_code`.
+  public var code: Int32
+  /// `si_addr`.
+  public var address: UInt64
+  /// `si_pid`, where the signal was sent.
+  public var senderPid: Int32
+  /// `si_uid`, where the signal was sent.
+  public var senderUid: UInt32
+  /// `si_syscall` of SIGSYS, else nil.
+  public var systemCall: Int32?
+  /// Written by a crash inside the handler: no frames, no texts.
+  public var isMinimal: Bool
+  /// General registers by DWARF number.
+  public var registers: [UInt64]
+  /// Processor flags.
+  public var flags: UInt64
+  /// Page fault error code.
+  public var errorCode: UInt64
+  /// Exception vector.
+  public var trapNumber: UInt64
+  /// The faulting address as the processor saw it.
+  public var faultAddress: UInt64
+  /// Bytes at pc; may be empty.
+  public var instruction: [UInt8]
+  /// Swift's fatal-error text; may be empty.
+  public var message: String
+  /// glibc's abort text; may be empty.
+  public var abortMessage: String
+  /// Mangled type of the C++ exception in flight; may be empty.
+  public var exceptionType: String
+  /// Innermost first; the async chain after the stack.
+  public var frames: [Frame]
+  /// How many of `frames` stand before the gap of a deep recursion.
+  public var frameHead: Int
+  /// Depth that was walked.
+  public var frameTotal: Int
+  /// Why the walk ended (`cs_unwind_stop`).
+  public var unwindStop: UInt32
+  /// Address of the first byte of `stack`.
+  public var stackStart: UInt64
+  /// A copy of the stack from its top.
+  public var stack: [UInt8]
+
+  /// One step of the walk.
+  public struct Frame: Sendable, Equatable {
+    /// The pc.
+    public var pc: UInt64
+    /// Where its function starts; nil when unknown.
+    public var functionStart: UInt64?
+    /// How it was found.
+    public var trust: CrashReport.Trust
+    /// The pc is an instruction of its own: look it up without subtracting one.
+    public var isExact: Bool
+    /// From the AsyncContext chain.
+    public var isAsync: Bool
+    /// Index into the image table; nil when the pc lies in no known image.
+    public var image: Int?
+
+    /// Makes a frame from its parts.
+    public init(
+      pc: UInt64, functionStart: UInt64?, trust: CrashReport.Trust, isExact: Bool, isAsync: Bool, image: Int?
+    ) {
+      self.pc = pc
+      self.functionStart = functionStart
+      self.trust = trust
+      self.isExact = isExact
+      self.isAsync = isAsync
+      self.image = image
+    }
+  }
+}
