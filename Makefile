@@ -1,0 +1,103 @@
+# The front door. Each target installs the Debian packages that it needs and ends with a line of figures.
+#   make demo     three crashes of an HTTP server and their reports
+#   make test     everything that CI checks
+#   make box      the service under a real systemd, in a throw-away container (root)
+#   make bench    side by side with Swift's own backtracer
+#   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
+#   make install  PREFIX, DESTDIR as usual
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+SWIFT        ?= swift
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+# Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
+RELEASE := .build-release
+DYNAMIC := .build-dynamic
+VENV    := .build-venv
+
+BUILD_PACKAGES := libdw-dev libsqlite3-dev
+TEST_PACKAGES  := binutils clang-format-19 gdb python3-venv shellcheck
+BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
+
+RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
+
+.PHONY: all build release dynamic demo test box bench fuzz install clean \
+  build-packages test-packages check-format check-units check-signal-safety \
+  test-debug test-release test-sanitizers
+
+all: build
+
+build-packages:
+	@scripts/install-packages $(BUILD_PACKAGES)
+
+test-packages: build-packages
+	@scripts/install-packages $(TEST_PACKAGES)
+
+build: build-packages
+	$(SWIFT) build --build-tests
+
+release: build-packages
+	for product in $(RELEASE_PRODUCTS); do \
+	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
+	done
+
+dynamic: build-packages
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
+
+demo: release
+	@scripts/demo $(RELEASE)/release
+
+# Fastest checks first.
+test: check-format build check-units check-signal-safety test-debug test-release test-sanitizers fuzz box
+
+check-format: test-packages
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
+	grep -lIE '^#!/bin/(ba)?sh' -r scripts .ci Tests | xargs shellcheck
+
+check-units: build
+	scripts/check-units .build/debug/crashd
+
+check-signal-safety: build dynamic
+	scripts/check-signal-safety .build/debug
+	scripts/check-signal-safety $(DYNAMIC)/release
+
+$(VENV)/bin/python3: | test-packages
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install -q varlink
+
+test-debug: test-packages build dynamic $(VENV)/bin/python3
+	VARLINK_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
+	  $(SWIFT) test --skip-build
+
+# The same end-to-end tests, over the programs as they are installed.
+test-release: build release dynamic
+	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
+	  $(SWIFT) test --skip-build --filter CrashTests
+
+# The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
+# test runner's own leaks.
+test-sanitizers: build-packages
+	ASAN_OPTIONS=detect_leaks=0 CRASHSHIELD_CORE=1 $(SWIFT) test --sanitize=address --scratch-path .build-asan
+	CRASHSHIELD_CORE=1 $(SWIFT) test --sanitize=thread --scratch-path .build-tsan
+
+fuzz: build-packages
+	scripts/fuzz $(FUZZ_SECONDS)
+
+box: release
+	@scripts/install-packages $(BOX_PACKAGES)
+	@scripts/box $(RELEASE)/release
+
+bench: release dynamic
+	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
+
+install: release
+	scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
+
+clean:
+	rm -rf .build .build-*
