@@ -32,12 +32,14 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var group: Group
   /// What could not be kept, by kind; empty when nothing was lost.
   public var losses: [String: Int]
+  /// How long it took; nil in reports that were made from a spooled ring.
+  public var timing: Timing?
 
   /// Makes a report from its parts.
   public init(
     id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
     threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
-    breadcrumbs: [Breadcrumb] = [], group: Group, losses: [String: Int] = [:]
+    breadcrumbs: [Breadcrumb] = [], group: Group, losses: [String: Int] = [:], timing: Timing? = nil
   ) {
     schema = Self.currentSchema
     self.id = id
@@ -52,6 +54,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     self.breadcrumbs = breadcrumbs
     self.group = group
     self.losses = losses
+    self.timing = timing
   }
 }
 
@@ -195,6 +198,23 @@ extension CrashReport {
     public init(key: String, title: String) {
       self.key = key
       self.title = title
+    }
+  }
+
+  /// Points of time of one crash, in nanoseconds of the machine's CLOCK_MONOTONIC.
+  public struct Timing: Codable, Sendable, Equatable {
+    /// The handler of the first crashed thread was entered.
+    public var entry_ns: UInt64
+    /// Its record was committed.
+    public var commit_ns: UInt64
+    /// The report was handed to the store.
+    public var stored_ns: UInt64
+
+    /// Makes a timing from its parts.
+    public init(entry_ns: UInt64, commit_ns: UInt64, stored_ns: UInt64) {
+      self.entry_ns = entry_ns
+      self.commit_ns = commit_ns
+      self.stored_ns = stored_ns
     }
   }
 }
