@@ -1,0 +1,18 @@
+// swift-tools-version: 6.2
+// Benchmarks stand apart, so that nobody who depends on the library builds them.
+import PackageDescription
+
+let package = Package(
+  name: "crash-shield-benchmarks",
+  dependencies: [.package(name: "swift-crash-shield", path: "..")],
+  targets: [
+    .executableTarget(
+      name: "crash-bench",
+      dependencies: [
+        .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "CrashClient", package: "swift-crash-shield"),
+        .product(name: "CrashReport", package: "swift-crash-shield"),
+      ],
+      swiftSettings: [.treatAllWarnings(as: .error)])
+  ]
+)

@@ -1,0 +1,34 @@
+import Foundation
+
+/// A program that was run to its end.
+struct Child {
+  var pid: Int32
+  var output: String
+  /// What it wrote to stderr.
+  var errors: String
+  /// When stderr was closed: everything was printed then.
+  var errorsEnd_ns: UInt64
+  var elapsed_ns: UInt64
+
+  /// Runs `path` with exactly `environment`, both streams collected.
+  static func run(_ path: String, _ arguments: [String], environment: [String: String]) throws -> Child {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.environment = environment
+    let output = Pipe()
+    let errors = Pipe()
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = errors
+    let start = monotonicNow_ns()
+    try process.run()
+    let errorBytes = try errors.fileHandleForReading.readToEnd() ?? Data()
+    let end = monotonicNow_ns()
+    let outputBytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return Child(
+      pid: process.processIdentifier, output: String(decoding: outputBytes, as: UTF8.self),
+      errors: String(decoding: errorBytes, as: UTF8.self), errorsEnd_ns: end, elapsed_ns: monotonicNow_ns() - start)
+  }
+}
