@@ -1,0 +1,72 @@
+import CShim
+
+extension Shield {
+  /// What `start` may be told; each part that is nil comes from the environment, then from the default.
+  ///
+  /// An explicit value wins over the environment, except `CRASHSHIELD_DISABLE`, on which the operator must be able to
+  /// rely.
+  public struct Configuration: Sendable {
+    /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
+    public var socket: String?
+    /// Where a crash without crashd is left: `CRASHSHIELD_SPOOL`; else the directory `spool` beside the socket.
+    public var spool: String?
+    /// What the report calls the process: `CRASHSHIELD_NAME`; else the last component of the executable's path.
+    public var name: String?
+    /// Set by `Shield.annotate` as soon as the shield has started.
+    public var annotations: [String: String]
+    /// Called once for each change of the connection with crashd, on the shield's own thread.
+    ///
+    /// It must not block: the thread does nothing else meanwhile, neither a retry nor the next call.
+    public var onStatus: (@Sendable (Status) -> Void)?
+
+    /// Makes a configuration; without arguments it is what the environment says.
+    public init(
+      socket: String? = nil, spool: String? = nil, name: String? = nil, annotations: [String: String] = [:],
+      onStatus: (@Sendable (Status) -> Void)? = nil
+    ) {
+      self.socket = socket
+      self.spool = spool
+      self.name = name
+      self.annotations = annotations
+      self.onStatus = onStatus
+    }
+  }
+}
+
+extension Shield.Configuration {
+  /// C would silently cut a text at its first NUL.
+  func checkTexts() throws(Shield.StartError) {
+    for (label, text) in [("socket", socket), ("spool", spool), ("name", name)]
+    where text?.utf8.contains(0) == true {
+      throw .badArgument("\(label) contains a NUL")
+    }
+  }
+
+  /// Lends the configuration to C for one call.
+  func withCConfiguration<Result>(
+    context: UnsafeMutableRawPointer?, _ body: (UnsafePointer<cs_shim_configuration>) -> Result
+  ) -> Result {
+    // Every pointer taken here is used within the closures that lend it.
+    unsafe withOptionalCString(socket) { socket in
+      unsafe withOptionalCString(spool) { spool in
+        unsafe withOptionalCString(name) { name in
+          var c = unsafe cs_shim_configuration()
+          unsafe c.socket_path = socket
+          unsafe c.spool_directory = spool
+          unsafe c.name = name
+          if unsafe context != nil {
+            unsafe c.status_function = reportStatus
+            unsafe c.status_context = context
+          }
+          return unsafe withUnsafePointer(to: c, body)
+        }
+      }
+    }
+  }
+}
+
+/// A nil string is a null pointer.
+private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+  guard let text else { return body(nil) }
+  return unsafe text.withCString(body)
+}

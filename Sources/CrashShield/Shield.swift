@@ -1,0 +1,113 @@
+import CShim
+
+/// Reports the crashes of this process to crashd.
+///
+/// One line near the start of `main` is all that a server adds:
+///
+/// ```swift
+/// import CrashShield
+///
+/// try Shield.start()
+/// ```
+///
+/// From then on a fatal signal of any thread is written to memory shared with crashd, and the process dies as it would
+/// have died without the shield: the same signal, exit status, core dump and handlers. Nothing here traps or prints.
+public enum Shield: Sendable {
+  /// Installs the capture of crashes and registers this process with crashd.
+  ///
+  /// A crashd that is not there is no error: crashes go to the spool directory, a thread of the shield's own retries,
+  /// and `Configuration.onStatus` tells. With `CRASHSHIELD_DISABLE` set (and not `0`) the call does nothing and
+  /// returns; `isStarted` stays false and every other call is free.
+  ///
+  /// Start as early as possible: a crash before it is not seen. Costs some hundred microseconds, one thread that
+  /// sleeps, and a shared memory ring whose pages become resident as they are used. May be called from any thread.
+  ///
+  /// ```swift
+  /// try Shield.start(.init(name: "shop", annotations: ["version": "1.4.2"]))
+  /// ```
+  ///
+  /// - Throws: `StartError`. The process runs on unprotected and unharmed. A second call throws
+  ///   `StartError.alreadyStarted`, because its configuration would be ignored; the first one stays in force.
+  public static func start(_ configuration: Configuration = Configuration()) throws(StartError) {
+    try configuration.checkTexts()
+    var failure = cs_shim_failure()
+    let observer = configuration.onStatus.map(StatusObserver.init)
+    let context = unsafe observer.map { unsafe Unmanaged.passRetained($0) }
+    let result = unsafe configuration.withCConfiguration(context: context?.toOpaque()) { c in
+      // The pointers in `c` live as long as this closure; cs_shim_start copies what it keeps.
+      unsafe cs_shim_start(c, &failure)
+    }
+    switch result {
+    case .CS_SHIM_OK:
+      // The observer stays retained: the idle thread may call it as long as the process lives.
+      for (key, value) in configuration.annotations {
+        annotate(key, value)
+      }
+    case .CS_SHIM_DISABLED:
+      unsafe context?.release()
+    default:
+      // No thread was started, nobody else holds the context.
+      unsafe context?.release()
+      throw StartError(result, failure)
+    }
+  }
+
+  /// Whether `start` succeeded in this process.
+  ///
+  /// False where the shield is disabled by `CRASHSHIELD_DISABLE`, and in a forked child. Any thread.
+  public static var isStarted: Bool { cs_shim_is_started() }
+
+  /// Says something about this process that its report shall show, such as its version or tenant.
+  ///
+  /// Replaces the value that `key` had; an empty value removes it. There is room for 64 keys, a key holds 64 bytes and
+  /// a value 440 bytes of UTF-8; longer ones are cut. Any thread; about a hundred nanoseconds. Not for secrets.
+  ///
+  /// ```swift
+  /// Shield.annotate("version", "1.4.2")
+  /// ```
+  ///
+  /// - Returns: False when something was cut or found no room, or the shield is not started.
+  @discardableResult
+  public static func annotate(_ key: String, _ value: String) -> Bool {
+    var (key, value) = (key, value)
+    return key.withUTF8 { keyBytes in
+      value.withUTF8 { valueBytes in
+        // The buffers live as long as these closures; the shim copies them.
+        unsafe withCharacters(keyBytes) { keyStart, keyCount in
+          unsafe withCharacters(valueBytes) { valueStart, valueCount in
+            unsafe cs_shim_annotate(keyStart, keyCount, valueStart, valueCount)
+          }
+        }
+      }
+    }
+  }
+
+  /// Leaves a line that the report of a later crash shows with its time, such as the request being served.
+  ///
+  /// The last 128 are kept, each up to 232 bytes of UTF-8. Lock-free, any thread; about a hundred nanoseconds, so once
+  /// a request is fine and once an iteration is not. Does nothing when the shield is not started. Not for secrets.
+  ///
+  /// ```swift
+  /// Shield.breadcrumb("GET /cart/42")
+  /// ```
+  public static func breadcrumb(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      // The buffer lives as long as this closure; the shim copies it.
+      unsafe withCharacters(bytes) { start, count in unsafe cs_shim_breadcrumb(start, count) }
+    }
+  }
+
+  /// UTF-8 as C's `char`; an empty string may have no address, C gets a valid one all the same.
+  private static func withCharacters<Result>(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>, Int) -> Result
+  ) -> Result {
+    guard let start = bytes.baseAddress else {
+      return unsafe "".withCString { empty in unsafe body(empty, 0) }
+    }
+    // Int8 and UInt8 have the same layout; the rebinding lasts for the call.
+    return unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { characters in
+      unsafe body(characters, bytes.count)
+    }
+  }
+}
