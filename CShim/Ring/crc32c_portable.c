@@ -1,0 +1,12 @@
+// Architectures without a crc32 instruction of ours: the table does the work.
+#if !defined(__x86_64__)
+#include "crc32c.h"
+
+bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
+  return false;
+}
+
+uint32_t cs_crc32c_hardware(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE {
+  return cs_crc32c_software(crc, bytes, size);
+}
+#endif
