@@ -1,1 +1,40 @@
-// Filled by the commit that follows.
+import CrashMaker
+import Glibc
+
+switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+case .help:
+  writeLine(Arguments.usage, to: STDOUT_FILENO)
+case .list:
+  for scenario in Scenario.all {
+    writeLine("\(scenario.name)\t\(scenario.signal)\t\(scenario.summary)", to: STDOUT_FILENO)
+  }
+case .wrong(let message):
+  writeLine("crash-maker: \(message)", to: STDERR_FILENO)
+  exit(2)
+case .run(let run):
+  switch run.run() {
+  case .start(let error):
+    writeLine("crash-maker: \(error)", to: STDERR_FILENO)
+    exit(71)  // EX_OSERR
+  case .notAttached:
+    writeLine("crash-maker: crashd did not accept this process in \(CrashRun.attachLimit_s) s", to: STDERR_FILENO)
+    exit(69)  // EX_UNAVAILABLE
+  case .thread(let errno):
+    writeLine("crash-maker: cannot make a thread: errno \(errno)", to: STDERR_FILENO)
+    exit(71)
+  case .survived:
+    writeLine("crash-maker: '\(run.scenario.name)' did not crash", to: STDERR_FILENO)
+    exit(70)  // EX_SOFTWARE
+  }
+}
+
+func writeLine(_ line: String, to descriptor: Int32) {
+  var bytes = Array((line + "\n").utf8)[...]
+  while !bytes.isEmpty {
+    // The buffer lives as long as the call.
+    let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    // Nobody is left to be told of a closed pipe.
+    if written <= 0 { return }
+    bytes = bytes.dropFirst(written)
+  }
+}

@@ -1,0 +1,51 @@
+// Deaths by abort(), by glibc's own checks and by a signal that somebody sent.
+#include "faults.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+FAULT void cs_fault_abort(void) {
+  abort(); // fault: abort
+}
+
+FAULT void cs_fault_libc_assert(void) {
+  // What assert() expands to, also where NDEBUG is defined.
+  int64_t stock = cs_opaque(-1);
+  if (stock < 0) __assert_fail("stock >= 0", "warehouse.c", 12, "take_from_stock"); // fault: libc-assert
+}
+
+FAULT void cs_fault_double_free(void) {
+  void *block = malloc(64);
+  void *same = opaque_pointer((uint64_t)(uintptr_t)block);
+  free(block);
+  free(same);   // fault: double-free
+  cs_opaque(1); // The call is not the last one: it keeps this frame on the stack.
+}
+
+FAULT void cs_fault_free_invalid(void) {
+  char *block = malloc(64);
+  void *inside = opaque_pointer((uint64_t)(uintptr_t)block + 8);
+  free(inside); // fault: free-invalid
+  cs_opaque(1);
+}
+
+FAULT void cs_fault_raise(void) {
+  raise(SIGSEGV); // fault: raise
+  cs_opaque(1);
+}
+
+FAULT void cs_fault_kill_from_outside(void) {
+  pid_t victim = getpid();
+  pid_t child = fork();
+  if (child == 0) {
+    kill(victim, SIGSEGV);
+    _exit(0);
+  }
+  if (child < 0) return;
+  // Bounded: the signal comes within the first of these, or something is very wrong.
+  for (int second = 0; second < 10; second++) {
+    sleep(1); // fault: kill-from-outside
+  }
+}

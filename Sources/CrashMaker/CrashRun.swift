@@ -1,0 +1,161 @@
+public import CrashShield
+internal import Dispatch
+internal import Glibc
+
+/// One run of a scenario: the shield, the marks, the thread, the fault.
+public struct CrashRun: Sendable {
+  /// Where the fault happens.
+  public enum Thread: String, Sendable, CaseIterable {
+    /// The process's first thread.
+    case main
+    /// A worker of a Dispatch queue.
+    case dispatch
+    /// A Swift task on the cooperative pool, three awaits deep.
+    case task
+    /// A plain thread.
+    case pthread
+  }
+
+  /// Why a run came to no crash.
+  public enum Failure: Error, Equatable {
+    /// The shield did not start.
+    case start(Shield.StartError)
+    /// crashd did not accept the process in time.
+    case notAttached
+    /// The thread could not be made.
+    case thread(errno: Int32)
+    /// The fault did not end the process.
+    case survived
+  }
+
+  /// How long `waitsForAttach` waits.
+  public static let attachLimit_s = 5
+
+  /// What crashes.
+  public var scenario: Scenario
+  /// Where it crashes.
+  public var thread: Thread
+  /// Whether to annotate `fault-monotonic-ns` right before the fault, for benchmarks.
+  public var isMarked = false
+  /// Whether to wait until crashd holds the ring.
+  public var waitsForAttach = false
+
+  /// Makes a run; scenarios that need a task get one.
+  public init(_ scenario: Scenario, thread: Thread? = nil) {
+    self.scenario = scenario
+    self.thread = thread ?? (scenario.needsTask ? .task : .main)
+  }
+
+  /// Starts the shield and crashes; returns only with the reason why there was no crash.
+  public func run() -> Failure {
+    let attached = DispatchSemaphore(value: 0)
+    do throws(Shield.StartError) {
+      try Shield.start(
+        Shield.Configuration(annotations: ["scenario": scenario.name]) { status in
+          if status == .attached { attached.signal() }
+        })
+    } catch {
+      return .start(error)
+    }
+    if waitsForAttach && Shield.isStarted {
+      guard attached.wait(timeout: .now() + .seconds(Self.attachLimit_s)) == .success else { return .notAttached }
+    }
+    Shield.breadcrumb("about to crash: \(scenario.name)")
+    return crash()
+  }
+
+  private func crash() -> Failure {
+    let isMarked = isMarked
+    switch (scenario.fault, thread) {
+    case (.asynchronous(let fault), _):
+      crashInTask(fault, isMarked: isMarked)
+    case (.synchronous(let fault), .main):
+      mark(isMarked)
+      fault()
+    case (.synchronous(let fault), .task):
+      crashInTask({ await handleRequest(fault) }, isMarked: isMarked)
+    case (.synchronous(let fault), .dispatch):
+      let done = DispatchSemaphore(value: 0)
+      DispatchQueue(label: "crash-maker").async {
+        mark(isMarked)
+        fault()
+        done.signal()
+      }
+      done.wait()
+    case (.synchronous(let fault), .pthread):
+      if let errno = crashInThread(fault, isMarked: isMarked) { return .thread(errno: errno) }
+    }
+    return .survived
+  }
+}
+
+/// For benchmarks: the time of the fault as the process sees it.
+private func mark(_ isMarked: Bool) {
+  guard isMarked else { return }
+  var now = timespec()
+  // `now` is ours for the call.
+  unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+  Shield.annotate("fault-monotonic-ns", String(now.tv_sec * 1_000_000_000 + now.tv_nsec))
+}
+
+private func crashInTask(_ fault: @escaping @Sendable () async -> Void, isMarked: Bool) {
+  let done = DispatchSemaphore(value: 0)
+  Task.detached {
+    mark(isMarked)
+    await fault()
+    done.signal()
+  }
+  done.wait()
+}
+
+// Three awaits, so that the report of any scenario in a task has async callers to show. Each function does something
+// after its await: it is still there when the fault happens.
+
+@inline(never) private func handleRequest(_ fault: @Sendable () -> Void) async {
+  await runHandler(fault)
+  Shield.breadcrumb("still alive")
+}
+
+@inline(never) private func runHandler(_ fault: @Sendable () -> Void) async {
+  await performFault(fault)
+  Shield.breadcrumb("still alive")
+}
+
+@inline(never) private func performFault(_ fault: @Sendable () -> Void) async {
+  fault()
+  Shield.breadcrumb("still alive")
+}
+
+/// Travels through the context pointer of `pthread_create`.
+private final class ThreadBody: Sendable {
+  let fault: @Sendable () -> Void
+  let isMarked: Bool
+
+  init(_ fault: @escaping @Sendable () -> Void, isMarked: Bool) {
+    self.fault = fault
+    self.isMarked = isMarked
+  }
+}
+
+/// Returns pthread_create's error, or nil when the thread ended.
+private func crashInThread(_ fault: @escaping @Sendable () -> Void, isMarked: Bool) -> Int32? {
+  let context = unsafe Unmanaged.passRetained(ThreadBody(fault, isMarked: isMarked))
+  var thread = pthread_t()
+  // The context is retained for the thread, which takes the reference over.
+  let error = unsafe pthread_create(
+    &thread, nil,
+    { context in
+      guard let context = unsafe context else { return nil }
+      // This is the reference that passRetained made.
+      let body = unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
+      mark(body.isMarked)
+      body.fault()
+      return nil
+    }, context.toOpaque())
+  if error != 0 {
+    unsafe context.release()
+    return error
+  }
+  pthread_join(thread, nil)
+  return nil
+}

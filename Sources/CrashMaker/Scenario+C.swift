@@ -1,0 +1,53 @@
+// Crashes that C code makes; the functions are in CCrashMaker.
+internal import CCrashMaker
+
+extension Scenario {
+  static let memory = [
+    c("null-read", "SIGSEGV", "read through a null pointer", cs_fault_null_read),
+    c("null-write", "SIGSEGV", "write through a null pointer", cs_fault_null_write),
+    c("null-plus-offset", "SIGSEGV", "read a field through a null pointer", cs_fault_null_plus_offset),
+    c("null-call", "SIGSEGV", "call a null function pointer", cs_fault_null_call),
+    c("wild-read", "SIGSEGV", "read where nothing is mapped", cs_fault_wild_read),
+    c("non-canonical", "SIGSEGV", "read at an address that is none", cs_fault_non_canonical),
+    c("read-only-write", "SIGSEGV", "write to a page mapped for reading", cs_fault_read_only_write),
+    c("no-exec-jump", "SIGSEGV", "call data", cs_fault_no_exec_jump),
+    c("bus-truncated-mmap", "SIGBUS", "read a mapped file behind its new end", cs_fault_bus_truncated_mmap),
+    c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow),
+  ]
+
+  static let instructions = [
+    c("undefined-instruction", "SIGILL", "execute an undefined instruction", cs_fault_undefined_instruction),
+    c("privileged-instruction", "SIGSEGV", "execute an instruction of the kernel", cs_fault_privileged_instruction),
+    c("builtin-trap", "SIGILL", "execute __builtin_trap()", cs_fault_builtin_trap),
+    c("int3", "SIGTRAP", "execute a breakpoint", cs_fault_int3),
+    c("float-divide", "SIGFPE", "divide by zero in the processor", cs_fault_float_divide),
+    c("seccomp-sys", "SIGSYS", "make a system call that a filter forbids", cs_fault_seccomp_sys),
+  ]
+
+  static let aborts = [
+    c("abort", "SIGABRT", "call abort()", cs_fault_abort),
+    c("libc-assert", "SIGABRT", "fail an assert()", reason: "stock >= 0", cs_fault_libc_assert),
+    c("double-free", "SIGABRT", "free a block twice", reason: "double free detected", cs_fault_double_free),
+    c("free-invalid", "SIGABRT", "free the middle of a block", reason: "invalid pointer", cs_fault_free_invalid),
+    c("raise", "SIGSEGV", "raise(SIGSEGV)", cs_fault_raise),
+    c("kill-from-outside", "SIGSEGV", "get SIGSEGV from another process", cs_fault_kill_from_outside),
+  ]
+
+  static let locks = [
+    c(
+      "loader-lock-held-by-other", "SIGSEGV", "crash while another thread holds the loader's lock",
+      cs_fault_loader_lock_held_by_other),
+    c(
+      "inside-dl-iterate-callback", "SIGSEGV", "crash in a callback of dl_iterate_phdr",
+      function: "cs_fault_in_callback", cs_fault_inside_dl_iterate_callback),
+  ]
+
+  /// A scenario whose function is named after it: `null-read` is made by `cs_fault_null_read`.
+  private static func c(
+    _ name: String, _ signal: String, _ summary: String, reason: String = "", function: String? = nil,
+    _ fault: @escaping @Sendable @convention(c) () -> Void
+  ) -> Scenario {
+    let named = "cs_fault_" + String(name.map { $0 == "-" ? "_" : $0 })
+    return Scenario(name, signal, function ?? named, reason: reason, summary: summary, { fault() })
+  }
+}

@@ -1,0 +1,59 @@
+import CrashMaker
+
+/// The command line, parsed by hand: a package for it would change what is being crashed.
+enum Arguments {
+  case help
+  case list
+  case run(CrashRun)
+  case wrong(String)
+
+  static let usage = """
+    usage: crash-maker NAME [--thread main|dispatch|task|pthread] [--mark] [--wait-attached]
+           crash-maker --list
+
+    Crashes on purpose, to test what reports crashes.
+
+      --list           name, signal and description of each way, with tabs between them
+      --thread THREAD  where to crash (default: main; ways that need a task get one)
+      --mark           annotate 'fault-monotonic-ns' right before the fault
+      --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s
+
+    The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
+    """
+
+  static func parse(_ arguments: [String]) -> Arguments {
+    var name: String?
+    var thread: CrashRun.Thread?
+    var isMarked = false
+    var waitsForAttach = false
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--help", "-h": return .help
+      case "--list": return .list
+      case "--mark": isMarked = true
+      case "--wait-attached": waitsForAttach = true
+      case "--thread":
+        guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
+          return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        thread = known
+      default:
+        if argument.hasPrefix("-") { return .wrong("unknown option '\(argument)'; see crash-maker --help") }
+        if let name { return .wrong("one name at a time: '\(name)' and '\(argument)'") }
+        name = argument
+      }
+    }
+    guard let name else { return .wrong("which crash? See crash-maker --list") }
+    guard let scenario = Scenario.named(name) else {
+      return .wrong("no crash is named '\(name)'; did you mean '\(Scenario.nearest(to: name))'? See crash-maker --list")
+    }
+    if scenario.needsTask, let thread, thread != .task {
+      return .wrong("'\(name)' crashes in a task only, not on '\(thread.rawValue)'")
+    }
+    var run = CrashRun(scenario, thread: thread)
+    run.isMarked = isMarked
+    run.waitsForAttach = waitsForAttach
+    return .run(run)
+  }
+}
