@@ -3,6 +3,8 @@
 #ifndef CS_RING_ACCESS_H
 #define CS_RING_ACCESS_H
 
+#include <string.h>
+
 #include "cs_ring.h"
 
 // CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes, going on from `crc` (0 at first).
@@ -46,6 +48,13 @@ static inline uint64_t cs_ring_breadcrumb_sequence_acquire(const cs_ring_breadcr
 static inline uint64_t cs_ring_breadcrumb_sequence_recheck(const cs_ring_breadcrumb *breadcrumb) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
+}
+
+// Copies from shared to private memory, for readers. The fence keeps the compiler from reading the shared bytes a
+// second time in place of the copy: what was checked is what is used.
+static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
+  memcpy(ret_bytes, shared, size);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 // A counter that only grows; no order with other fields.
