@@ -1,0 +1,32 @@
+/// Counts what could not be read or was never kept, by kind. The kinds are part of the report's JSON.
+struct Losses {
+  /// Why something is missing.
+  enum Kind: String {
+    /// A record whose writer had not finished, or died before it had.
+    case torn
+    /// A record that is not what its writer committed: wrong CRC, or a length above its limit.
+    case corrupt
+    /// Records that gave their slot to later ones.
+    case overwritten
+    /// Crashes that found every slot being written.
+    case noSlot
+    /// Crashes inside the handler: their records have no frames.
+    case minimal
+    /// Images that found no place in the table, or whose entry makes no sense.
+    case images
+    /// Annotations that found no place, or that were being written.
+    case annotations
+    /// Breadcrumbs that make no sense.
+    case breadcrumbs
+  }
+
+  private(set) var counts: [String: Int] = [:]
+
+  /// Adds to a kind; the sum stops at `Int.max`, since counters come from outside.
+  mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
+    let count = Int(clamping: count)
+    guard count > 0 else { return }
+    let (sum, overflow) = counts[kind.rawValue, default: 0].addingReportingOverflow(count)
+    counts[kind.rawValue] = overflow ? Int.max : sum
+  }
+}

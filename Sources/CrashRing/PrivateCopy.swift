@@ -1,0 +1,82 @@
+internal import CShimRing
+internal import CrashReport
+
+/// A private copy of one C struct of the ring; its fields are read by key path, so that cs_ring.h stays the only
+/// definition of the layout.
+///
+/// The writer may change the ring at any time, so that nothing is checked in shared memory: copy out, check, use.
+struct PrivateCopy<Layout> {
+  /// Exactly the struct's bytes.
+  let bytes: ArraySlice<UInt8>
+
+  /// Copies the struct at `offset`, which lies in `shared` by the layout's assertions.
+  init(of shared: UnsafeRawBufferPointer, at offset: Int) {
+    unsafe bytes = copyOut(of: shared, at: offset, count: MemoryLayout<Layout>.size)[...]
+  }
+
+  private init(bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+  /// A field that is a number.
+  subscript<Value: FixedWidthInteger & BitwiseCopyable>(_ field: KeyPath<Layout, Value>) -> Value {
+    let start = offset(of: field)
+    // The key path is one of a stored field of Layout and the copy has all of Layout's bytes.
+    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: start, as: Value.self) }
+  }
+
+  /// The first `count` bytes of a field that is an array of bytes; all of it when it has fewer.
+  func bytes<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> ArraySlice<UInt8> {
+    let start = bytes.startIndex + offset(of: field)
+    return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
+  }
+
+  /// The first `count` bytes of a field as text that is safe to show.
+  func text<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> String {
+    CleanText.decode(bytes(field, count: count))
+  }
+
+  /// A field that holds text up to its first zero byte.
+  func text<Field>(zeroTerminated field: KeyPath<Layout, Field>) -> String {
+    CleanText.decode(bytes(field, count: MemoryLayout<Field>.size).prefix { $0 != 0 })
+  }
+
+  /// The first `count` elements of a field that is an array of structs; all of them when it has fewer.
+  func elements<Field, Element>(
+    _ field: KeyPath<Layout, Field>, of type: Element.Type, count: some BinaryInteger
+  ) -> [PrivateCopy<Element>] {
+    let start = bytes.startIndex + offset(of: field)
+    let stride = MemoryLayout<Element>.stride
+    let limit = MemoryLayout<Field>.size / stride
+    return (0..<min(Int(clamping: count), limit)).map { index in
+      PrivateCopy<Element>(bytes: bytes[start + index * stride..<start + (index + 1) * stride])
+    }
+  }
+
+  private func offset(of field: PartialKeyPath<Layout>) -> Int {
+    guard let offset = MemoryLayout<Layout>.offset(of: field) else {
+      preconditionFailure("BUG: \(field) is no stored field")
+    }
+    return offset
+  }
+}
+
+/// Copies `count` bytes at `offset` out of shared memory.
+func copyOut(of shared: UnsafeRawBufferPointer, at offset: Int, count: Int) -> [UInt8] {
+  precondition(
+    offset >= 0 && count >= 0 && offset <= shared.count - count, "BUG: a copy from outside the ring")
+  guard count > 0, let base = shared.baseAddress else { return [] }
+  return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+    guard let target = buffer.baseAddress else { return }
+    // Both ranges were checked just above; the target is ours alone.
+    unsafe cs_ring_copy(target, base + offset, count)
+    initialized = count
+  }
+}
+
+/// Copies one number at `offset` out of shared memory.
+func copyOut<Value: FixedWidthInteger & BitwiseCopyable>(
+  of shared: UnsafeRawBufferPointer, at offset: Int
+) -> Value {
+  let bytes = unsafe copyOut(of: shared, at: offset, count: MemoryLayout<Value>.size)
+  // The copy has exactly the number's bytes.
+  return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
+}

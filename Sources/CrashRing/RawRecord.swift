@@ -1,0 +1,100 @@
+internal import CShimRing
+internal import CrashReport
+
+/// A committed record, copied out but not yet decoded.
+struct RawRecord {
+  let slot: Int
+  let generation: UInt64
+  let commit_ns: UInt64
+  let record: PrivateCopy<cs_ring_record>
+  let stack: [UInt8]
+
+  /// Whether it is what its writer committed: the CRC is right and no length is above its limit.
+  func isWhole(crc: UInt32) -> Bool {
+    checksum == crc
+      && record[\.stack_bytes] == stack.count
+      && record[\.frame_count] <= CS_RING_FRAME_LIMIT
+      && record[\.frame_head] <= record[\.frame_count]
+      && record[\.registers.general_count] <= CS_RING_REGISTER_LIMIT
+      && record[\.instruction_bytes] <= CS_RING_INSTRUCTION_LIMIT_BYTES
+      && record[\.message_bytes] <= CS_RING_MESSAGE_LIMIT_BYTES
+      && record[\.abort_bytes] <= CS_RING_ABORT_LIMIT_BYTES
+      && record[\.exception_bytes] <= CS_RING_EXCEPTION_LIMIT_BYTES
+      && (1...64).contains(record[\.signal])
+  }
+
+  private var checksum: UInt32 {
+    // The pointers hold for the calls only, with the counts of the arrays that they point into.
+    let crc = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
+    return unsafe stack.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
+  }
+
+  /// The record as values, with each frame's image found.
+  func decoded(images: ImageTable) -> CrashRecord {
+    CrashRecord(
+      slot: slot, generation: generation, sequence: record[\.sequence], time_ns: record[\.time_ns],
+      entry_ns: record[\.entry_ns], commit_ns: commit_ns, tid: record[\.tid],
+      threadName: CleanText.line(record.text(zeroTerminated: \.thread_name)), signal: record[\.signal],
+      code: record[\.code], address: record[\.address], senderPid: record[\.sender_pid],
+      senderUid: record[\.sender_uid], systemCall: systemCall,
+      isMinimal: record[\.flags] & CS_RING_RECORD_MINIMAL != 0, registers: registers,
+      flags: record[\.registers.flags], errorCode: record[\.registers.error_code],
+      trapNumber: record[\.registers.trap_number], faultAddress: record[\.registers.fault_address],
+      instruction: Array(record.bytes(\.instruction, count: record[\.instruction_bytes])),
+      message: trimmed(record.text(\.message, count: record[\.message_bytes])),
+      abortMessage: trimmed(record.text(\.abort_message, count: record[\.abort_bytes])),
+      exceptionType: CleanText.line(record.text(\.exception, count: record[\.exception_bytes])),
+      frames: frames(images), frameHead: Int(clamping: record[\.frame_head]),
+      frameTotal: Int(clamping: max(record[\.frame_total], record[\.frame_count])),
+      unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack)
+  }
+
+  private var systemCall: Int32? {
+    record[\.signal] == signalSystemCall && record[\.system_call] >= 0 ? record[\.system_call] : nil
+  }
+
+  private var registers: [UInt64] {
+    let bytes = record.bytes(
+      \.registers.general, count: Int(record[\.registers.general_count]) * MemoryLayout<UInt64>.size)
+    return unsafe bytes.withUnsafeBytes { buffer in
+      // Each offset is below the count, a multiple of eight as general_count was checked.
+      stride(from: 0, to: buffer.count, by: 8).map { unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self) }
+    }
+  }
+
+  private func frames(_ images: ImageTable) -> [CrashRecord.Frame] {
+    record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count]).map { frame in
+      let pc = frame[\.pc]
+      let flags = UInt32(frame[\.flags])
+      let isExact = flags & CS_RING_FRAME_EXACT != 0
+      let start = frame[\.function_start]
+      // A return address may be the first byte behind its image, when the call never returns.
+      let lookup = isExact ? pc : pc.subtractingOrZero(1)
+      return CrashRecord.Frame(
+        pc: pc, functionStart: start == 0 ? nil : start, trust: trust(frame[\.trust]), isExact: isExact,
+        isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: frame[\.image]))
+    }
+  }
+
+  /// Not told, for a value that this version does not know.
+  private func trust(_ value: UInt8) -> CrashReport.Trust {
+    switch cs_ring_trust(rawValue: value) {
+    case .CS_RING_TRUST_CONTEXT: .context
+    case .CS_RING_TRUST_CFI: .cfi
+    case .CS_RING_TRUST_FRAME_POINTER: .framePointer
+    case .CS_RING_TRUST_SCAN: .scan
+    case .CS_RING_TRUST_ASYNC: .async
+    default: .unknown
+    }
+  }
+
+  /// Without the line ends and blanks at the end.
+  private func trimmed(_ text: String) -> String {
+    var text = text[...]
+    while let last = text.last, last.isWhitespace { text.removeLast() }
+    return String(text)
+  }
+}
+
+/// SIGSYS on x86-64 and AArch64.
+private let signalSystemCall: Int32 = 31

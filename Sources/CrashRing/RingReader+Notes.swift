@@ -1,0 +1,88 @@
+internal import CShimRing
+internal import CrashReport
+
+/// What the program left of its own will: annotations and breadcrumbs.
+extension RingReader {
+  /// Complete annotations; an entry with an empty value was removed.
+  func annotations(losses: inout Losses) -> [String: String] {
+    var annotations: [String: String] = [:]
+    for index in 0..<RingLayout.annotationLimit {
+      switch annotation(index) {
+      case .unused: break
+      case .lost: losses.add(.annotations, 1)
+      case .whole(let key, let value): annotations[key] = value
+      }
+    }
+    return annotations
+  }
+
+  /// Complete breadcrumbs, oldest first.
+  func breadcrumbs(losses: inout Losses) -> [RingContents.Breadcrumb] {
+    var found: [(ticket: UInt64, crumb: RingContents.Breadcrumb)] = []
+    for index in 0..<RingLayout.breadcrumbLimit {
+      switch breadcrumb(index) {
+      case .unused: break
+      case .lost: losses.add(.breadcrumbs, 1)
+      case .whole(let ticket, let crumb): found.append((ticket, crumb))
+      }
+    }
+    return found.sorted { $0.ticket < $1.ticket }.map(\.crumb)
+  }
+
+  private enum Note<First, Second> {
+    case unused
+    case lost
+    case whole(First, Second)
+  }
+
+  private func annotation(_ index: Int) -> Note<String, String> {
+    let offset = RingLayout.annotation(index)
+    // The layout's assertions put entry `index` inside the ring, aligned.
+    guard
+      let entry = unsafe shared.baseAddress?.advanced(by: offset)
+        .assumingMemoryBound(to: cs_ring_annotation.self)
+    else { return .unused }
+    for _ in 0..<readAttempts {
+      let before = unsafe cs_ring_annotation_sequence_acquire(entry)
+      if before == 0 { return .unused }
+      let copy = unsafe PrivateCopy<cs_ring_annotation>(of: shared, at: offset)
+      guard before % 2 == 0, unsafe cs_ring_annotation_sequence_recheck(entry) == before else { continue }
+
+      guard copy[\.key_bytes] <= CS_RING_KEY_LIMIT_BYTES, copy[\.value_bytes] <= CS_RING_VALUE_LIMIT_BYTES
+      else { return .lost }
+      let key = CleanText.line(copy.text(\.key, count: copy[\.key_bytes]))
+      let value = copy.text(\.value, count: copy[\.value_bytes])
+      return key.isEmpty || value.isEmpty ? .unused : .whole(key, value)
+    }
+    return .lost
+  }
+
+  private func breadcrumb(_ index: Int) -> Note<UInt64, RingContents.Breadcrumb> {
+    let offset = RingLayout.breadcrumb(index)
+    // The layout's assertions put entry `index` inside the ring, aligned.
+    guard
+      let entry = unsafe shared.baseAddress?.advanced(by: offset)
+        .assumingMemoryBound(to: cs_ring_breadcrumb.self)
+    else { return .unused }
+    for _ in 0..<readAttempts {
+      // 0: never used, or just being replaced, which loses a line that was about to go.
+      let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
+      if before == 0 { return .unused }
+      let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)
+      guard unsafe cs_ring_breadcrumb_sequence_recheck(entry) == before else { continue }
+
+      let ticket = before - 1
+      guard ticket % UInt64(RingLayout.breadcrumbLimit) == UInt64(index),
+        copy[\.text_bytes] <= CS_RING_BREADCRUMB_LIMIT_BYTES
+      else { return .lost }
+      return .whole(
+        ticket,
+        RingContents.Breadcrumb(
+          time_ns: copy[\.time_ns], text: copy.text(\.text, count: copy[\.text_bytes])))
+    }
+    return .lost
+  }
+}
+
+/// How often a part is read again when its writer changed it meanwhile; then it counts as lost.
+let readAttempts = 4

@@ -1,0 +1,52 @@
+internal import CShimRing
+
+extension RingReader {
+  /// The records that are whole, copied out of the ring, in slot order.
+  func committedRecords(losses: inout Losses) -> [RawRecord] {
+    var records: [RawRecord] = []
+    for index in 0..<RingLayout.slotLimit {
+      switch slot(index) {
+      case .free: break
+      case .torn: losses.add(.torn, 1)
+      case .corrupt: losses.add(.corrupt, 1)
+      case .committed(let record): records.append(record)
+      }
+    }
+    return records
+  }
+
+  private enum Slot {
+    case free
+    case torn
+    case corrupt
+    case committed(RawRecord)
+  }
+
+  private func slot(_ index: Int) -> Slot {
+    let offset = RingLayout.slot(index)
+    // The layout's assertions put slot `index` inside the ring, aligned.
+    guard
+      let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
+    else { return .free }
+    for _ in 0..<readAttempts {
+      let state = unsafe cs_ring_slot_state_acquire(slot)
+      switch state & UInt64(CS_RING_STATE_MASK) {
+      case UInt64(CS_RING_STATE_FREE): return .free
+      case UInt64(CS_RING_STATE_WRITING): return .torn
+      case UInt64(CS_RING_STATE_COMMITTED): break
+      default: return .corrupt
+      }
+      let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInSlot)
+      let commit_ns: UInt64 = unsafe copyOut(of: shared, at: offset + RingLayout.commitTimeInSlot)
+      let record = unsafe PrivateCopy<cs_ring_record>(of: shared, at: offset + RingLayout.recordInSlot)
+      let stackBytes = min(record[\.stack_bytes], UInt32(CS_RING_STACK_LIMIT_BYTES))
+      let stack = unsafe copyOut(of: shared, at: offset + RingLayout.stackInSlot, count: Int(stackBytes))
+      guard unsafe cs_ring_slot_state_recheck(slot) == state else { continue }
+
+      let raw = RawRecord(
+        slot: index, generation: cs_ring_generation(state), commit_ns: commit_ns, record: record, stack: stack)
+      return raw.isWhole(crc: crc) ? .committed(raw) : .corrupt
+    }
+    return .torn
+  }
+}

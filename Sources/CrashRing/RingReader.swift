@@ -1,0 +1,91 @@
+internal import CShimRing
+internal import CrashReport
+
+/// Reads a ring whose every byte is hostile and may change while it is read.
+///
+/// It never traps, whatever the ring holds, and takes a bounded time: it copies each part into private memory, checks
+/// the copy and uses the copy only. What cannot be read is counted in `RingContents.losses`.
+@safe
+public struct RingReader: @unchecked Sendable {
+  // Sendable: the memory is only read, and may be changed by its writer at any time anyhow.
+  let shared: UnsafeRawBufferPointer
+
+  /// Checks that the bytes are a ring of this version and architecture.
+  ///
+  /// - Parameter bytes: The ring, aligned to 8 bytes; must stay readable for as long as the reader is used.
+  /// - Throws: `RingError`, which says what was found instead.
+  public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
+    guard bytes.count == RingLayout.size else {
+      throw RingError.size(found: bytes.count, expected: RingLayout.size)
+    }
+    let address = UInt(bitPattern: bytes.baseAddress)
+    precondition(
+      address % UInt(MemoryLayout<UInt64>.alignment) == 0, "BUG: a ring that is not aligned to 8 bytes")
+    unsafe shared = bytes
+
+    let header = unsafe PrivateCopy<cs_ring_header>(of: bytes, at: 0)
+    guard header[\.magic] == Self.magic else { throw RingError.magic(found: header[\.magic]) }
+    guard header[\.version] == CS_RING_VERSION else {
+      throw RingError.version(found: header[\.version], expected: CS_RING_VERSION)
+    }
+    guard header[\.architecture] == Self.architecture.rawValue else {
+      throw RingError.architecture(found: header[\.architecture], expected: Self.architecture.rawValue)
+    }
+    guard header[\.total_bytes] == UInt64(RingLayout.size) else {
+      throw RingError.headerSize(found: header[\.total_bytes], expected: UInt64(RingLayout.size))
+    }
+  }
+
+  /// Everything that the ring holds now.
+  ///
+  /// May be called again and again while the process runs; a record that is being written counts as `torn` until it
+  /// is committed, so that losses are final only when the process has ended.
+  public func contents() -> RingContents {
+    var losses = Losses()
+    // Records come first: a handler adds its images before it commits, so that each committed record finds them.
+    let records = committedRecords(losses: &losses)
+    let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
+    losses.add(.overwritten, header[\.slot_head].subtractingOrZero(UInt64(RingLayout.slotLimit)))
+    losses.add(.noSlot, header[\.slot_lost])
+    losses.add(.minimal, header[\.record_minimal])
+    losses.add(.annotations, header[\.annotation_lost])
+
+    let images = images(total: header[\.image_total], losses: &losses)
+    let table = ImageTable(images)
+    let annotations = annotations(losses: &losses)
+    let breadcrumbs = breadcrumbs(losses: &losses)
+    return RingContents(
+      identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
+      records: records.map { $0.decoded(images: table) }
+        .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
+      losses: losses.counts)
+  }
+
+  private func identity(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Identity {
+    RingContents.Identity(
+      ringID: hexadecimal(header.bytes(\.ring_id, count: 16)), pid: header[\.pid], uid: header[\.uid],
+      startTime_ns: header[\.start_time_ns], name: CleanText.line(header.text(zeroTerminated: \.name)),
+      executable: CleanText.line(header.text(zeroTerminated: \.executable)))
+  }
+
+  // CS_RING_MAGIC uses UINT64_C, which Swift does not import: "CSRING" and zeros as a little-endian number.
+  static let magic: UInt64 = 0x0000_474e_4952_5343
+
+  #if arch(x86_64)
+    static let architecture = cs_ring_architecture.CS_RING_ARCHITECTURE_X86_64
+  #elseif arch(arm64)
+    static let architecture = cs_ring_architecture.CS_RING_ARCHITECTURE_AARCH64
+  #endif
+}
+
+/// Lower-case hexadecimal digits.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+  return String(decoding: text, as: UTF8.self)
+}
+
+extension UInt64 {
+  /// The difference, or 0 where it would be negative.
+  func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}

@@ -1,0 +1,53 @@
+import CShimRing
+import CrashRing
+import Testing
+
+@Suite("Annotations and breadcrumbs of a ring")
+struct NoteTests {
+  @Test("complete annotations are read, removed ones are not")
+  func annotations() throws {
+    let ring = TestRing()
+    ring.addAnnotation(0, "version", "1.2\u{1b}")
+    ring.addAnnotation(5, "removed", "")
+    ring.addAnnotation(63, "unused", "never", sequence: 0)
+    let contents = try ring.contents()
+    #expect(contents.annotations == ["version": "1.2␛"])
+    #expect(contents.losses.isEmpty)
+  }
+
+  @Test("an annotation that is being written, or has hostile lengths, is counted")
+  func lostAnnotations() throws {
+    let ring = TestRing()
+    ring.addAnnotation(0, "a", "b", sequence: 3)
+    ring.addAnnotation(1, "c", "d")
+    ring.set(\cs_ring_annotation.key_bytes, at: TestRing.annotation(1), .max)
+    ring.addAnnotation(2, "e", "f")
+    ring.set(\cs_ring_annotation.value_bytes, at: TestRing.annotation(2), 441)
+    let contents = try ring.contents()
+    #expect(contents.annotations.isEmpty)
+    #expect(contents.losses == ["annotations": 3])
+  }
+
+  @Test("breadcrumbs are read oldest first after the ring has wrapped around")
+  func breadcrumbs() throws {
+    let ring = TestRing()
+    for ticket in 0..<UInt64(200) { ring.addBreadcrumb(ticket: ticket, "step \(ticket)") }
+    let crumbs = try ring.contents().breadcrumbs
+    #expect(crumbs.map(\.text) == (72..<200).map { "step \($0)" })
+    #expect(crumbs.first?.time_ns == 72_000)
+  }
+
+  @Test("a breadcrumb in a wrong place, or with a hostile length, is counted")
+  func lostBreadcrumbs() throws {
+    let ring = TestRing()
+    ring.addBreadcrumb(ticket: 0, "a")
+    ring.set(\cs_ring_breadcrumb.sequence, at: TestRing.breadcrumb(0), .max)
+    ring.addBreadcrumb(ticket: 1, "b")
+    ring.set(\cs_ring_breadcrumb.text_bytes, at: TestRing.breadcrumb(1), 233)
+    ring.addBreadcrumb(ticket: 2, "c")
+    ring.set(\cs_ring_breadcrumb.sequence, at: TestRing.breadcrumb(2), 0)
+    let contents = try ring.contents()
+    #expect(contents.breadcrumbs.isEmpty)
+    #expect(contents.losses == ["breadcrumbs": 2])
+  }
+}

@@ -1,0 +1,171 @@
+import CShimRing
+import CrashRing
+
+/// A ring in memory, written as a host process would, or as none should.
+@safe
+final class TestRing {
+  /// Zeros, aligned to a page.
+  let memory: UnsafeMutableRawBufferPointer
+
+  /// Makes a ring with a good header and nothing else.
+  init() {
+    unsafe memory = .allocate(byteCount: MemoryLayout<cs_ring>.size, alignment: 4096)
+    // Just allocated with this size.
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+    set(\cs_ring_header.magic, 0x0000_474e_4952_5343)
+    set(\cs_ring_header.version, CS_RING_VERSION)
+    #if arch(x86_64)
+      set(\cs_ring_header.architecture, 1)
+    #else
+      set(\cs_ring_header.architecture, 2)
+    #endif
+    set(\cs_ring_header.total_bytes, UInt64(MemoryLayout<cs_ring>.size))
+    set(\cs_ring_header.pid, 4711)
+    set(\cs_ring_header.uid, 1000)
+    set(\cs_ring_header.start_time_ns, 1_000_000_000)
+    setBytes(\cs_ring_header.ring_id, Array(0..<16))
+    setBytes(\cs_ring_header.name, Array("server".utf8))
+    setBytes(\cs_ring_header.executable, Array("/srv/server".utf8))
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// What a reader finds.
+  func contents() throws -> RingContents {
+    // The ring outlives the reader.
+    defer { withExtendedLifetime(self) {} }
+    return try unsafe RingReader(bytes: UnsafeRawBufferPointer(memory)).contents()
+  }
+
+  /// Puts a value anywhere.
+  func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
+    precondition(unsafe offset >= 0 && offset + MemoryLayout<Value>.size <= memory.count)
+    // Inside the ring, as just checked.
+    unsafe memory.storeBytes(of: value, toByteOffset: offset, as: Value.self)
+  }
+
+  /// Puts bytes anywhere.
+  func put(_ bytes: some Sequence<UInt8>, at offset: Int) {
+    for (index, byte) in bytes.enumerated() { put(byte, at: offset + index) }
+  }
+
+  /// Sets a field of the struct that stands at `base`.
+  func set<Layout, Value: BitwiseCopyable>(_ field: KeyPath<Layout, Value>, at base: Int = 0, _ value: Value) {
+    put(value, at: base + fieldOffset(field))
+  }
+
+  /// Sets the first bytes of a field that is an array.
+  func setBytes<Layout>(_ field: PartialKeyPath<Layout>, at base: Int = 0, _ bytes: some Sequence<UInt8>) {
+    put(bytes, at: base + fieldOffset(field))
+  }
+}
+
+/// The offset of a stored field.
+func fieldOffset<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
+  guard let offset = MemoryLayout<Layout>.offset(of: field) else { preconditionFailure("\(field) has no offset") }
+  return offset
+}
+
+/// Where the parts stand.
+extension TestRing {
+  static func image(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.images) + index * MemoryLayout<cs_ring_image>.stride
+  }
+  static func annotation(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.annotations) + index * MemoryLayout<cs_ring_annotation>.stride
+  }
+  static func breadcrumb(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.breadcrumbs) + index * MemoryLayout<cs_ring_breadcrumb>.stride
+  }
+  static func slot(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.slots) + index * MemoryLayout<cs_ring_slot>.stride
+  }
+  static func record(_ slot: Int) -> Int { Self.slot(slot) + fieldOffset(\cs_ring_slot.record) }
+  static func stack(_ slot: Int) -> Int {
+    Self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
+  }
+}
+
+/// Complete parts.
+extension TestRing {
+  /// Adds an image of 0x1000 bytes.
+  func addImage(
+    _ index: Int, start: UInt64, path: String = "/lib/a.so", buildID: [UInt8] = [0xab, 0xcd], flags: UInt32 = 0
+  ) {
+    let base = Self.image(index)
+    set(\cs_ring_image.bias, at: base, start)
+    set(\cs_ring_image.start, at: base, start)
+    set(\cs_ring_image.end, at: base, start + 0x1000)
+    set(\cs_ring_image.flags, at: base, flags)
+    set(\cs_ring_image.build_id_bytes, at: base, UInt32(buildID.count))
+    setBytes(\cs_ring_image.build_id, at: base, buildID)
+    setBytes(\cs_ring_image.path, at: base, Array(path.utf8))
+    set(\cs_ring_header.image_count, UInt32(index + 1))
+    set(\cs_ring_header.image_total, UInt32(index + 1))
+  }
+
+  /// Adds an annotation whose writer was done.
+  func addAnnotation(_ index: Int, _ key: String, _ value: String, sequence: UInt32 = 2) {
+    let base = Self.annotation(index)
+    set(\cs_ring_annotation.sequence, at: base, sequence)
+    set(\cs_ring_annotation.key_bytes, at: base, UInt16(key.utf8.count))
+    set(\cs_ring_annotation.value_bytes, at: base, UInt16(value.utf8.count))
+    setBytes(\cs_ring_annotation.key, at: base, Array(key.utf8))
+    setBytes(\cs_ring_annotation.value, at: base, Array(value.utf8))
+  }
+
+  /// Adds a breadcrumb as its writer would, overwriting the one 128 before.
+  func addBreadcrumb(ticket: UInt64, _ text: String) {
+    let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
+    set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
+    set(\cs_ring_breadcrumb.time_ns, at: base, ticket * 1_000)
+    set(\cs_ring_breadcrumb.text_bytes, at: base, UInt32(text.utf8.count))
+    setBytes(\cs_ring_breadcrumb.text, at: base, Array(text.utf8))
+  }
+
+  /// Fills a record and its stack, and commits it.
+  func addRecord(
+    slot: Int, sequence: UInt64 = 0, message: String = "", frames: [cs_ring_frame] = [], stack: [UInt8] = []
+  ) {
+    let base = Self.record(slot)
+    set(\cs_ring_record.sequence, at: base, sequence)
+    set(\cs_ring_record.tid, at: base, 4712)
+    set(\cs_ring_record.signal, at: base, 4)
+    set(\cs_ring_record.code, at: base, 2)
+    set(\cs_ring_record.address, at: base, 0x1234)
+    set(\cs_ring_record.system_call, at: base, -1)
+    set(\cs_ring_record.frame_count, at: base, UInt32(frames.count))
+    set(\cs_ring_record.frame_total, at: base, UInt32(frames.count))
+    set(\cs_ring_record.frame_head, at: base, UInt32(frames.count))
+    set(\cs_ring_record.message_bytes, at: base, UInt32(message.utf8.count))
+    set(\cs_ring_record.stack_start, at: base, 0x7fff_0000)
+    set(\cs_ring_record.stack_bytes, at: base, UInt32(stack.count))
+    set(\cs_ring_record.registers.general_count, at: base, 17)
+    set(\cs_ring_record.registers.flags, at: base, 0x246)
+    setBytes(\cs_ring_record.thread_name, at: base, Array("worker".utf8))
+    setBytes(\cs_ring_record.message, at: base, Array(message.utf8))
+    for (index, frame) in frames.enumerated() {
+      put(frame, at: base + fieldOffset(\cs_ring_record.frames) + index * MemoryLayout<cs_ring_frame>.stride)
+    }
+    put(stack, at: Self.stack(slot))
+    commit(slot: slot, stackBytes: stack.count)
+  }
+
+  /// Computes the CRC as it is now and marks the slot as committed.
+  func commit(slot: Int, stackBytes: Int = 0, generation: UInt64 = 1) {
+    // Record and stack of a slot lie inside the ring.
+    let crc = unsafe cs_ring_crc32c(
+      cs_ring_crc32c(0, memory.baseAddress?.advanced(by: Self.record(slot)), MemoryLayout<cs_ring_record>.size),
+      memory.baseAddress?.advanced(by: Self.stack(slot)), stackBytes)
+    set(\cs_ring_slot.crc, at: Self.slot(slot), crc)
+    set(\cs_ring_slot.commit_ns, at: Self.slot(slot), 77)
+    set(\cs_ring_slot.state, at: Self.slot(slot), generation << 2 | UInt64(CS_RING_STATE_COMMITTED))
+  }
+}
+
+extension cs_ring_frame {
+  /// Makes a frame that the CFI found.
+  init(_ pc: UInt64, image: UInt16 = UInt16(CS_RING_NO_IMAGE), flags: UInt8 = 0, trust: UInt8 = 2) {
+    self.init(pc: pc, function_start: 0, trust: trust, flags: flags, image: image, reserved: 0)
+  }
+}
