@@ -1,1 +1,83 @@
-// Filled by the commit that follows.
+/// Calls crashd over its Varlink socket.
+///
+/// Each call connects, waits for the reply and hangs up; calls block, and may be made from any thread.
+///
+/// ```swift
+/// let client = CrashClient(socketPath: "/run/crashd/io.crashshield.Crashd")
+/// for summary in try client.list(ListQuery(limit: 10)) { print(summary.time, summary.sentence) }
+/// ```
+public struct CrashClient: Sendable {
+  /// The longest reply that is read.
+  public static let maximumMessageBytes = 64 << 20
+
+  /// The path of the socket.
+  public let socketPath: String
+  /// How long a call may take.
+  public let timeout: Duration
+
+  /// Makes a client; nothing is connected yet.
+  public init(socketPath: String, timeout: Duration = .seconds(30)) {
+    self.socketPath = socketPath
+    self.timeout = timeout
+  }
+
+  /// Reports, newest first; one page of them, which the cursor of its last one continues.
+  public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Summary] {
+    struct Parameters: Decodable { var reports: [Summary] }
+    return try call("List", query, returning: Parameters.self).reports
+  }
+
+  /// The report whose id begins with `id`, the newest without one.
+  public func report(id: String? = nil) throws(ClientError) -> ReceivedReport {
+    struct Query: Encodable { var id: String? }
+    struct Parameters: Decodable { var report: ReceivedReport }
+    return try call("Get", Query(id: id), returning: Parameters.self).report
+  }
+
+  /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
+  public func subscribe(after cursor: String? = nil) throws(ClientError) -> EventStream {
+    struct Query: Encodable { var cursor: String? }
+    let connection = try connect()
+    try connection.send(
+      method: Self.method("Subscribe"), parameters: Query(cursor: cursor), more: true, until: .after(timeout))
+    return EventStream(connection: connection)
+  }
+
+  /// Processes that are attached now.
+  public func processes() throws(ClientError) -> [AttachedProcess] {
+    struct Parameters: Decodable { var processes: [AttachedProcess] }
+    return try call("Processes", Nothing(), returning: Parameters.self).processes
+  }
+
+  /// Waits until what process `pid` has written is stored, all of it when the process has ended.
+  public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
+    struct Query: Encodable {
+      var pid: Int
+      var timeout_ms: Int
+    }
+    let query = Query(pid: pid, timeout_ms: Int(timeout / .milliseconds(1)))
+    return try call("AwaitProcess", query, returning: ProcessOutcome.self, extra: timeout)
+  }
+
+  /// How crashd is.
+  public func status() throws(ClientError) -> DaemonStatus {
+    try call("Status", Nothing(), returning: DaemonStatus.self)
+  }
+
+  private struct Nothing: Encodable {}
+
+  private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }
+
+  private func connect() throws(ClientError) -> VarlinkConnection {
+    VarlinkConnection(socket: try UnixSocket(connectingTo: socketPath, timeout: timeout))
+  }
+
+  private func call<Parameters: Decodable>(
+    _ name: String, _ parameters: some Encodable, returning type: Parameters.Type, extra: Duration = .zero
+  ) throws(ClientError) -> Parameters {
+    let deadline = Deadline.after(timeout + extra)
+    let connection = try connect()
+    try connection.send(method: Self.method(name), parameters: parameters, more: false, until: deadline)
+    return try connection.receive(type, until: deadline).parameters
+  }
+}

@@ -1,0 +1,43 @@
+/// Why a call to crashd has no result.
+public enum ClientError: Error, Equatable, Sendable {
+  /// Nobody listens at `path`, or the caller may not connect: start crashd, or name another socket.
+  case unreachable(path: String, errno: Int32)
+  /// crashd did not answer in time; it may still do what was asked.
+  case timedOut(path: String)
+  /// The connection ended before the reply was whole: crashd stopped, or cut off a reader that was too slow.
+  case closed(path: String)
+  /// Reading from or writing to the connection failed.
+  case failed(path: String, errno: Int32)
+  /// What came is no reply to the call; the text says what is wrong with it.
+  case malformedReply(String)
+  /// A reply longer than the client reads.
+  case messageTooLarge(limitBytes: Int)
+  /// The descriptor that an `EventStream` was told to watch was hung up.
+  case cancelled
+
+  /// No report has an id that begins with `id`.
+  case noSuchReport(id: String)
+  /// `count` reports have such an id: give more digits.
+  case ambiguousID(id: String, count: Int)
+  /// The store never gave out this cursor.
+  case invalidCursor(String)
+  /// crashd runs but cannot read its store now.
+  case storeUnavailable(reason: String)
+  /// Any other Varlink error.
+  case remote(name: String, parameters: JSONValue)
+}
+
+extension ClientError {
+  /// Maps a Varlink error of the interface to its case.
+  init(name: String, parameters: JSONValue) {
+    let text = { (key: String) in parameters[key]?.string ?? "" }
+    switch name {
+    case "io.crashshield.Crashd.NoSuchReport": self = .noSuchReport(id: text("id"))
+    case "io.crashshield.Crashd.AmbiguousID":
+      self = .ambiguousID(id: text("id"), count: parameters["count"]?.int ?? 2)
+    case "io.crashshield.Crashd.InvalidCursor": self = .invalidCursor(text("cursor"))
+    case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
+    default: self = .remote(name: name, parameters: parameters)
+    }
+  }
+}

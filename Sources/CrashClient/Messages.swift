@@ -1,0 +1,136 @@
+public import CrashReport
+
+/// What `List` tells of a report.
+public struct Summary: Codable, Sendable, Equatable {
+  /// The position in the store; `ListQuery.before` continues there.
+  public var cursor: String
+  /// The report's id.
+  public var id: String
+  /// When it crashed, RFC 3339 in UTC.
+  public var time: String
+  /// The process.
+  public var pid: Int
+  /// Its user.
+  public var uid: Int
+  /// The program's name.
+  public var name: String
+  /// The executable's path.
+  public var executable: String
+  /// The systemd unit, where there is one.
+  public var unit: String?
+  /// Such as `SIGILL`.
+  public var signal: String
+  /// The runtime's own words; may be empty.
+  public var reason: String
+  /// The diagnosis for people.
+  public var sentence: String
+  /// The first own function; may be empty.
+  public var function: String
+  /// Its source file.
+  public var file: String?
+  /// Its line.
+  public var line: Int?
+  /// Equal for crashes of one kind.
+  public var groupKey: String
+  /// For people.
+  public var groupTitle: String
+}
+
+/// Which reports `CrashClient.list` returns.
+public struct ListQuery: Codable, Sendable, Equatable {
+  /// At most so many; crashd may return fewer.
+  public var limit: Int?
+  /// Only reports older than this cursor.
+  public var before: String?
+  /// Only reports of this process.
+  public var pid: Int?
+  /// Only reports of programs whose name contains this.
+  public var name: String?
+  /// Only crashes at or after this time, RFC 3339.
+  public var since: String?
+  /// Only crashes before or at this time, RFC 3339.
+  public var until: String?
+
+  /// Makes a query; without arguments it asks for all reports.
+  public init(
+    limit: Int? = nil, before: String? = nil, pid: Int? = nil, name: String? = nil, since: String? = nil,
+    until: String? = nil
+  ) {
+    self.limit = limit
+    self.before = before
+    self.pid = pid
+    self.name = name
+    self.since = since
+    self.until = until
+  }
+}
+
+/// A process that is attached to crashd.
+public struct AttachedProcess: Codable, Sendable, Equatable {
+  /// The process.
+  public var pid: Int
+  /// Its user.
+  public var uid: Int
+  /// The program's name.
+  public var name: String
+  /// The executable's path.
+  public var executable: String
+  /// The executable's GNU build id.
+  public var buildID: String
+  /// When it started, RFC 3339 in UTC.
+  public var startTime: String
+  /// When it attached, RFC 3339 in UTC.
+  public var attachTime: String
+  /// A word for people, such as `running`.
+  public var state: String
+}
+
+/// How crashd is.
+public struct DaemonStatus: Codable, Sendable, Equatable {
+  /// Its version.
+  public var version: String
+  /// Its process.
+  public var pid: Int
+  /// Seconds since it started.
+  public var uptimeSeconds: Int
+  /// Attached processes.
+  public var processes: Int
+  /// Stored reports.
+  public var reports: Int
+  /// The store's size on disk.
+  public var storeBytes: Int
+  /// What could not be kept since it started, by kind.
+  public var losses: [String: Int]
+  /// What was refused since it started, by kind.
+  public var refusals: [String: Int]
+
+  enum CodingKeys: String, CodingKey {
+    case version, pid, processes, reports, storeBytes, losses, refusals
+    case uptimeSeconds = "uptime_s"
+  }
+}
+
+/// What `AwaitProcess` found.
+public struct ProcessOutcome: Codable, Sendable, Equatable {
+  /// Whether the process ever attached.
+  public var attached: Bool
+  /// Whether everything that it wrote is stored; false after a time-out.
+  public var settled: Bool
+  /// The ids of its reports.
+  public var reports: [String]
+}
+
+/// A report, both as a value and as the JSON that came.
+public struct ReceivedReport: Decodable, Sendable, Equatable {
+  /// What this version knows of it.
+  public var report: CrashReport
+  /// All of it, with keys of later versions.
+  public var json: JSONValue
+
+  /// Reads both.
+  /// - Throws: `DecodingError` when it is no report.
+  public init(from decoder: any Decoder) throws {
+    report = try CrashReport(from: decoder)
+    json = try JSONValue(from: decoder)
+  }
+}

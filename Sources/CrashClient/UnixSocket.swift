@@ -1,0 +1,148 @@
+import Glibc
+
+/// A connected stream socket: every wait has a deadline, a signal interrupts nothing, a gone peer raises no SIGPIPE.
+final class UnixSocket {
+  let path: String
+  private let descriptor: Int32
+
+  /// Takes over a connected socket.
+  init(adopting descriptor: Int32, path: String) throws(ClientError) {
+    self.path = path
+    self.descriptor = descriptor
+    let flags = fcntl(descriptor, F_GETFL)
+    guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
+      throw .unreachable(path: path, errno: errno)
+    }
+  }
+
+  convenience init(connectingTo path: String, timeout: Duration) throws(ClientError) {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw .unreachable(path: path, errno: errno) }
+    do throws(ClientError) {
+      try Self.connect(descriptor, to: path, timeout: timeout)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    try self.init(adopting: descriptor, path: path)
+  }
+
+  deinit { close(descriptor) }
+
+  private static func connect(_ descriptor: Int32, to path: String, timeout: Duration) throws(ClientError) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else {
+      throw .unreachable(path: path, errno: ENAMETOOLONG)
+    }
+    // The count was compared with the field's size above; the rest of the field stays zero.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in unsafe field.copyBytes(from: bytes) }
+
+    // A blocking connect waits for a place in the listener's queue, for as long as a send may take.
+    var limit = timeval(tv_sec: Int(max(1, timeout.components.seconds)), tv_usec: 0)
+    // The pointer is read during the call only.
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    while true {
+      // A sockaddr_un may be read as a sockaddr: that is what the socket calls are declared for.
+      let result = unsafe withUnsafePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      if result == 0 { return }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: throw .timedOut(path: path)
+      default: throw .unreachable(path: path, errno: errno)
+      }
+    }
+  }
+
+  /// Sends all bytes.
+  func send(_ bytes: [UInt8], until deadline: Deadline) throws(ClientError) {
+    var sent = 0
+    while sent < bytes.count {
+      // The pointer covers `bytes` and is used during the call only.
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[sent...])
+        return unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+      }
+      if count >= 0 {
+        sent += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: try wait(for: POLLOUT, until: deadline)
+      case EPIPE, ECONNRESET: throw .closed(path: path)
+      default: throw .failed(path: path, errno: errno)
+      }
+    }
+  }
+
+  /// Appends what has come to `buffer`; returns how much, 0 at the end of the stream.
+  func receive(into buffer: inout [UInt8], until deadline: Deadline, watching: Int32? = nil) throws(ClientError)
+    -> Int
+  {
+    while true {
+      var error: Int32 = 0
+      // `append(addingCapacity:)` would do without the copy; the array is only as long as what came.
+      let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { space, count in
+        let received = unsafe recv(descriptor, space.baseAddress, space.count, 0)
+        error = errno
+        count = max(0, received)
+        if received >= 0 { error = 0 }
+      }
+      switch error {
+      case 0:
+        buffer += chunk
+        return chunk.count
+      case EINTR: continue
+      case EAGAIN: try wait(for: POLLIN, until: deadline, watching: watching)
+      case ECONNRESET: throw .closed(path: path)
+      default: throw .failed(path: path, errno: error)
+      }
+    }
+  }
+
+  /// Waits until the socket is ready; throws `cancelled` when `watching` is hung up.
+  private func wait(for events: Int32, until deadline: Deadline, watching: Int32? = nil) throws(ClientError) {
+    while true {
+      // A negative descriptor is skipped by poll.
+      var set = [
+        pollfd(fd: descriptor, events: Int16(events), revents: 0), pollfd(fd: watching ?? -1, events: 0, revents: 0),
+      ]
+      // The pointer covers the array's two elements and is used during the call only.
+      let count = unsafe poll(&set, 2, deadline.pollTimeout_ms())
+      if count < 0 && errno != EINTR { throw .failed(path: path, errno: errno) }
+      guard count > 0 else {
+        if deadline.isPast { throw .timedOut(path: path) }
+        continue
+      }
+      if set[1].revents != 0 { throw .cancelled }
+      return
+    }
+  }
+}
+
+/// When a wait ends.
+enum Deadline {
+  case never
+  case at(ContinuousClock.Instant)
+
+  static func after(_ duration: Duration) -> Deadline { .at(.now + duration) }
+
+  var isPast: Bool {
+    guard case .at(let instant) = self else { return false }
+    return instant <= .now
+  }
+
+  /// What poll takes: -1 for ever, else at most a minute, rounded up so that no wait spins.
+  func pollTimeout_ms() -> Int32 {
+    guard case .at(let instant) = self else { return -1 }
+    let left = ContinuousClock.now.duration(to: instant)
+    let milliseconds = left / .milliseconds(1)
+    return Int32(min(60_000, max(0, milliseconds.rounded(.up))))
+  }
+}
