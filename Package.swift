@@ -107,8 +107,10 @@ if !coreOnly {
       swiftSettings: swift),
     .executableTarget(name: "crashd", dependencies: ["CrashDaemon", log, arguments], swiftSettings: swift),
     .target(name: "CrashClient", dependencies: ["CrashReport"], swiftSettings: swift),
-    .executableTarget(
-      name: "crashctl", dependencies: ["CrashClient", "CrashReport", arguments], swiftSettings: swift),
+    .target(name: "CCrashControl", cSettings: c),
+    .target(
+      name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport"], swiftSettings: swift),
+    .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
     .executableTarget(
       name: "DemoServer",
       dependencies: ["CrashShield", "CCrashMaker", .product(name: "NIOHTTP1", package: "swift-nio")] + nio,
@@ -119,7 +121,10 @@ if !coreOnly {
       name: "CrashDaemonTests",
       dependencies: ["CrashDaemon", "CrashStore", "CrashRing", "CShimRing", "CShim"],
       swiftSettings: swift),
-    .testTarget(name: "CrashClientTests", dependencies: ["CrashClient"], swiftSettings: swift),
+    .testTarget(name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashControlTests", dependencies: ["CrashControl", "CrashClient", "CrashReport", "crashctl"],
+      swiftSettings: swift),
     .testTarget(
       name: "CrashTests",
       dependencies: [

@@ -1,0 +1,26 @@
+// Starting and ending processes: what Swift cannot call (variadic prctl) or must not do (code between fork and exec).
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+// How a child differs from its parent.
+struct cs_process_options {
+  int stdin_fd; // -1: the parent's
+  int stdout_fd;
+  int stderr_fd;
+  bool own_group;   // so that the terminal's signals do not reach it
+  int death_signal; // sent when the parent's thread ends; 0: none
+  const sigset_t *signal_mask;
+};
+
+// Starts `file`, looked up in PATH when it has no slash, like a shell. Returns 0, or the errno of what failed
+// (ENOENT: no such program, EACCES: not executable); *ret_pid is untouched then.
+int cs_process_start(const char *file, char *const arguments[], char *const environment[],
+                     const struct cs_process_options *options, pid_t *ret_pid);
+
+// A descriptor that becomes readable when the process ends; -1 and errno on failure.
+int cs_process_open(pid_t pid);
+
+// Ends this process by `signal_number` as if nobody had caught it, without a core dump.
+_Noreturn void cs_process_die_by(int signal_number);

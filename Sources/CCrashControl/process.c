@@ -1,0 +1,93 @@
+#include "cs_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Between fork and exec; returns the errno of what failed.
+static int become(const char *file, char *const arguments[], char *const environment[],
+                  const struct cs_process_options *options, pid_t parent) {
+  if (options->own_group && setpgid(0, 0) != 0) {
+    return errno;
+  }
+  if (options->death_signal != 0) {
+    if (prctl(PR_SET_PDEATHSIG, options->death_signal) != 0) {
+      return errno;
+    }
+    // The parent may have ended before the line above.
+    if (getppid() != parent) {
+      return ESRCH;
+    }
+  }
+  const int wanted[3] = {options->stdin_fd, options->stdout_fd, options->stderr_fd};
+  for (int i = 0; i < 3; i++) {
+    if (wanted[i] >= 0 && dup2(wanted[i], i) < 0) {
+      return errno;
+    }
+  }
+  if (sigprocmask(SIG_SETMASK, options->signal_mask, NULL) != 0) {
+    return errno;
+  }
+  execvpe(file, arguments, environment);
+  return errno;
+}
+
+int cs_process_start(const char *file, char *const arguments[], char *const environment[],
+                     const struct cs_process_options *options, pid_t *ret_pid) {
+  // exec closes the write end; a failure comes through it.
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) {
+    return errno;
+  }
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    const int error = become(file, arguments, environment, options, parent);
+    // When this write fails too, the parent sees a child that ended with 127: what a shell says.
+    (void)!write(failure[1], &error, sizeof error);
+    _exit(127);
+  }
+  int result = child < 0 ? errno : 0;
+  close(failure[1]);
+  if (child > 0) {
+    ssize_t count;
+    int error = 0;
+    do {
+      count = read(failure[0], &error, sizeof error);
+    } while (count < 0 && errno == EINTR);
+    if (count == sizeof error) {
+      result = error;
+      while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  close(failure[0]);
+  if (result == 0) {
+    *ret_pid = child;
+  }
+  return result;
+}
+
+int cs_process_open(pid_t pid) {
+  return pidfd_open(pid, 0);
+}
+
+void cs_process_die_by(int signal_number) {
+  // The program has dumped its core; one of ours would only hide it. The limit does not hold where core_pattern
+  // names a program, hence both.
+  const struct rlimit none = {0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)prctl(PR_SET_DUMPABLE, 0);
+  (void)signal(signal_number, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal_number);
+  (void)raise(signal_number);
+  (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+  // Only a signal whose default is not to end the process comes here.
+  _exit(128 + signal_number);
+}

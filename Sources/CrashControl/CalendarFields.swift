@@ -1,0 +1,54 @@
+import Glibc
+
+/// A moment as a calendar shows it; the only place that touches `struct tm`, which holds a pointer to a zone's name.
+struct CalendarFields {
+  enum Zone { case utc, local }
+
+  var date: [Int]
+  var time: [Int]
+
+  init(_ seconds: Int, _ zone: Zone) {
+    var moment = seconds
+    // Both pointers are used during the calls only; the zone's name is not read.
+    var parts = unsafe tm()
+    switch zone {
+    case .utc: unsafe gmtime_r(&moment, &parts)
+    case .local: unsafe localtime_r(&moment, &parts)
+    }
+    date = unsafe [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
+    time = unsafe [Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec)]
+  }
+
+  /// Nil when a field is not what a calendar has.
+  init?(date: [Int], time: [Int]) {
+    let time = time.count == 2 ? time + [0] : time
+    guard date.count == 3, time.count == 3, (1970...9999).contains(date[0]), (1...12).contains(date[1]),
+      (1...31).contains(date[2]), (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2])
+    else { return nil }
+    self.date = date
+    self.time = time
+  }
+
+  /// Seconds since 1970; a day before the first belongs to the month before.
+  func seconds(_ zone: Zone) -> Int {
+    // The fields fit Int32: the calendar made them, or `init` checked them. The pointers are used during the calls only.
+    var parts = unsafe tm()
+    unsafe parts.tm_year = Int32(date[0] - 1900)
+    unsafe parts.tm_mon = Int32(date[1] - 1)
+    unsafe parts.tm_mday = Int32(date[2])
+    unsafe parts.tm_hour = Int32(time[0])
+    unsafe parts.tm_min = Int32(time[1])
+    unsafe parts.tm_sec = Int32(time[2])
+    unsafe parts.tm_isdst = -1
+    switch zone {
+    case .utc: return unsafe timegm(&parts)
+    case .local: return unsafe mktime(&parts)
+    }
+  }
+
+  /// `2026-11-21`, the separator and `08:10:11`.
+  func text(separator: String) -> String {
+    let twoDigits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
+    return date.map(twoDigits).joined(separator: "-") + separator + time.map(twoDigits).joined(separator: ":")
+  }
+}

@@ -1,0 +1,118 @@
+internal import CCrashControl
+import Glibc
+
+/// A process that crashctl started; it must be waited for by `wait` or `end`.
+struct ChildProcess {
+  /// How a process ended.
+  enum End: Equatable, Sendable {
+    case exited(Int32)
+    case signaled(Int32)
+
+    init(waitStatus status: Int32) {
+      // What the macros of wait.h do: the low seven bits are the signal, the next byte is the exit code.
+      let signal = status & 0x7f
+      self = signal == 0 ? .exited((status >> 8) & 0xff) : .signaled(signal)
+    }
+  }
+
+  struct StartError: Error, Equatable {
+    var file: String
+    var errno: Int32
+  }
+
+  struct Options {
+    /// Descriptors for 0, 1 and 2; nil keeps crashctl's.
+    var standardInput: Int32?
+    var standardOutput: Int32?
+    var standardError: Int32?
+    /// Out of reach of the terminal's signals, and ended by the kernel when crashctl dies.
+    var isServant = false
+    var environment: [String: String]
+    var signalMask = SignalSet()
+  }
+
+  let pid: pid_t
+
+  /// Starts a program; a name without a slash is looked up in PATH.
+  init(_ file: String, _ arguments: [String], _ options: Options) throws(StartError) {
+    let environment = options.environment.map { "\($0.key)=\($0.value)" }
+    var pid: pid_t = 0
+    // The mask outlives the call; cs_process_start keeps no pointer.
+    let error = unsafe withUnsafePointer(to: options.signalMask.value) { mask in
+      let settings = unsafe cs_process_options(
+        stdin_fd: options.standardInput ?? -1, stdout_fd: options.standardOutput ?? -1,
+        stderr_fd: options.standardError ?? -1, own_group: options.isServant,
+        death_signal: options.isServant ? SIGTERM : 0, signal_mask: mask)
+      return unsafe withStrings([file] + arguments) { argumentPointers in
+        unsafe withStrings(environment) { environmentPointers in
+          unsafe withUnsafePointer(to: settings) {
+            unsafe cs_process_start(file, argumentPointers, environmentPointers, $0, &pid)
+          }
+        }
+      }
+    }
+    guard error == 0 else { throw StartError(file: file, errno: error) }
+    self.pid = pid
+  }
+
+  /// How it ended, when it has; nil while it runs.
+  func endIfOver() -> End? {
+    var status: Int32 = 0
+    while true {
+      // The pointer is used during the call only.
+      let result = unsafe waitpid(pid, &status, WNOHANG)
+      if result == pid { return End(waitStatus: status) }
+      if result == 0 || errno != EINTR { return nil }
+    }
+  }
+
+  /// Waits for its end, and reaps it; nil when it still runs after the time-out.
+  func wait(timeout_ms: Int32) -> End? {
+    let descriptor = cs_process_open(pid)
+    guard descriptor >= 0 else { return endIfOver() }
+    defer { close(descriptor) }
+    return isReadable(descriptor, timeout_ms: timeout_ms) ? endIfOver() : nil
+  }
+
+  /// Asks it to stop, makes it stop when it does not, and reaps it.
+  @discardableResult
+  func stop() -> End? {
+    kill(pid, SIGTERM)
+    if let end = wait(timeout_ms: 10_000) { return end }
+    kill(pid, SIGKILL)
+    return wait(timeout_ms: 10_000)
+  }
+}
+
+/// Whether one of the descriptors can be read, or is hung up, before the time-out: the index of the first such.
+///
+/// A time-out of -1 is none.
+func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
+  let end = timeout_ms < 0 ? nil : ContinuousClock.now + .milliseconds(Int64(timeout_ms))
+  var set = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+  while true {
+    let left = end.map { Int32(max(0, (ContinuousClock.now.duration(to: $0) / .milliseconds(1)).rounded(.up))) }
+    // The pointer covers the array and is used during the call only.
+    let count = unsafe poll(&set, UInt(set.count), left ?? -1)
+    if count < 0 && errno == EINTR { continue }
+    return count > 0 ? set.firstIndex { $0.revents != 0 } : nil
+  }
+}
+
+/// Whether the descriptor can be read before the time-out.
+func isReadable(_ descriptor: Int32, timeout_ms: Int32) -> Bool {
+  firstReadable([descriptor], timeout_ms: timeout_ms) != nil
+}
+
+/// Calls `body` with the strings as C wants them: NUL-terminated, and a null pointer at the end.
+private func withStrings<Result>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+  // Each copy is freed below, after the last use of the array.
+  let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
+  defer { unsafe copies.forEach { unsafe free($0) } }
+  return unsafe copies.withUnsafeBufferPointer { buffer in
+    guard let base = buffer.baseAddress else { preconditionFailure("BUG: an array with a last element is empty") }
+    return unsafe body(base)
+  }
+}

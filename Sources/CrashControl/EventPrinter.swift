@@ -1,0 +1,33 @@
+public import CrashClient
+internal import CrashReport
+
+/// The events of `follow` as text.
+public struct EventPrinter: Sendable {
+  private let style: JSONStyle
+  private let isFull: Bool
+  private let terminal: Terminal
+  /// Reports that have their line: one that comes again, with more threads, needs no second.
+  private var printed: [String] = []
+  private static let printedLimit = 256
+
+  /// Makes a printer.
+  public init(style: JSONStyle, isFull: Bool, terminal: Terminal) {
+    self.style = style
+    self.isFull = isFull
+    self.terminal = terminal
+  }
+
+  /// The text for an event; nil when there is nothing to print.
+  /// - Throws: `EncodingError` when the report cannot be written as JSON.
+  public mutating func text(_ event: EventStream.Event) throws -> String? {
+    guard case .report(let received, let cursor) = event else { return nil }
+    if style != .off {
+      return try style.text(JSONValue.object(["cursor": .string(cursor), "report": received.json]))
+    }
+    if isFull { return try ReportText.text(received, terminal: terminal) + "\n" }
+    guard !printed.contains(received.report.id) else { return nil }
+    printed.append(received.report.id)
+    if printed.count > Self.printedLimit { printed.removeFirst() }
+    return Listings.line(received, terminal: terminal)
+  }
+}

@@ -1,0 +1,84 @@
+public import CrashClient
+import Glibc
+
+/// The exit codes of crashctl.
+public enum ExitStatus: Int32, Sendable {
+  /// What was asked for was done.
+  case done = 0
+  /// No such report, no such process.
+  case nothingFound = 1
+  /// The command line is wrong.
+  case usage = 2
+  /// crashd cannot be reached, or cannot answer.
+  case unreachable = 3
+}
+
+/// Why crashctl ends without having done what was asked: an exit code and one sentence.
+public struct Failure: Error, Sendable, Equatable {
+  /// What the shell sees.
+  public var status: Int32
+  /// What failed, where, and what to do; for people.
+  ///
+  /// Nothing is printed when it is empty.
+  public var message: String
+
+  /// Makes a failure.
+  public init(_ status: ExitStatus, _ message: String) {
+    self.status = status.rawValue
+    self.message = message
+  }
+
+  /// Makes a failure with an exit code that is not one of crashctl's own.
+  public init(status: Int32, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  /// The sentence for a call that failed.
+  public init(_ error: ClientError) {
+    switch error {
+    case .unreachable(let path, let number): self.init(.unreachable, Self.unreachable(path, number))
+    case .timedOut(let path):
+      self.init(.unreachable, "crashd at '\(path)' did not answer in time: look at `systemctl status crashd`")
+    case .closed(let path):
+      self.init(.unreachable, "crashd at '\(path)' closed the connection: it was stopped or restarted, try again")
+    case .failed(let path, let number):
+      self.init(.unreachable, "the connection to crashd at '\(path)' broke (\(errorText(number))): try again")
+    case .malformedReply(let reason):
+      self.init(
+        .unreachable, "crashd sent a reply that crashctl does not understand (\(reason)): are both of one version?")
+    case .messageTooLarge(let limit):
+      self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
+    case .cancelled: self.init(.done, "")
+    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet")
+    case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
+    case .ambiguousID(let id, let count):
+      self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
+    case .invalidCursor(let cursor):
+      self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
+    case .storeUnavailable(let reason):
+      self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
+    case .remote(let name, _):
+      self.init(.unreachable, "crashd refused the call (\(name)): are crashd and crashctl of one version?")
+    }
+  }
+
+  private static func unreachable(_ path: String, _ number: Int32) -> String {
+    let reason = errorText(number)
+    switch number {
+    case EACCES, EPERM:
+      return "may not reach crashd at '\(path)' (\(reason)): become root, or join the group of its socket"
+    case ENAMETOOLONG:
+      return "'\(path)' is too long for a socket (\(reason)): name a shorter one with --socket or CRASHD_SOCKET"
+    default:
+      return
+        "no crashd at '\(path)' (\(reason)): start crashd.service, or name its socket with --socket or CRASHD_SOCKET"
+    }
+  }
+}
+
+/// What an errno means.
+func errorText(_ number: Int32) -> String {
+  // strerror returns a NUL-terminated text that lives until the next call; it is copied at once.
+  unsafe String(cString: strerror(number))
+}

@@ -1,0 +1,123 @@
+public import CrashClient
+internal import CrashReport
+
+/// The tables and texts of `list`, `processes`, `status` and `follow`.
+public enum Listings: Sendable {
+  /// A line a report.
+  public static func reports(_ summaries: [Summary], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "TIME"),
+      .init(title: "PID", alignsRight: true),
+      .init(title: "UID", alignsRight: true, dropOrder: 2),
+      .init(title: "SIGNAL", style: .red),
+      .init(title: "NAME", minimum: 8, maximum: 24),
+      .init(title: "ID", minimum: 8, isDigest: true, style: .dim),
+      .init(title: "FUNCTION", minimum: 10, maximum: 48, style: .bold),
+      .init(title: "AT", minimum: 10, maximum: 40, style: .cyan),
+      .init(title: "REASON", minimum: 16, dropOrder: 1),
+    ]
+    let rows = summaries.map { summary in
+      [
+        LocalTime.text(summary.time), "\(summary.pid)", "\(summary.uid)", summary.signal, summary.name,
+        shortID(summary.id), summary.function, place(file: summary.file, line: summary.line),
+        summary.reason.isEmpty ? summary.sentence : summary.reason,
+      ].map(Terminal.cleaned)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// A line a process.
+  public static func processes(_ processes: [AttachedProcess], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "PID", alignsRight: true),
+      .init(title: "UID", alignsRight: true),
+      .init(title: "NAME", minimum: 8, maximum: 32, style: .bold),
+      .init(title: "STATE"),
+      .init(title: "STARTED"),
+      .init(title: "ATTACHED", dropOrder: 2),
+      .init(title: "BUILD", minimum: 8, isDigest: true, dropOrder: 1, style: .dim),
+      .init(title: "EXECUTABLE", minimum: 12),
+    ]
+    let rows = processes.map { process in
+      [
+        "\(process.pid)", "\(process.uid)", process.name, process.state, LocalTime.text(process.startTime),
+        LocalTime.text(process.attachTime), shortID(process.buildID), process.executable,
+      ].map(Terminal.cleaned)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// How crashd is, a line a fact.
+  public static func status(_ status: DaemonStatus, socketPath: String, terminal: Terminal) -> String {
+    var facts = [
+      ("crashd", "\(status.version), process \(status.pid), up \(duration(status.uptimeSeconds))"),
+      ("socket", socketPath),
+      ("processes", "\(status.processes) attached"),
+      ("reports", "\(status.reports) stored, \(size(status.storeBytes))"),
+    ]
+    facts.append(("losses", counts(status.losses)))
+    facts.append(("refusals", counts(status.refusals)))
+    let width = facts.map(\.0.count).max() ?? 0
+    return facts.map { title, text in
+      let padding = String(repeating: " ", count: width - title.count)
+      let isBad = (title == "losses" || title == "refusals") && text != "none"
+      let value = terminal.styled(Terminal.cleaned(text), isBad ? .red : nil)
+      return padding + terminal.styled(title, .bold) + "  " + value + "\n"
+    }.joined()
+  }
+
+  /// A report in one line, for `follow`.
+  public static func line(_ received: ReceivedReport, terminal: Terminal) -> String {
+    let report = received.report
+    let own = report.threads.first?.frames.first(where: \.isOwn)
+    let place = place(file: own?.file, line: own?.line)
+    let clean = Terminal.cleaned
+    return [
+      LocalTime.text(clean(report.time)),
+      terminal.styled(clean(report.process.name), .bold) + "[\(report.process.pid)]",
+      terminal.styled(clean(report.signal.name), .red),
+      clean(report.diagnosis.sentence),
+      terminal.styled(clean(place), .cyan),
+      terminal.styled(clean(shortID(report.id)), .dim),
+    ].filter { !$0.isEmpty }.joined(separator: " ") + "\n"
+  }
+
+  /// Enough of an id to name a report on one machine.
+  static func shortID(_ id: String) -> String { String(id.prefix(12)) }
+
+  /// Such as `main.swift:42`.
+  static func place(file: String?, line: Int?) -> String {
+    guard let file, !file.isEmpty else { return "" }
+    let name = file.split(separator: "/").last.map(String.init) ?? file
+    return line.map { "\(name):\($0)" } ?? name
+  }
+
+  static func counts(_ counts: [String: Int]) -> String {
+    let named = counts.filter { $0.value != 0 }.sorted { $0.key < $1.key }
+    return named.isEmpty ? "none" : named.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+  }
+
+  static func duration(_ seconds: Int) -> String {
+    let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
+    guard let first = units.firstIndex(where: { seconds >= $0.0 }) else { return "0s" }
+    var rest = seconds
+    let parts = units[first...].prefix(2).map { length, name in
+      defer { rest %= length }
+      return (count: rest / length, name: name)
+    }
+    return parts.filter { $0.count > 0 }.map { "\($0.count)\($0.name)" }.joined(separator: " ")
+  }
+
+  static func size(_ bytes: Int) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    var value = Double(bytes)
+    var unit = 0
+    while value >= 1024 && unit < units.count - 1 {
+      value /= 1024
+      unit += 1
+    }
+    guard unit > 0 else { return "\(bytes) bytes" }
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+  }
+}

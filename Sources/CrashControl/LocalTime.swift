@@ -1,0 +1,77 @@
+import Glibc
+
+/// Times as people read and write them: local, to the second.
+public enum LocalTime: Sendable {
+  /// `2026-11-21 08:10:11` in the local time zone; the text itself when it is no RFC 3339 time in UTC.
+  public static func text(_ rfc3339: String) -> String {
+    seconds(rfc3339: rfc3339).map { CalendarFields($0, .local).text(separator: " ") } ?? rfc3339
+  }
+
+  /// RFC 3339 in UTC.
+  public static func rfc3339(_ seconds: Int) -> String {
+    CalendarFields(seconds, .utc).text(separator: "T") + "Z"
+  }
+
+  /// What `-S` and `-U` take: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`,
+  /// `2h ago`, `@1795248611`, or RFC 3339 in UTC; nil for anything else.
+  public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
+
+  static func parse(_ text: String, now: Int) -> Int? {
+    var today = CalendarFields(now, .local)
+    today.time = [0, 0, 0]
+    switch text {
+    case "now": return now
+    case "today": return today.seconds(.local)
+    case "yesterday":
+      today.date[2] -= 1
+      return today.seconds(.local)
+    default: break
+    }
+    if text.hasPrefix("@") { return Int(text.dropFirst()).flatMap { (0...253_402_300_799).contains($0) ? $0 : nil } }
+    if text.hasPrefix("-") { return span(text.dropFirst()).map { now - $0 } }
+    if text.hasSuffix(" ago") { return span(text.dropLast(4)).map { now - $0 } }
+    return seconds(rfc3339: text) ?? seconds(local: text, today: today)
+  }
+
+  /// Seconds since 1970 of `2026-11-21T08:10:11[.123]Z`.
+  static func seconds(rfc3339 text: String) -> Int? {
+    guard text.hasSuffix("Z"), let separator = text.firstIndex(of: "T") else { return nil }
+    let clock = text[text.index(after: separator)...].dropLast().prefix { $0 != "." }
+    let date = numbers(text[..<separator], separator: "-")
+    let time = numbers(clock, separator: ":")
+    guard time.count == 3 else { return nil }
+    return CalendarFields(date: date, time: time)?.seconds(.utc)
+  }
+
+  private static func seconds(local text: String, today: CalendarFields) -> Int? {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    let date: [Int]
+    let time: [Int]
+    switch (words.count, words[0].contains(":")) {
+    case (1, true): (date, time) = (today.date, numbers(words[0], separator: ":"))
+    case (1, false): (date, time) = (numbers(words[0], separator: "-"), today.time)
+    case (2, false): (date, time) = (numbers(words[0], separator: "-"), numbers(words[1], separator: ":"))
+    default: return nil
+    }
+    return CalendarFields(date: date, time: time)?.seconds(.local)
+  }
+
+  /// The numbers between the separators; empty when one of them is none.
+  private static func numbers(_ text: Substring, separator: Character) -> [Int] {
+    let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int($0) : nil }
+    return numbers.count == parts.count ? numbers : []
+  }
+
+  /// Seconds of `90`, `90s`, `5min`, `2h`, `3d`, `1w`; a sane number of them.
+  private static func span(_ text: Substring) -> Int? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let unit = text.dropFirst(digits.count).drop { $0 == " " }
+    let factors = [
+      "": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400,
+      "days": 86400, "w": 604_800, "week": 604_800, "weeks": 604_800,
+    ]
+    guard let count = Int(digits), count <= 1_000_000, let factor = factors[String(unit)] else { return nil }
+    return count * factor
+  }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// Writes to a descriptor at once, without a buffer of its own.
+public enum Output: Sendable {
+  /// Writes all of the text.
+  /// - Throws: `Failure`; a quiet one when the reader is gone, as after `| head`.
+  public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
+    let bytes = Array(text.utf8)
+    var written = 0
+    while written < bytes.count {
+      // The pointer covers `bytes` and is used during the call only.
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+        return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+      }
+      if count >= 0 {
+        written += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:
+        var set = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        // The pointer is used during the call only.
+        _ = unsafe poll(&set, 1, -1)
+      case EPIPE: throw Failure(.done, "")
+      default: throw Failure(.nothingFound, "cannot write the output (\(errorText(errno)))")
+      }
+    }
+  }
+
+  /// One line on standard error that says who speaks.
+  ///
+  /// A standard error that cannot be written leaves nobody to tell.
+  public static func complain(_ message: String) {
+    do throws(Failure) {
+      try write("crashctl: \(Terminal.cleaned(message))\n", to: STDERR_FILENO)
+    } catch {
+      return
+    }
+  }
+}

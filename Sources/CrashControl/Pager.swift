@@ -1,0 +1,43 @@
+import Glibc
+
+/// Shows text page by page on a terminal.
+public enum Pager: Sendable {
+  /// Writes the text through `$PAGER`, else through less where there is one, else as it is.
+  public static func show(_ text: String, environment: [String: String]) throws(Failure) {
+    let command = environment["PAGER"] ?? "less"
+    if command.isEmpty || command == "cat" { return try Output.write(text) }
+    var ends: [Int32] = [0, 0]
+    // The pointer covers the two elements. The pager must not inherit the end that it waits for the end of.
+    guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
+      return try Output.write(text)
+    }
+    var settings = environment
+    settings["LESS"] = environment["LESS"] ?? "FRSX"
+    // The pager handles Ctrl-C; and when it ends early, the write below says so.
+    let before = SignalSet([SIGINT, SIGQUIT, SIGPIPE]).block()
+    defer { close(ends[1]) }
+    let options = ChildProcess.Options(standardInput: ends[0], environment: settings, signalMask: before)
+    let pager: ChildProcess
+    do throws(ChildProcess.StartError) {
+      // Only a pager of the user's may need a shell.
+      pager =
+        command == "less"
+        ? try ChildProcess("less", [], options) : try ChildProcess("sh", ["-c", command], options)
+      close(ends[0])
+    } catch {
+      close(ends[0])
+      before.install()
+      return try Output.write(text)
+    }
+    do throws(Failure) {
+      try Output.write(text, to: ends[1])
+    } catch {
+      guard error.message.isEmpty else { throw error }
+    }
+    close(ends[1])
+    ends[1] = -1
+    _ = pager.wait(timeout_ms: -1)
+    // A SIGPIPE may be pending; it stays blocked, everything is written.
+    SignalSet([SIGPIPE]).install()
+  }
+}

@@ -1,0 +1,69 @@
+import Glibc
+
+/// What standard output is, and how text for it may look.
+public struct Terminal: Sendable {
+  /// Columns; nil when the output is no terminal, and lines may be as long as they are.
+  public var width: Int?
+  /// Whether to colour.
+  public var hasColor: Bool
+
+  /// Makes a terminal with what is known of it.
+  public init(width: Int?, hasColor: Bool) {
+    self.width = width
+    self.hasColor = hasColor
+  }
+
+  /// Looks at a descriptor; colour is for terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  public init(descriptor: Int32, environment: [String: String]) {
+    guard isatty(descriptor) == 1 else {
+      self.init(width: nil, hasColor: false)
+      return
+    }
+    var size = winsize()
+    // The pointer is used during the call only; TIOCGWINSZ fills a winsize.
+    let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 0
+    let dull = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
+    self.init(width: max(40, known ? Int(size.ws_col) : columns > 0 ? columns : 80), hasColor: !dull)
+  }
+
+  /// How a piece of text stands out.
+  public enum Style: String, Sendable {
+    /// Titles.
+    case bold = "1"
+    /// What matters less.
+    case dim = "2"
+    /// What went wrong.
+    case red = "31"
+    /// Places in the source.
+    case cyan = "36"
+  }
+
+  /// The text in a style, where there is colour.
+  public func styled(_ text: String, _ style: Style?) -> String {
+    guard hasColor, let style, !text.isEmpty else { return text }
+    return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
+  }
+
+  /// The text without what could command a terminal or reorder a line: names and reasons come from programs that
+  /// nobody vouches for.
+  public static func cleaned(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n", "\t": result.append(" ")
+      default: result.append(isUnsafe(scalar) ? "\u{fffd}" : scalar)
+      }
+    }
+    return String(result)
+  }
+
+  /// Control characters, line separators and bidirectional overrides.
+  static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,50 @@
+public import ArgumentParser
+import CrashClient
+public import CrashControl
+import Glibc
+
+extension JSONStyle: ExpressibleByArgument {}
+
+/// Options of every verb that asks crashd.
+struct ConnectionOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The socket of crashd (default: $CRASHD_SOCKET, the system's, the user's).", valueName: "path"),
+    completion: .file())
+  var socket: String?
+
+  @Option(help: ArgumentHelp("Print JSON: pretty, short or off.", valueName: "mode"))
+  var json = JSONStyle.off
+
+  @Flag(name: .customLong("no-pager"), help: "Do not pipe the output into a pager.")
+  var hasNoPager = false
+
+  var client: CrashClient {
+    CrashClient(socketPath: SocketPath.find(option: socket, environment: environment))
+  }
+
+  var environment: [String: String] { processEnvironment() }
+
+  var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, environment: environment) }
+
+  /// The call's result, or the sentence that says why there is none.
+  func ask<Result>(_ call: (CrashClient) throws(ClientError) -> Result) throws(Failure) -> Result {
+    do throws(ClientError) {
+      return try call(client)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  func show(_ text: String) throws(Failure) {
+    if terminal.width == nil || hasNoPager { return try Output.write(text) }
+    try Pager.show(text, environment: environment)
+  }
+
+  func show(json value: some Encodable) throws { try Output.write(json.text(value)) }
+}
+
+/// For lists.
+struct LegendOptions: ParsableArguments {
+  @Flag(name: .customLong("no-legend"), help: "Do not print the column titles.")
+  var hasNoLegend = false
+}

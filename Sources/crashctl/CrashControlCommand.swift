@@ -1,0 +1,44 @@
+import ArgumentParser
+import CrashControl
+import Glibc
+
+@main
+struct CrashControlCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "crashctl",
+    abstract: "Shows why Swift programs on this machine crashed.",
+    discussion: """
+      Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
+      """,
+    version: "0.1.0",
+    subcommands: [List.self, Show.self, Follow.self, Status.self, Processes.self],
+    defaultSubcommand: List.self)
+
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      if !failure.message.isEmpty { Output.complain(failure.message) }
+      Glibc.exit(failure.status)
+    } catch {
+      finish(error)
+    }
+  }
+
+  /// Help, versions and completion scripts are ArgumentParser's texts; an error in the command line is one sentence.
+  private static func finish(_ error: any Error) -> Never {
+    let code = exitCode(for: error)
+    guard code.isSuccess else {
+      let text = message(for: error)
+      Output.complain(text.prefix(1).lowercased() + text.dropFirst() + "; see crashctl --help")
+      Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
+    }
+    do throws(Failure) {
+      try Output.write(fullMessage(for: error) + "\n")
+    } catch {
+      Glibc.exit(error.status)
+    }
+    Glibc.exit(code.rawValue)
+  }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+import Glibc
+
+struct Follow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prints crashes as they happen, until Ctrl-C.",
+    discussion: """
+      With --json each crash is one line (pretty: several): {"cursor": …, "report": …}; --cursor goes on after one. \
+      The same crash may come again with more in it.
+      """)
+
+  @OptionGroup var connection: ConnectionOptions
+
+  @Flag(help: "Print whole reports instead of one line each.")
+  var full = false
+
+  @Option(help: "Begin after this cursor of an earlier follow, not now.")
+  var cursor: String?
+
+  func run() throws {
+    // Ctrl-C is how this verb ends; nothing is left to clean up.
+    signal(SIGINT) { _ in _exit(130) }
+    let events = try connection.ask { client throws(ClientError) in try client.subscribe(after: cursor) }
+    var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
+    while let event = try connection.ask({ _ throws(ClientError) in try events.next(hangup: STDOUT_FILENO) }) {
+      if let text = try printer.text(event) { try Output.write(text) }
+    }
+    throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
+  }
+}

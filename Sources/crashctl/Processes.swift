@@ -1,0 +1,21 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+
+struct Processes: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Lists the processes that are attached to crashd.")
+
+  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var legend: LegendOptions
+
+  func run() throws {
+    let processes = try connection.ask { client throws(ClientError) in try client.processes() }
+    if connection.json != .off { try connection.show(json: processes) }
+    guard !processes.isEmpty else {
+      throw Failure(.nothingFound, "no process is attached to crashd at '\(connection.client.socketPath)'")
+    }
+    guard connection.json == .off else { return }
+    let text = Listings.processes(processes, terminal: connection.terminal, legend: !legend.hasNoLegend)
+    try connection.show(text)
+  }
+}

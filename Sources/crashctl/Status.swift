@@ -1,0 +1,16 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Shows how crashd is, and what it could not keep.")
+
+  @OptionGroup var connection: ConnectionOptions
+
+  func run() throws {
+    let status = try connection.ask { client throws(ClientError) in try client.status() }
+    if connection.json != .off { return try connection.show(json: status) }
+    let path = connection.client.socketPath
+    try connection.show(Listings.status(status, socketPath: path, terminal: connection.terminal))
+  }
+}
