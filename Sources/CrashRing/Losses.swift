@@ -1,4 +1,4 @@
-/// Counts what could not be read or was never kept, by kind. The kinds are part of the report's JSON.
+/// Counts what could not be read or was never kept, by kind; the kinds are part of the report's JSON.
 struct Losses {
   /// Why something is missing.
   enum Kind: String {

@@ -14,8 +14,7 @@ enum RingLayout {
   static func breadcrumb(_ index: Int) -> Int { breadcrumbs + index * MemoryLayout<cs_ring_breadcrumb>.stride }
   static func slot(_ index: Int) -> Int { slots + index * MemoryLayout<cs_ring_slot>.stride }
 
-  /// Of parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is
-  /// the slot's last field.
+  // Parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is the slot's last field.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)
   static let recordInSlot = offset(of: \cs_ring_slot.record)

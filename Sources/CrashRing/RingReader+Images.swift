@@ -2,7 +2,7 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// The entries of the image table that make sense. `total` is how many the process met.
+  /// The entries of the image table that make sense; `total` is how many the process met.
   func images(total: UInt32, losses: inout Losses) -> [RingContents.Image] {
     let header = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
     // The header stands at offset 0 of a ring whose size was checked.
