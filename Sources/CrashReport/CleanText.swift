@@ -30,7 +30,8 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+  /// Whether a terminal would obey it, or show something else than what is stored.
+  static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0a: false
     case 0x00...0x1f, 0x7f...0x9f: true

@@ -15,13 +15,15 @@ extension CrashReport {
     public var frames: [Frame]
     /// How many frames of a deep recursion were left out between the head and the tail; nil when none were.
     public var framesOmitted: Int?
+    /// How many of `frames`, inline ones included, stand before that gap; nil when there is none.
+    public var framesBeforeGap: Int?
     /// By name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
 
     /// Makes a thread from its parts.
     public init(
       tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
-      framesOmitted: Int? = nil, registers: [String: Address] = [:]
+      framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:]
     ) {
       self.tid = tid
       self.name = name
@@ -30,6 +32,7 @@ extension CrashReport {
       self.reason = reason
       self.frames = frames
       self.framesOmitted = framesOmitted
+      self.framesBeforeGap = framesBeforeGap
       self.registers = registers
     }
   }

@@ -1,0 +1,35 @@
+internal import FoundationEssentials
+
+/// Reports as JSON: what crashd stores and streams, and what `crashctl --json` prints.
+public enum ReportCoding: Sendable {
+  /// The report as JSON with sorted keys, on one line unless `pretty`.
+  ///
+  /// The text holds no control character but the line feeds of the pretty form, so that it may be printed.
+  /// - Throws: `EncodingError` when a number has no JSON form (`confidence` is not finite).
+  public static func encode(_ report: CrashReport, pretty: Bool = false) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
+    return escaped(String(decoding: try encoder.encode(report), as: UTF8.self))
+  }
+
+  /// Reads a report; keys that this version does not know are ignored.
+  /// - Throws: `DecodingError`, which names the key and what is wrong with its value.
+  public static func decode(_ json: some Sequence<UInt8>) throws -> CrashReport {
+    try JSONDecoder().decode(CrashReport.self, from: Data(json))
+  }
+
+  /// Escapes what a terminal would obey and JSON allows unescaped; it can only stand inside strings.
+  private static func escaped(_ json: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in json.unicodeScalars {
+      if CleanText.isUnsafe(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        scalars.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+      } else {
+        scalars.append(scalar)
+      }
+    }
+    return String(scalars)
+  }
+}
