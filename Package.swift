@@ -111,9 +111,10 @@ if !coreOnly {
     .target(
       name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport"], swiftSettings: swift),
     .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
+    .target(name: "CDemoInventory", cSettings: c),
     .executableTarget(
       name: "DemoServer",
-      dependencies: ["CrashShield", "CCrashMaker", .product(name: "NIOHTTP1", package: "swift-nio")] + nio,
+      dependencies: ["CrashShield", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio")] + nio,
       swiftSettings: swift),
 
     .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
@@ -128,7 +129,7 @@ if !coreOnly {
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "CrashClient", "CrashReport", "crashd", "crashctl", "crash-maker", "crash-analyse", "DemoServer",
+        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "crash-analyse", "DemoServer",
       ],
       swiftSettings: swift),
   ]

@@ -1,0 +1,30 @@
+import CrashShield
+import Dispatch
+import Glibc
+
+/// A small shop over HTTP with three bugs in it, to see what their reports look like.
+@main
+struct DemoServer {
+  static let version = "1.4.2"
+
+  static func main() async throws {
+    try Shield.start(.init(name: "demo-server", annotations: ["version": version]))
+
+    let server = try await HTTPServer.bind(host: "127.0.0.1", port: 0, to: Shop().respond)
+    let serving = Task { try await server.run() }
+    let stop = stopSignal { serving.cancel() }
+    defer { stop.cancel() }
+    print("listening on 127.0.0.1:\(server.port)")
+    fflush(nil)
+    try await serving.value
+  }
+
+  /// Calls `stop` at SIGTERM instead of ending the process.
+  private static func stopSignal(_ stop: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+    source.setEventHandler(handler: stop)
+    source.resume()
+    return source
+  }
+}

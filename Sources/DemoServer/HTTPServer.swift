@@ -1,0 +1,83 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// HTTP/1.1 over SwiftNIO: one task a connection, one response a request.
+struct HTTPServer {
+  /// Answers a request.
+  typealias Respond = @Sendable (Request) async -> Response
+
+  struct Request: Sendable {
+    var method: String
+    var path: String
+  }
+
+  struct Response: Sendable {
+    var status: HTTPResponseStatus
+    var body: String
+
+    static func ok(_ body: String) -> Response { Response(status: .ok, body: body) }
+    static func notFound(_ body: String) -> Response { Response(status: .notFound, body: body) }
+  }
+
+  private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+  /// The port that the kernel chose where 0 was asked for.
+  let port: Int
+  private let listener: NIOAsyncChannel<Connection, Never>
+  private let respond: Respond
+
+  static func bind(host: String, port: Int, to respond: @escaping Respond) async throws -> HTTPServer {
+    let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .bind(host: host, port: port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          return try Connection(wrappingChannelSynchronously: channel)
+        }
+      }
+    return HTTPServer(port: listener.channel.localAddress?.port ?? port, listener: listener, respond: respond)
+  }
+
+  /// Serves until the task is cancelled.
+  func run() async throws {
+    try await listener.executeThenClose { connections in
+      await withDiscardingTaskGroup { group in
+        do {
+          for try await connection in connections {
+            group.addTask { await serve(connection) }
+          }
+        } catch {
+          print("no more connections: \(error)")
+        }
+      }
+    }
+  }
+
+  private func serve(_ connection: Connection) async {
+    do {
+      try await connection.executeThenClose { requests, responses in
+        for try await part in requests {
+          guard case .head(let head) = part else { continue }
+          let response = await respond(Request(method: head.method.rawValue, path: head.uri))
+          try await write(response, to: head, on: responses)
+          if !head.isKeepAlive { return }
+        }
+      }
+    } catch {
+      // The client went away: its connection is the only thing that ends.
+    }
+  }
+
+  private func write(
+    _ response: Response, to request: HTTPRequestHead,
+    on writer: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
+  ) async throws {
+    let body = ByteBuffer(string: response.body + "\n")
+    let headers: HTTPHeaders = [
+      "Content-Type": "text/plain; charset=utf-8", "Content-Length": "\(body.readableBytes)",
+    ]
+    let head = HTTPResponseHead(version: request.version, status: response.status, headers: headers)
+    try await writer.write(contentsOf: [.head(head), .body(.byteBuffer(body)), .end(nil)])
+  }
+}
