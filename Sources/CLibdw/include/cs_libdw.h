@@ -1,1 +1,72 @@
-#include <elfutils/libdw.h>
+// Reads the symbols and the debug information of an ELF image into the tables of a symbol cache.
+// libdw and libelf stay behind this header; Swift sees only plain arrays.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// "None" in every index of the tables.
+#define CS_SYMBOLS_NONE UINT32_MAX
+
+/// The line and the column share a word: lines above 2^20-1 and columns above 2^12-1 become 0, unknown.
+#define CS_SYMBOLS_COLUMN_BITS 12
+
+/// From `start` up to the next range's start, the code belongs to `location` (or to none).
+struct cs_symbols_range {
+  uint32_t start; // from the image's base
+  uint32_t location;
+};
+
+/// A place in a function; `parent` is the place in the function that this one was inlined into.
+/// A parent always stands before its children.
+struct cs_symbols_location {
+  uint32_t function;
+  uint32_t file; // offset of a string; 0 when unknown
+  uint32_t position;
+  uint32_t parent;
+};
+
+struct cs_symbols_function {
+  uint32_t name;  // offset of a string, the linkage name
+  uint32_t entry; // from the image's base; none for inlined functions
+};
+
+_Static_assert(sizeof(struct cs_symbols_range) == 8, "two words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_location) == 16, "four words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_function) == 8, "two words of the cache file");
+
+/// The tables; they live as long as the image.
+struct cs_symbols {
+  uint64_t base; // link address of the first loaded byte
+  const struct cs_symbols_range *ranges;
+  const struct cs_symbols_location *locations;
+  const struct cs_symbols_function *functions;
+  const char *strings; // NUL-terminated each; the first one is empty
+  size_t range_count;
+  size_t location_count;
+  size_t function_count;
+  size_t strings_bytes;
+  bool has_debug_info;
+  bool debug_info_damaged; // some of it could not be read: what is here is right, but more could be known
+};
+
+/// Why an image was refused: one line for people.
+struct cs_image_problem {
+  char text[200];
+};
+
+struct cs_image;
+
+/// Opens the ELF file behind `fd`, which must stay open as long as the image. NULL and a problem when it is not a
+/// whole 64-bit little-endian executable or shared library.
+struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem);
+
+void cs_image_close(struct cs_image *image);
+
+/// The build id's bytes, or NULL when the image has none.
+const uint8_t *cs_image_build_id(const struct cs_image *image, size_t *ret_count);
+
+/// Decodes the whole image once. False and a problem when memory or a limit of the format does not suffice.
+bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbols,
+                           struct cs_image_problem *ret_problem);

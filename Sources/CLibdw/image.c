@@ -1,0 +1,138 @@
+#include "image.h"
+#include <elfutils/libdwelf.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+void cs_image_problem_set(struct cs_image_problem *problem, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(problem->text, sizeof problem->text, format, arguments);
+  va_end(arguments);
+}
+
+/// libelf opens a cut-off file without a word, so the sections are compared with the size of the file.
+static bool check_whole(Elf *elf, const GElf_Ehdr *header, uint64_t size, struct cs_image_problem *ret_problem) {
+  if (header->e_shoff == 0) return true;
+  size_t count;
+  if (elf_getshdrnum(elf, &count) != 0 || header->e_shoff > size ||
+      count > (size - header->e_shoff) / sizeof(Elf64_Shdr)) {
+    cs_image_problem_set(ret_problem, "the ELF file is cut off: it ends before its section table");
+    return false;
+  }
+  for (size_t i = 1; i < count; i++) {
+    GElf_Shdr section;
+    Elf_Scn *scn = elf_getscn(elf, i);
+    if (!scn || !gelf_getshdr(scn, &section)) {
+      cs_image_problem_set(ret_problem, "the ELF file is damaged: section %zu is unreadable", i);
+      return false;
+    }
+    if (section.sh_type != SHT_NOBITS && (section.sh_offset > size || section.sh_size > size - section.sh_offset)) {
+      cs_image_problem_set(ret_problem, "the ELF file is cut off: it ends before section %zu does", i);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool find_base(struct cs_image *image, struct cs_image_problem *ret_problem) {
+  size_t count;
+  uint64_t base = UINT64_MAX;
+  if (elf_getphdrnum(image->elf, &count) == 0) {
+    for (size_t i = 0; i < count; i++) {
+      GElf_Phdr segment;
+      if (gelf_getphdr(image->elf, (int)i, &segment) && segment.p_type == PT_LOAD && segment.p_vaddr < base)
+        base = segment.p_vaddr;
+    }
+  }
+  if (base == UINT64_MAX) {
+    cs_image_problem_set(ret_problem, "the ELF file loads nothing: it has no PT_LOAD segment");
+    return false;
+  }
+  image->base = base;
+  return true;
+}
+
+/// Sections say it more closely than segments: gold puts headers, read-only data and code into one segment.
+static bool find_text(struct cs_image *image, struct cs_image_problem *ret_problem) {
+  image->text_start = UINT64_MAX;
+  image->text_end = 0;
+  Elf_Scn *scn = NULL;
+  while ((scn = elf_nextscn(image->elf, scn))) {
+    GElf_Shdr section;
+    if (!gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_EXECINSTR) || !(section.sh_flags & SHF_ALLOC))
+      continue;
+    uint64_t end;
+    if (section.sh_addr < image->base || __builtin_add_overflow(section.sh_addr, section.sh_size, &end)) {
+      cs_image_problem_set(ret_problem, "the ELF file is damaged: code lies outside of the image");
+      return false;
+    }
+    if (section.sh_addr < image->text_start) image->text_start = section.sh_addr;
+    if (end > image->text_end) image->text_end = end;
+  }
+  if (image->text_end != 0 && image->text_end - image->base >= CS_SYMBOLS_NONE) {
+    cs_image_problem_set(ret_problem, "the image is larger than 4 GiB");
+    return false;
+  }
+  return true;
+}
+
+/// Everything that can be wrong before the debug information is looked at.
+static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret_problem) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    cs_image_problem_set(ret_problem, "not a regular file");
+    return false;
+  }
+  if (status.st_size == 0) {
+    cs_image_problem_set(ret_problem, "the file is empty");
+    return false;
+  }
+  elf_version(EV_CURRENT);
+  image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+  GElf_Ehdr header;
+  if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header)) {
+    cs_image_problem_set(ret_problem, "not an ELF file");
+    return false;
+  }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    cs_image_problem_set(ret_problem, "not a 64-bit little-endian ELF file");
+    return false;
+  }
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
+    cs_image_problem_set(ret_problem, "neither an executable nor a shared library (ELF type %u)", header.e_type);
+    return false;
+  }
+  return check_whole(image->elf, &header, (uint64_t)status.st_size, ret_problem) && find_base(image, ret_problem) &&
+         find_text(image, ret_problem);
+}
+
+struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem) {
+  struct cs_image *image = calloc(1, sizeof *image);
+  if (!image) {
+    cs_image_problem_set(ret_problem, "out of memory");
+    return NULL;
+  }
+  if (!prepare(image, fd, ret_problem)) {
+    cs_image_close(image);
+    return NULL;
+  }
+  return image;
+}
+
+void cs_image_close(struct cs_image *image) {
+  cs_store_free(&image->store);
+  dwarf_end(image->dwarf);
+  elf_end(image->elf);
+  free(image);
+}
+
+const uint8_t *cs_image_build_id(const struct cs_image *image, size_t *ret_count) {
+  const void *bytes;
+  ssize_t count = dwelf_elf_gnu_build_id(image->elf, &bytes);
+  if (count <= 0) return NULL;
+  *ret_count = (size_t)count;
+  return bytes;
+}

@@ -1,0 +1,17 @@
+// From decoded units and symbols to the sorted ranges of a cache.
+#pragma once
+
+#include "elf_symbols.h"
+#include "unit.h"
+
+/// A stretch of code with one location.
+struct cs_piece {
+  struct cs_span span;
+  uint32_t location;
+};
+
+/// Adds the pieces (of cs_piece) of one unit.
+void cs_pieces_add_unit(const struct cs_unit *unit, const struct cs_buffer *symbols, struct cs_buffer *pieces);
+
+/// Sorts the pieces, fills the gaps between them with symbols, and puts the ranges into the image's store.
+void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const struct cs_buffer *symbols);

@@ -1,0 +1,108 @@
+// Cuts a unit's code at every line row and every inline boundary.
+#include "pieces.h"
+#include <stdlib.h>
+
+/// The unit's debug information says nothing about this code.
+#define CS_OUTSIDE (CS_SYMBOLS_NONE - 1)
+
+static int compare(const void *left, const void *right) {
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  return (a > b) - (a < b);
+}
+
+/// Every address where something may change, sorted, each once.
+static void find_cuts(const struct cs_unit *unit, struct cs_buffer *cuts) {
+  const struct cs_unit_row *rows = unit->rows.items;
+  const struct cs_unit_paint *paints = unit->paints.items;
+  const struct cs_span *spans = unit->spans.items;
+  size_t count = unit->rows.count + 2 * unit->paints.count + 2 * unit->spans.count;
+  uint32_t *next = cs_buffer_extend(&unit->image->store, cuts, count, sizeof *next);
+  if (!next || count == 0) return;
+  for (size_t i = 0; i < unit->rows.count; i++)
+    *next++ = rows[i].start;
+  for (size_t i = 0; i < unit->paints.count; i++) {
+    *next++ = paints[i].span.start;
+    *next++ = paints[i].span.end;
+  }
+  for (size_t i = 0; i < unit->spans.count; i++) {
+    *next++ = spans[i].start;
+    *next++ = spans[i].end;
+  }
+  uint32_t *all = cuts->items;
+  qsort(all, count, sizeof *all, compare);
+  size_t kept = 1;
+  for (size_t i = 1; i < count; i++) {
+    if (all[i] != all[kept - 1]) all[kept++] = all[i];
+  }
+  cuts->count = kept;
+}
+
+static void fill(const uint32_t *cuts, uint32_t *nodes, size_t count, struct cs_span span, uint32_t node) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (cuts[middle] < span.start)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < count && cuts[low] < span.end; low++)
+    nodes[low] = node;
+}
+
+/// The node of the code after each cut.
+static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts, uint32_t *nodes) {
+  const struct cs_span *spans = unit->spans.items;
+  const struct cs_unit_paint *paints = unit->paints.items;
+  for (size_t i = 0; i < cuts->count; i++)
+    nodes[i] = unit->spans.count ? CS_OUTSIDE : CS_SYMBOLS_NONE;
+  for (size_t i = 0; i < unit->spans.count; i++)
+    fill(cuts->items, nodes, cuts->count, spans[i], CS_SYMBOLS_NONE);
+  for (size_t i = 0; i < unit->paints.count; i++)
+    fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
+}
+
+/// The location of code in `node` at `row` (NULL: no line is known); none when nothing at all is known.
+static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
+                       const struct cs_unit_row *row) {
+  struct cs_store *store = &unit->image->store;
+  struct cs_symbols_location location = {
+      .file = row ? row->file : 0, .position = row ? row->position : 0, .parent = CS_SYMBOLS_NONE};
+  if (node != CS_SYMBOLS_NONE) {
+    const struct cs_unit_node *known = (const struct cs_unit_node *)unit->nodes.items + node;
+    location.function = known->function;
+    location.parent = known->call_site;
+  } else if (row) {
+    // Units of assembler code have lines and no functions.
+    const struct cs_elf_symbol *symbol = cs_elf_symbols_find(symbols, start);
+    location.function = symbol ? cs_elf_symbol_function(store, symbol) : 0;
+  } else {
+    return CS_SYMBOLS_NONE;
+  }
+  return cs_store_location(store, location);
+}
+
+void cs_pieces_add_unit(const struct cs_unit *unit, const struct cs_buffer *symbols, struct cs_buffer *pieces) {
+  struct cs_store *store = &unit->image->store;
+  struct cs_buffer cuts = {0}, nodes = {0};
+  find_cuts(unit, &cuts);
+  uint32_t *node = cs_buffer_extend(store, &nodes, cuts.count, sizeof *node);
+  if (node && cuts.count) {
+    find_nodes(unit, &cuts, node);
+    const uint32_t *cut = cuts.items;
+    const struct cs_unit_row *rows = unit->rows.items, *row = NULL;
+    size_t next_row = 0;
+    for (size_t i = 0; i + 1 < cuts.count; i++) {
+      for (; next_row < unit->rows.count && rows[next_row].start <= cut[i]; next_row++)
+        row = rows[next_row].is_end ? NULL : &rows[next_row];
+      if (node[i] == CS_OUTSIDE) continue;
+      uint32_t location = locate(unit, symbols, cut[i], node[i], row);
+      if (location == CS_SYMBOLS_NONE) continue;
+      struct cs_piece *piece = cs_buffer_extend(store, pieces, 1, sizeof *piece);
+      if (!piece) break;
+      *piece = (struct cs_piece){.span = {.start = cut[i], .end = cut[i + 1]}, .location = location};
+    }
+  }
+  cs_buffer_free(&cuts);
+  cs_buffer_free(&nodes);
+}

@@ -1,0 +1,74 @@
+// The whole image: symbols, then every unit, then the ranges.
+#include "pieces.h"
+#include <dwarf.h>
+
+/// True when all units could be read.
+static bool read_units(struct cs_image *image, const struct cs_buffer *symbols, struct cs_buffer *pieces) {
+  struct cs_memo names = {0}, paths = {0};
+  struct cs_unit unit = {.image = image, .names = &names, .paths = &paths};
+  Dwarf_CU *next = NULL;
+  Dwarf_Half version;
+  uint8_t type;
+  Dwarf_Die die;
+  bool good = true;
+  int status;
+  // Not by address: swiftc emits no .debug_aranges.
+  while ((status = dwarf_get_units(image->dwarf, next, &next, &version, &type, &die, NULL)) == 0) {
+    if (type != DW_UT_compile && type != DW_UT_partial) continue;
+    good = cs_unit_read(&unit, &die, version) && good;
+    cs_pieces_add_unit(&unit, symbols, pieces);
+    if (image->store.failure != CS_STORE_GOOD) break;
+  }
+  cs_unit_free(&unit);
+  cs_memo_free(&names);
+  cs_memo_free(&paths);
+  return good && status > 0;
+}
+
+static bool has_section(Elf *elf, const char *name) {
+  size_t strings;
+  if (elf_getshdrstrndx(elf, &strings) != 0) return false;
+  Elf_Scn *scn = NULL;
+  while ((scn = elf_nextscn(elf, scn))) {
+    GElf_Shdr section;
+    if (!gelf_getshdr(scn, &section) || section.sh_type == SHT_NOBITS) continue;
+    const char *found = elf_strptr(elf, strings, section.sh_name);
+    if (found && __builtin_strcmp(found, name) == 0) return true;
+  }
+  return false;
+}
+
+bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbols,
+                           struct cs_image_problem *ret_problem) {
+  struct cs_store *store = &image->store;
+  struct cs_buffer symbols = {0}, pieces = {0};
+  bool has_debug_info = has_section(image->elf, ".debug_info"), damaged = false;
+  if (cs_store_begin(store)) cs_elf_symbols_read(image, &symbols);
+  if (has_debug_info && store->failure == CS_STORE_GOOD) {
+    image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+    damaged = !image->dwarf || !read_units(image, &symbols, &pieces);
+  }
+  if (store->failure == CS_STORE_GOOD) cs_pieces_finish(image, &pieces, &symbols);
+  cs_buffer_free(&symbols);
+  cs_buffer_free(&pieces);
+  if (store->failure != CS_STORE_GOOD) {
+    cs_image_problem_set(ret_problem, "%s",
+                         store->failure == CS_STORE_TOO_LARGE ? "the image has more symbols than a cache may hold"
+                                                              : "out of memory");
+    return false;
+  }
+  *ret_symbols = (struct cs_symbols){
+      .base = image->base,
+      .ranges = store->ranges.items,
+      .locations = store->locations.items,
+      .functions = store->functions.items,
+      .strings = store->strings.items,
+      .range_count = store->ranges.count,
+      .location_count = store->locations.count,
+      .function_count = store->functions.count,
+      .strings_bytes = store->strings.count,
+      .has_debug_info = has_debug_info,
+      .debug_info_damaged = damaged,
+  };
+  return true;
+}

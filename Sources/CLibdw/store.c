@@ -1,0 +1,170 @@
+#include "store.h"
+#include <stdlib.h>
+#include <string.h>
+
+// The file must stay below crash-analyse's RLIMIT_FSIZE; offsets and indexes have 32 bits.
+#define CS_STORE_LIMIT_BYTES ((size_t)192 << 20)
+
+void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes) {
+  size_t needed = buffer->count + count;
+  if (needed > CS_STORE_LIMIT_BYTES / item_bytes) {
+    store->failure = CS_STORE_TOO_LARGE;
+    return NULL;
+  }
+  if (needed > buffer->capacity) {
+    size_t capacity = needed * 2 > 64 ? needed * 2 : 64;
+    void *items = realloc(buffer->items, capacity * item_bytes);
+    if (!items) {
+      store->failure = CS_STORE_OUT_OF_MEMORY;
+      return NULL;
+    }
+    buffer->items = items;
+    buffer->capacity = capacity;
+  }
+  void *room = (char *)buffer->items + buffer->count * item_bytes;
+  buffer->count = needed;
+  return room;
+}
+
+void cs_buffer_free(struct cs_buffer *buffer) {
+  free(buffer->items);
+}
+
+static uint32_t hash_bytes(const void *bytes, size_t count) {
+  const unsigned char *next = bytes;
+  uint64_t hash = 0x9e3779b97f4a7c15 ^ count;
+  for (; count >= 8; count -= 8, next += 8) {
+    uint64_t word;
+    memcpy(&word, next, 8);
+    hash = (hash ^ word) * 0xff51afd7ed558ccd;
+    hash ^= hash >> 32;
+  }
+  uint64_t word = 0;
+  memcpy(&word, next, count);
+  hash = (hash ^ word) * 0xff51afd7ed558ccd;
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+/// Keeps at least half of the slots free.
+static bool index_grow(struct cs_store *store, struct cs_index *index) {
+  if (index->count * 2 < index->capacity) return true;
+  size_t capacity = index->capacity ? index->capacity * 2 : 4096;
+  struct cs_index_slot *slots = calloc(capacity, sizeof *slots);
+  if (!slots) {
+    store->failure = CS_STORE_OUT_OF_MEMORY;
+    return false;
+  }
+  for (size_t i = 0; i < index->capacity; i++) {
+    if (!index->slots[i].item_plus_one) continue;
+    size_t at = index->slots[i].hash & (capacity - 1);
+    while (slots[at].item_plus_one)
+      at = (at + 1) & (capacity - 1);
+    slots[at] = index->slots[i];
+  }
+  free(index->slots);
+  index->slots = slots;
+  index->capacity = capacity;
+  return true;
+}
+
+/// The slot of an equal item, or a free one. `key` is compared over `count` bytes with the item at `items + item *
+/// stride`.
+static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index *index, const struct cs_buffer *items,
+                                        size_t stride, const void *key, size_t count) {
+  if (!index_grow(store, index)) return NULL;
+  uint32_t hash = hash_bytes(key, count);
+  size_t at = hash & (index->capacity - 1);
+  for (;; at = (at + 1) & (index->capacity - 1)) {
+    struct cs_index_slot *slot = &index->slots[at];
+    if (!slot->item_plus_one) {
+      slot->hash = hash;
+      return slot;
+    }
+    size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
+    // A shorter last string must not be read past the end of the table.
+    if (slot->hash == hash && count <= items->count * stride - offset &&
+        memcmp((const char *)items->items + offset, key, count) == 0)
+      return slot;
+  }
+}
+
+/// The index of an item equal to `key`, appended when there is none yet.
+static uint32_t intern(struct cs_store *store, struct cs_index *index, struct cs_buffer *items, size_t stride,
+                       const void *key, size_t bytes) {
+  struct cs_index_slot *slot = index_find(store, index, items, stride, key, bytes);
+  if (!slot) return 0;
+  if (slot->item_plus_one) return slot->item_plus_one - 1;
+  uint32_t item = (uint32_t)items->count;
+  void *room = cs_buffer_extend(store, items, bytes / stride, stride);
+  if (!room) return 0;
+  memcpy(room, key, bytes);
+  slot->item_plus_one = item + 1;
+  index->count++;
+  return item;
+}
+
+uint32_t cs_store_string(struct cs_store *store, const char *text) {
+  if (!text || !*text) return 0;
+  return intern(store, &store->string_index, &store->strings, 1, text, strlen(text) + 1);
+}
+
+uint32_t cs_store_location(struct cs_store *store, struct cs_symbols_location location) {
+  return intern(store, &store->location_index, &store->locations, sizeof location, &location, sizeof location);
+}
+
+uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function) {
+  return intern(store, &store->function_index, &store->functions, sizeof function, &function, sizeof function);
+}
+
+/// The empty string and a nameless function come first, so that 0 is right for both.
+bool cs_store_begin(struct cs_store *store) {
+  char *empty = cs_buffer_extend(store, &store->strings, 1, 1);
+  if (!empty) return false;
+  *empty = 0;
+  cs_store_function(store, (struct cs_symbols_function){.name = 0, .entry = CS_SYMBOLS_NONE});
+  return store->failure == CS_STORE_GOOD;
+}
+
+void cs_store_free(struct cs_store *store) {
+  cs_buffer_free(&store->strings);
+  cs_buffer_free(&store->locations);
+  cs_buffer_free(&store->functions);
+  cs_buffer_free(&store->ranges);
+  free(store->string_index.slots);
+  free(store->location_index.slots);
+  free(store->function_index.slots);
+}
+
+static size_t memo_at(const struct cs_memo_slot *slots, size_t capacity, uint64_t key) {
+  size_t at = (size_t)((key * 0x9e3779b97f4a7c15) >> 20) & (capacity - 1);
+  while (slots[at].used && slots[at].key != key)
+    at = (at + 1) & (capacity - 1);
+  return at;
+}
+
+struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key) {
+  if (memo->count * 2 >= memo->capacity) {
+    size_t capacity = memo->capacity ? memo->capacity * 2 : 1024;
+    struct cs_memo_slot *slots = calloc(capacity, sizeof *slots);
+    if (!slots) {
+      store->failure = CS_STORE_OUT_OF_MEMORY;
+      return NULL;
+    }
+    for (size_t i = 0; i < memo->capacity; i++) {
+      if (memo->slots[i].used) slots[memo_at(slots, capacity, memo->slots[i].key)] = memo->slots[i];
+    }
+    free(memo->slots);
+    memo->slots = slots;
+    memo->capacity = capacity;
+  }
+  struct cs_memo_slot *slot = &memo->slots[memo_at(memo->slots, memo->capacity, key)];
+  if (!slot->used) {
+    slot->key = key;
+    memo->count++;
+  }
+  return slot;
+}
+
+void cs_memo_free(struct cs_memo *memo) {
+  free(memo->slots);
+}

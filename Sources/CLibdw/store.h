@@ -1,0 +1,66 @@
+// The growing tables of one image: strings, locations and functions are kept once each.
+#pragma once
+
+#include "cs_libdw.h"
+
+/// Why a table stopped growing. It stays set; callers go on with harmless values and look at it once per unit.
+enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
+
+/// A growing array.
+struct cs_buffer {
+  void *items;
+  size_t count;
+  size_t capacity;
+};
+
+struct cs_index_slot {
+  uint32_t hash;
+  uint32_t item_plus_one; // 0: free
+};
+
+/// A hash table over the items of an array.
+struct cs_index {
+  struct cs_index_slot *slots;
+  size_t capacity; // a power of two
+  size_t count;
+};
+
+struct cs_memo_slot {
+  uint64_t key;
+  uint32_t value;
+  uint32_t used;
+};
+
+/// Remembers an answer that is dear to find again.
+struct cs_memo {
+  struct cs_memo_slot *slots;
+  size_t capacity;
+  size_t count;
+};
+
+struct cs_store {
+  struct cs_buffer strings;
+  struct cs_buffer locations;
+  struct cs_buffer functions;
+  struct cs_buffer ranges;
+  struct cs_index string_index;
+  struct cs_index location_index;
+  struct cs_index function_index;
+  enum cs_store_failure failure;
+};
+
+bool cs_store_begin(struct cs_store *store);
+void cs_store_free(struct cs_store *store);
+
+/// Room for `count` more items, not yet filled; NULL (and the failure is noted) when there is none.
+void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes);
+void cs_buffer_free(struct cs_buffer *buffer);
+
+/// Offset of the string; NULL and "" are 0.
+uint32_t cs_store_string(struct cs_store *store, const char *text);
+uint32_t cs_store_location(struct cs_store *store, struct cs_symbols_location location);
+uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
+
+/// The place to keep the value of `key`: `used` is 0 when it is new. NULL when memory is out.
+struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key);
+void cs_memo_free(struct cs_memo *memo);

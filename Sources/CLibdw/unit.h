@@ -1,0 +1,57 @@
+// One compilation unit of the debug information, decoded.
+#pragma once
+
+#include "image.h"
+
+/// A row of the line table: from `start` to the next row's start.
+struct cs_unit_row {
+  uint32_t start;
+  uint32_t file;
+  uint32_t position;
+  bool is_end; // of a sequence: what follows has no line
+};
+
+/// A function or an inlined call.
+struct cs_unit_node {
+  uint32_t function;
+  uint32_t call_site; // location in the caller, none for a function
+};
+
+/// Code that belongs to a node. Later ones lie inside of earlier ones and cover them.
+struct cs_unit_paint {
+  struct cs_span span;
+  uint32_t node;
+};
+
+struct cs_unit {
+  struct cs_image *image;
+  Dwarf_Die die;
+  Dwarf_Half version;
+  const char *directory; // DW_AT_comp_dir, or NULL
+  Dwarf_Files *files;
+  size_t file_count;
+  struct cs_buffer spans;  // cs_span: all code of the unit
+  struct cs_buffer rows;   // cs_unit_row, sorted
+  struct cs_buffer nodes;  // cs_unit_node
+  struct cs_buffer paints; // cs_unit_paint
+  struct cs_memo *names;   // function by the offset of its abstract origin
+  struct cs_memo *paths;   // string by the address of libdw's path
+};
+
+/// Empties a unit and fills it from its DIE. False when libdw could not read some of it.
+bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
+
+void cs_unit_free(struct cs_unit *unit);
+
+/// The function-and-inlines tree: fills `nodes` and `paints`. False when it is damaged.
+bool cs_unit_read_tree(struct cs_unit *unit);
+
+/// The string of a path as libdw tells it, made absolute.
+uint32_t cs_unit_path(struct cs_unit *unit, const char *path);
+
+/// Line and column in one word.
+static inline uint32_t cs_unit_position(uint64_t line, uint64_t column) {
+  if (line >> (32 - CS_SYMBOLS_COLUMN_BITS)) line = 0;
+  if (column >> CS_SYMBOLS_COLUMN_BITS) column = 0;
+  return (uint32_t)(line << CS_SYMBOLS_COLUMN_BITS | column);
+}

@@ -1,0 +1,149 @@
+// Which function, and which chain of inlined calls, each piece of a unit's code belongs to.
+//
+// swiftc puts specialisations below modules and closures below functions that have no code of their own, so the whole
+// tree is walked, also below DIEs without addresses. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss
+// a tenth of Swift's inline chains.
+#include "unit.h"
+#include <dwarf.h>
+
+// Deeper DIEs are left out: their code then belongs to what surrounds them.
+#define CS_TREE_DEPTH_LIMIT 200
+
+/// Where a walk stands.
+struct place {
+  uint32_t node; // the innermost function or inlined call around, or none
+  int depth;
+};
+
+static const char *linkage_name(Dwarf_Die *die) {
+  static const unsigned int names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+  for (size_t i = 0; i < 3; i++) {
+    Dwarf_Attribute attribute;
+    // Follows DW_AT_abstract_origin and DW_AT_specification.
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
+    if (name) return name;
+  }
+  return NULL;
+}
+
+/// Many inlined calls share one abstract origin: its name is looked up once.
+static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
+  struct cs_store *store = &unit->image->store;
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin_memory;
+  Dwarf_Die *origin = dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin_memory);
+  struct cs_memo_slot *slot = cs_memo_find(store, unit->names, dwarf_dieoffset(origin ? origin : die));
+  if (!slot) return 0;
+  if (!slot->used) {
+    slot->used = 1;
+    slot->value =
+        cs_store_function(store, (struct cs_symbols_function){.name = cs_store_string(store, linkage_name(die)),
+                                                              .entry = CS_SYMBOLS_NONE});
+  }
+  return slot->value;
+}
+
+static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value;
+  return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) == 0 ? value : otherwise;
+}
+
+/// The place in the caller, itself with its chain of callers.
+static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
+  if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
+  const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;
+  // Before DWARF 5, file 0 means none.
+  Dwarf_Word file = number(die, DW_AT_call_file, unit->version < 5 ? 0 : UINT64_MAX);
+  const char *path = NULL;
+  if (file < unit->file_count && (file > 0 || unit->version >= 5)) path = dwarf_filesrc(unit->files, file, NULL, NULL);
+  return cs_store_location(&unit->image->store, (struct cs_symbols_location){
+                                                    .function = node->function,
+                                                    .file = cs_unit_path(unit, path),
+                                                    .position = cs_unit_position(number(die, DW_AT_call_line, 0),
+                                                                                 number(die, DW_AT_call_column, 0)),
+                                                    .parent = node->call_site,
+                                                });
+}
+
+/// Makes the node of a function or an inlined call.
+static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t entry, uint32_t caller) {
+  struct cs_store *store = &unit->image->store;
+  struct cs_unit_node node = {.call_site = CS_SYMBOLS_NONE};
+  if (tag == DW_TAG_subprogram) {
+    node.function = cs_store_function(
+        store, (struct cs_symbols_function){.name = cs_store_string(store, linkage_name(die)), .entry = entry});
+  } else {
+    node.function = inlined_function(unit, die);
+    node.call_site = call_site(unit, die, caller);
+  }
+  struct cs_unit_node *room = cs_buffer_extend(store, &unit->nodes, 1, sizeof node);
+  if (!room) return CS_SYMBOLS_NONE;
+  *room = node;
+  return (uint32_t)(unit->nodes.count - 1);
+}
+
+/// Paints the code of a function or an inlined call; none when it has no code.
+static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t caller) {
+  uint32_t node = CS_SYMBOLS_NONE;
+  Dwarf_Addr base, low, high;
+  ptrdiff_t offset = 0;
+  struct cs_span span;
+  while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+    if (!cs_image_span(unit->image, low, high, &span)) continue;
+    if (node == CS_SYMBOLS_NONE) node = add_node(unit, die, tag, span.start, caller);
+    struct cs_unit_paint *room = cs_buffer_extend(&unit->image->store, &unit->paints, 1, sizeof *room);
+    if (!room || node == CS_SYMBOLS_NONE) return node;
+    *room = (struct cs_unit_paint){.span = span, .node = node};
+  }
+  return node;
+}
+
+/// DIEs that never have code below them.
+static bool is_leaf(int tag) {
+  switch (tag) {
+  case DW_TAG_array_type:
+  case DW_TAG_subroutine_type:
+  case DW_TAG_variant_part:
+  case DW_TAG_call_site:
+  case DW_TAG_GNU_call_site:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// The node that the children of a DIE belong to.
+static uint32_t visit(struct cs_unit *unit, Dwarf_Die *die, uint32_t around) {
+  int tag = dwarf_tag(die);
+  if (tag == DW_TAG_subprogram)
+    return paint(unit, die, tag, CS_SYMBOLS_NONE); // a function inside of another one starts a chain of its own
+  if (tag != DW_TAG_inlined_subroutine) return around;
+  uint32_t node = paint(unit, die, tag, around);
+  return node == CS_SYMBOLS_NONE ? around : node;
+}
+
+static bool walk(struct cs_unit *unit, Dwarf_Die *parent, struct place place) {
+  Dwarf_Die die;
+  int status = dwarf_child(parent, &die);
+  bool good = true;
+  while (status == 0) {
+    uint32_t node = visit(unit, &die, place.node);
+    if (unit->image->store.failure != CS_STORE_GOOD) return false;
+    if (dwarf_haschildren(&die) > 0 && !is_leaf(dwarf_tag(&die))) {
+      if (place.depth < CS_TREE_DEPTH_LIMIT)
+        good = walk(unit, &die, (struct place){.node = node, .depth = place.depth + 1}) && good;
+      else
+        good = false;
+    }
+    // DW_AT_sibling of a damaged file may lead back.
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    status = dwarf_siblingof(&die, &die);
+    if (status == 0 && dwarf_dieoffset(&die) <= offset) return false;
+  }
+  return good && status > 0;
+}
+
+bool cs_unit_read_tree(struct cs_unit *unit) {
+  return walk(unit, &unit->die, (struct place){.node = CS_SYMBOLS_NONE, .depth = 0});
+}

@@ -1,0 +1,47 @@
+import CLibdw
+import Glibc
+
+/// `crash-analyse build-cache`: the image on stdin, its cache on stdout, one line on stderr when there is none.
+public enum BuildCacheJob: Sendable {
+  /// The exit statuses, from sysexits.h.
+  public enum Status: Int32, Sendable {
+    /// The cache is written.
+    case good = 0
+    /// The command line is wrong.
+    case usage = 64
+    /// The image is unusable; another attempt would end the same way.
+    case badImage = 65
+    /// Something of this machine failed; another attempt may succeed.
+    case inputOutput = 74
+  }
+
+  /// Confines the process, then does the job.
+  public static func run(buildID: String) -> Status {
+    let code = cs_confine()
+    guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
+    do throws(SymbolCacheBuilder.Failure) {
+      try SymbolCacheBuilder.build(image: STDIN_FILENO, buildID: buildID, output: STDOUT_FILENO)
+      return .good
+    } catch {
+      switch error {
+      case .badImage(let problem): return fail(.badImage, problem)
+      case .wrongBuildID(let expected, let found):
+        return fail(.badImage, "the image has build id \(found.isEmpty ? "(none)" : found), not \(expected)")
+      case .write(let code): return fail(.inputOutput, "cannot write the cache: \(reason(code))")
+      }
+    }
+  }
+
+  /// Writes the one line, and returns the status.
+  public static func fail(_ status: Status, _ message: String) -> Status {
+    let line = Array("crash-analyse: \(message)\n".utf8)
+    // The array is the buffer. Nothing can be done about a stderr that is gone: the status still says it.
+    _ = unsafe line.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    return status
+  }
+
+  private static func reason(_ code: Int32) -> String {
+    // strerror answers for every number, with a string of the C library.
+    unsafe String(cString: strerror(code))
+  }
+}

@@ -1,0 +1,76 @@
+import Glibc
+
+/// A whole regular file, mapped for reading; every read is checked against its size.
+///
+/// The file must never shrink while it is mapped: caches are made under another name, renamed, and never changed.
+// Safe: the address stays inside of this class, which bounds every read.
+// Sendable: it is set once, and the mapping is never written.
+@safe final class MappedFile: @unchecked Sendable {
+  private let bytes: UnsafeRawBufferPointer
+
+  /// In bytes.
+  let count: Int
+
+  /// Maps the file; throws an errno.
+  ///
+  /// Empty files and those above `limitBytes` are refused with ENODATA or EFBIG.
+  init(path: String, limitBytes: Int) throws(Errno) {
+    // The path is a C string for the time of the call.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard descriptor >= 0 else { throw Errno(code: errno) }
+    defer { close(descriptor) }
+    var status = stat()
+    // `status` outlives the call.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw Errno(code: errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Errno(code: EINVAL) }
+    guard status.st_size > 0 else { throw Errno(code: ENODATA) }
+    guard status.st_size <= limitBytes else { throw Errno(code: EFBIG) }
+    // The kernel chooses the address; the result is checked before use.
+    let address = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0)
+    guard let address = unsafe address, unsafe address != MAP_FAILED else { throw Errno(code: errno) }
+    unsafe bytes = UnsafeRawBufferPointer(start: address, count: status.st_size)
+    count = status.st_size
+  }
+
+  deinit {
+    // Nothing else keeps the address: reads copy what they return.
+    unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), count)
+  }
+
+  /// An errno as an error.
+  struct Errno: Error {
+    var code: Int32
+  }
+
+  /// The little-endian integer at `offset`; nil when it does not lie wholly in the file.
+  @inline(__always)
+  func integer<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Value.Type = Value.self) -> Value? {
+    guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
+    // Just checked to lie in the mapping.
+    return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
+  }
+
+  /// The text from `offset` up to a zero byte; nil when there is none before `end`.
+  func text(at offset: Int, end: Int) -> String? {
+    guard offset >= 0, offset < end, end <= count else { return nil }
+    // Just checked to lie in the mapping.
+    let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
+    // memchr stays within the count; the buffer is not empty, so it has an address.
+    guard let start = rest.baseAddress, let zero = unsafe memchr(start, 0, rest.count) else { return nil }
+    // From `start` up to the zero byte; ill-formed UTF-8 is repaired, not trusted.
+    return unsafe String(decoding: rest.prefix(UnsafeRawPointer(zero) - start), as: UTF8.self)
+  }
+
+  /// Copies bytes; nil when they do not lie wholly in the file.
+  func copy(_ range: Range<Int>) -> [UInt8]? {
+    guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
+    // Just checked to lie in the mapping.
+    return unsafe Array(bytes[range])
+  }
+
+  /// The checksum of everything from `offset` on.
+  func checksum(from offset: Int) -> UInt64 {
+    // The range is clamped to the mapping.
+    unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[min(max(offset, 0), count)...]))
+  }
+}

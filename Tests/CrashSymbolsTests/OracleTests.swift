@@ -1,0 +1,116 @@
+import CrashSymbols
+import Foundation
+import Testing
+
+/// Compares whole inline chains with those of the toolchain's llvm-symbolizer.
+@Suite struct OracleTests {
+  @Test(
+    "every inline chain equals llvm-symbolizer's",
+    arguments: ["crash-analyse", "swift-crash-shieldPackageTests.xctest"])
+  func equalsTheOracle(product: String) throws {
+    let image = Tools.products.appendingPathComponent(product)
+    let elf = try ELFFile(path: image.path)
+    let addresses = Self.addresses(in: elf, count: 1000)
+    let truth = try Self.oracle(image: image, addresses: addresses)
+    let cache = try Tools.cache(of: image)
+    #expect(cache.hasDebugInformation)
+    #expect(!cache.isIncomplete)
+    #expect(truth.count == addresses.count)
+    var different: [String] = []
+    for (address, expected) in zip(addresses, truth) {
+      let found = cache.frames(at: address)
+      if !Self.equal(found, expected, elf) {
+        different.append("0x\(String(address, radix: 16))\n  found \(found)\n  truth \(expected)")
+      }
+    }
+    let examples = different.prefix(5).joined(separator: "\n")
+    #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
+    // The comparison means something only when there are lines in it.
+    #expect(truth.count { !$0.isEmpty && $0[0].line > 0 } > addresses.count / 10)
+  }
+
+  /// Starts of functions and bytes anywhere in the code: always the same ones for one binary.
+  static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
+    var generator = SplitMix64(state: 7)
+    let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()
+    return (0..<count).map { index in
+      index % 4 == 0 && !entries.isEmpty
+        ? entries.randomElement(using: &generator) ?? 0 : UInt64.random(in: elf.text, using: &generator)
+    }
+  }
+
+  static func oracle(image: URL, addresses: [UInt64]) throws -> [[OracleFrame]] {
+    try Tools.withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("addresses")
+      try addresses.map { "0x\(String($0, radix: 16))\n" }.joined().write(to: input, atomically: true, encoding: .utf8)
+      let answer = try Tools.run(
+        try Tools.symbolizer(), ["--obj=\(image.path)", "--no-demangle", "--output-style=JSON"], input: input)
+      try #require(answer.status == 0, "\(answer.error)")
+      return try answer.output.split(separator: 10).map { line in
+        try JSONDecoder().decode(OracleAnswer.self, from: Data(line)).frames
+      }
+    }
+  }
+
+  static func equal(_ found: [SourceFrame], _ truth: [OracleFrame], _ elf: ELFFile) -> Bool {
+    // llvm-symbolizer says "one unknown frame" where a cache says nothing.
+    let known = truth.filter { !$0.isUnknown }
+    guard found.count == known.count else { return false }
+    return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
+      let (frame, oracle) = pair
+      return sameFunction(frame.mangled, oracle.function, elf)
+        && (frame.file ?? "").normalized == oracle.path.normalized && (frame.line ?? 0) == oracle.line
+        && (frame.column ?? 0) == oracle.column && frame.isInline == (index < found.count - 1)
+    }
+  }
+
+  /// Equal functions may be folded into one, which then has several names.
+  private static func sameFunction(_ a: String, _ b: String, _ elf: ELFFile) -> Bool {
+    if a == b { return true }
+    guard let address = elf.addressOfFunction[a] else { return false }
+    return address == elf.addressOfFunction[b]
+  }
+}
+
+struct OracleFrame: Decodable {
+  var function: String
+  var file: String
+  var line: Int
+  var column: Int
+
+  var isUnknown: Bool { function.isEmpty && path.isEmpty }
+
+  /// A bare name is llvm-symbolizer's guess from the FILE symbol before the function's, not debug information.
+  var path: String { file.contains("/") ? file : "" }
+
+  enum CodingKeys: String, CodingKey {
+    case function = "FunctionName"
+    case file = "FileName"
+    case line = "Line"
+    case column = "Column"
+  }
+}
+
+private struct OracleAnswer: Decodable {
+  var frames: [OracleFrame]
+
+  enum CodingKeys: String, CodingKey {
+    case frames = "Symbol"
+  }
+}
+
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+extension String {
+  fileprivate var normalized: String { isEmpty ? "" : URL(fileURLWithPath: self).standardized.path }
+}

@@ -1,0 +1,78 @@
+import CrashSymbolBuilder
+import CrashSymbols
+import Foundation
+import Testing
+
+/// The programs and files that the tests work on.
+enum Tools {
+  /// Where the products under test lie: the folder of the test bundle itself.
+  static let products: URL = {
+    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+    let bundle = maps.split(separator: "\n").first { $0.hasSuffix(".xctest") }?.split(separator: " ").last ?? ""
+    return URL(fileURLWithPath: String(bundle)).deletingLastPathComponent()
+  }()
+
+  /// The llvm-symbolizer that came with this Swift; that of the system may be too old for its DWARF.
+  static func symbolizer() throws -> URL {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    for folder in path.split(separator: ":") {
+      let swift = URL(fileURLWithPath: String(folder)).appendingPathComponent("swift").resolvingSymlinksInPath()
+      let symbolizer = swift.deletingLastPathComponent().appendingPathComponent("llvm-symbolizer")
+      if FileManager.default.isExecutableFile(atPath: symbolizer.path),
+        FileManager.default.isExecutableFile(atPath: swift.path)
+      {
+        return symbolizer
+      }
+    }
+    throw CocoaError(.fileNoSuchFile)
+  }
+
+  /// What a program answered.
+  struct Answer {
+    var status: Int32
+    var output: Data
+    var error: String
+  }
+
+  /// Runs a program to its end, with files for its three streams: no pipe can fill up.
+  static func run(_ program: URL, _ arguments: [String], input: URL) throws -> Answer {
+    try withTemporaryFolder { folder in
+      let output = folder.appendingPathComponent("output")
+      let error = folder.appendingPathComponent("error")
+      let process = Process()
+      process.executableURL = program
+      process.arguments = arguments
+      process.standardInput = try FileHandle(forReadingFrom: input)
+      process.standardOutput = try handle(output)
+      process.standardError = try handle(error)
+      try process.run()
+      process.waitUntilExit()
+      return Answer(
+        status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+        output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
+    }
+  }
+
+  /// Makes the cache of an image in this process and opens it.
+  static func cache(of image: URL) throws -> SymbolCache {
+    try withTemporaryFolder { folder in
+      let output = folder.appendingPathComponent("cache")
+      let handle = try handle(output)
+      let input = try FileHandle(forReadingFrom: image)
+      try SymbolCacheBuilder.build(image: input.fileDescriptor, buildID: "", output: handle.fileDescriptor)
+      return try SymbolCache(path: output.path, buildID: "")
+    }
+  }
+
+  static func handle(_ file: URL) throws -> FileHandle {
+    try Data().write(to: file)
+    return try FileHandle(forWritingTo: file)
+  }
+
+  static func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    return try body(folder)
+  }
+}
