@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import FoundationEssentials
 
 /// `--json`: coredumpctl's words.
@@ -20,17 +21,10 @@ public enum JSONStyle: String, Sendable, CaseIterable {
 
   /// JSON allows some characters that a terminal takes for commands; they can only stand inside of strings.
   static func escaped(_ text: String) -> String {
-    let isLayout = { (scalar: Unicode.Scalar) in scalar == "\n" }
-    guard text.unicodeScalars.contains(where: { Terminal.isUnsafe($0) && !isLayout($0) }) else { return text }
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      if Terminal.isUnsafe(scalar) && !isLayout(scalar) {
-        let digits = String(scalar.value, radix: 16)
-        result.append(contentsOf: ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
-      } else {
-        result.append(scalar)
-      }
-    }
-    return String(result)
+    guard CleanText.clean(text) != text else { return text }
+    return text.unicodeScalars.map { scalar in
+      CleanText.clean(String(scalar)) == String(scalar)
+        ? String(scalar) : "\\u" + String(0x1_0000 + scalar.value, radix: 16).dropFirst()
+    }.joined()
   }
 }

@@ -21,7 +21,7 @@ public enum Listings: Sendable {
         LocalTime.text(summary.time), "\(summary.pid)", "\(summary.uid)", summary.signal, summary.name,
         shortID(summary.id), summary.function, place(file: summary.file, line: summary.line),
         summary.reason.isEmpty ? summary.sentence : summary.reason,
-      ].map(Terminal.cleaned)
+      ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
@@ -42,7 +42,7 @@ public enum Listings: Sendable {
       [
         "\(process.pid)", "\(process.uid)", process.name, process.state, LocalTime.text(process.startTime),
         LocalTime.text(process.attachTime), shortID(process.buildID), process.executable,
-      ].map(Terminal.cleaned)
+      ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
@@ -61,7 +61,7 @@ public enum Listings: Sendable {
     return facts.map { title, text in
       let padding = String(repeating: " ", count: width - title.count)
       let isBad = (title == "losses" || title == "refusals") && text != "none"
-      let value = terminal.styled(Terminal.cleaned(text), isBad ? .red : nil)
+      let value = terminal.styled(CleanText.line(text), isBad ? .red : nil)
       return padding + terminal.styled(title, .bold) + "  " + value + "\n"
     }.joined()
   }
@@ -71,7 +71,7 @@ public enum Listings: Sendable {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = place(file: own?.file, line: own?.line)
-    let clean = Terminal.cleaned
+    let clean = CleanText.line
     return [
       LocalTime.text(clean(report.time)),
       terminal.styled(clean(report.process.name), .bold) + "[\(report.process.pid)]",

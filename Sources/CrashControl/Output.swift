@@ -1,3 +1,4 @@
+internal import CrashReport
 import Glibc
 
 /// Writes to a descriptor at once, without a buffer of its own.
@@ -34,7 +35,7 @@ public enum Output: Sendable {
   /// A standard error that cannot be written leaves nobody to tell.
   public static func complain(_ message: String) {
     do throws(Failure) {
-      try write("crashctl: \(Terminal.cleaned(message))\n", to: STDERR_FILENO)
+      try write("crashctl: \(CleanText.line(message))\n", to: STDERR_FILENO)
     } catch {
       return
     }

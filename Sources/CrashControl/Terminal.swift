@@ -44,26 +44,4 @@ public struct Terminal: Sendable {
     guard hasColor, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
   }
-
-  /// The text without what could command a terminal or reorder a line: names and reasons come from programs that
-  /// nobody vouches for.
-  public static func cleaned(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\n", "\t": result.append(" ")
-      default: result.append(isUnsafe(scalar) ? "\u{fffd}" : scalar)
-      }
-    }
-    return String(result)
-  }
-
-  /// Control characters, line separators and bidirectional overrides.
-  static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
-    default: false
-    }
-  }
 }

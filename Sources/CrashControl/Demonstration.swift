@@ -1,0 +1,80 @@
+internal import CrashClient
+internal import CrashReport
+import Glibc
+
+/// `demo`: a few crashes on purpose, and their reports.
+public struct Demonstration: Sendable {
+  private static let crashLimit_ms: Int32 = 60_000
+
+  /// Scenarios of crash-maker, and what each of them shows.
+  private static let scenarios = [
+    ("array-index", "An array is read past its end: the runtime's trap, traced to the line, inlined frames included."),
+    ("task-deep-async", "The same five awaits deep in a task: the async callers come from the task, not the stack."),
+    ("null-write", "C code writes through a null pointer: the address tells what it was."),
+    ("double-free", "A block is freed twice: glibc's own words are the reason."),
+    ("stack-overflow", "A function calls itself without end: caught on a stack of its own, the recursion folded."),
+  ]
+
+  private let environment: [String: String]
+  private let terminal: Terminal
+
+  /// Prepares to show reports on a terminal.
+  public init(terminal: Terminal, environment: [String: String]) {
+    self.terminal = terminal
+    self.environment = environment
+  }
+
+  /// Crashes and shows, one scenario after the other.
+  /// - Throws: `Failure` when crashd or crash-maker cannot be started, or a crash was not reported.
+  public func run() throws {
+    let daemon = try PrivateDaemon.start(keep: false, environment: environment)
+    var reportedCount = 0
+    for (index, scenario) in Self.scenarios.enumerated() {
+      let title = "\(index + 1) of \(Self.scenarios.count): \(scenario.0)"
+      try Output.write("\(terminal.styled(title, .bold))\n\(scenario.1)\n\n")
+      let ids = try crash(scenario.0, daemon)
+      let client = daemon.client
+      for id in ids {
+        let received = try ask { () throws(ClientError) in try client.report(id: id) }
+        try Output.write(ReportText.text(received, terminal: terminal))
+      }
+      if ids.isEmpty { Output.complain("no report of '\(scenario.0)'") } else { reportedCount += 1 }
+      try Output.write("\n")
+    }
+    try Output.write("\(reportedCount) of \(Self.scenarios.count) crashes reported.\n")
+    guard reportedCount == Self.scenarios.count else { throw Failure(.nothingFound, "some crashes left no report") }
+  }
+
+  /// Runs crash-maker; returns the ids of its reports.
+  private func crash(_ name: String, _ daemon: borrowing PrivateDaemon) throws(Failure) -> [String] {
+    // The path is read during the call only.
+    let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nothing) }
+    var settings = environment
+    settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
+    settings["CRASHSHIELD_SPOOL"] = nil
+    settings["CRASHSHIELD_DISABLE"] = nil
+    // Swift's own backtracer would print a second report, for seconds.
+    settings["SWIFT_BACKTRACE"] = "enable=no"
+    let maker: ChildProcess
+    do throws(ChildProcess.StartError) {
+      maker = try ChildProcess(
+        Programs.find("crash-maker"), [name, "--wait-attached"],
+        .init(standardInput: nothing, standardOutput: nothing, standardError: nothing, environment: settings))
+    } catch {
+      throw Failure(.nothingFound, "cannot run '\(error.file)' (\(errorText(error.errno))): is it beside crashctl?")
+    }
+    if maker.wait(timeout_ms: Self.crashLimit_ms) == nil { maker.stop() }
+    let client = daemon.client
+    let pid = Int(maker.pid)
+    return try ask { () throws(ClientError) in try client.awaitProcess(pid, timeout: .seconds(60)) }.reports
+  }
+
+  private func ask<Result>(_ call: () throws(ClientError) -> Result) throws(Failure) -> Result {
+    do throws(ClientError) {
+      return try call()
+    } catch {
+      throw Failure(error)
+    }
+  }
+}

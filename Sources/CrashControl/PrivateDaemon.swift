@@ -1,0 +1,96 @@
+internal import CCrashControl
+internal import CrashClient
+import FoundationEssentials
+import Glibc
+
+/// A crashd of one's own, in a directory of its own, for the time of one command.
+struct PrivateDaemon: ~Copyable {
+  private static let startLimit_ms: Int32 = 30_000
+
+  /// Calls this crashd.
+  let client: CrashClient
+  /// What programs find this crashd by.
+  let attachPath: String
+  /// The directory that holds all of it.
+  let directory: String
+  private let process: ChildProcess
+  private let storage: PrivateDirectory
+
+  private init(process: ChildProcess, storage: consuming PrivateDirectory, runtime: String) {
+    client = CrashClient(socketPath: runtime + "/io.crashshield.Crashd")
+    attachPath = runtime + "/attach"
+    directory = storage.path
+    self.process = process
+    self.storage = storage
+  }
+
+  deinit { process.stop() }
+
+  /// Starts crashd and waits until it says that it is ready; `keep` leaves the directory behind.
+  static func start(keep: Bool, environment: [String: String]) throws(Failure) -> PrivateDaemon {
+    let storage = try PrivateDirectory(keep: keep, environment: environment)
+    let runtime = storage.path + "/run"
+    let state = storage.path + "/state"
+    let log = storage.path + "/crashd.log"
+    let notify = try NotifySocket(path: storage.path + "/notify")
+    // The paths are read during the calls only.
+    for path in [runtime, state] where unsafe mkdir(path, 0o700) != 0 {
+      throw Failure(.unreachable, "cannot make '\(path)' (\(errorText(errno)))")
+    }
+    let process = try launch(
+      ["--runtime-directory", runtime, "--state-directory", state], log: log, notifyPath: notify.path, environment)
+    guard waitUntilReady(process, notify) else {
+      process.stop()
+      throw Failure(.unreachable, "crashd did not start: \(lastLine(log))")
+    }
+    return PrivateDaemon(process: process, storage: storage, runtime: runtime)
+  }
+
+  private static func launch(
+    _ arguments: [String], log: String, notifyPath: String, _ environment: [String: String]
+  ) throws(Failure) -> ChildProcess {
+    // The paths are read during the calls only.
+    let output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer {
+      close(output)
+      close(nothing)
+    }
+    guard output >= 0, nothing >= 0 else { throw Failure(.unreachable, "cannot open '\(log)' (\(errorText(errno)))") }
+
+    var settings = environment
+    // What systemd told crashctl is not meant for this crashd.
+    for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
+      settings[name] = nil
+    }
+    settings["NOTIFY_SOCKET"] = notifyPath
+    let options = ChildProcess.Options(
+      standardInput: nothing, standardOutput: output, standardError: output, isServant: true, environment: settings)
+    do throws(ChildProcess.StartError) {
+      return try ChildProcess(Programs.find("crashd"), arguments, options)
+    } catch {
+      throw Failure(.unreachable, "cannot start '\(error.file)' (\(errorText(error.errno))): is crashd installed?")
+    }
+  }
+
+  private static func waitUntilReady(_ process: ChildProcess, _ notify: borrowing NotifySocket) -> Bool {
+    let end = cs_process_open(process.pid)
+    guard end >= 0 else { return false }
+    defer { close(end) }
+    while firstReadable([notify.descriptor, end], timeout_ms: startLimit_ms) == 0 {
+      if notify.isReadyMessage() { return true }
+    }
+    return false
+  }
+
+  private static func lastLine(_ path: String) -> String {
+    let log: Data
+    do {
+      log = try Data(contentsOf: URL(filePath: path))
+    } catch {
+      return "it left no log"
+    }
+    let line = String(decoding: log, as: UTF8.self).split(separator: "\n").last
+    return line.map(String.init) ?? "it ended without a word"
+  }
+}

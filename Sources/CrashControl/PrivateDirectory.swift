@@ -1,0 +1,30 @@
+import FoundationEssentials
+import Glibc
+
+/// A directory for the time of one command; only its user may enter.
+struct PrivateDirectory: ~Copyable {
+  let path: String
+  private let isKept: Bool
+
+  /// Sockets lie in it, and their paths may not be long: TMPDIR counts only where it is short.
+  init(keep: Bool, environment: [String: String]) throws(Failure) {
+    let wanted = environment["TMPDIR"] ?? ""
+    let parent = wanted.hasPrefix("/") && wanted.utf8.count <= 48 ? wanted : "/tmp"
+    var template = Array("\(parent)/crashctl-XXXXXX".utf8CString)
+    // mkdtemp changes the six letters in place.
+    guard unsafe mkdtemp(&template) != nil else {
+      throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(errorText(errno)))")
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    isKept = keep
+  }
+
+  deinit {
+    guard !isKept else { return }
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      Output.complain("cannot remove '\(path)' (\(error)), leaving it")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+internal import CCrashControl
+internal import CrashClient
+import Glibc
+
+/// `run`: a program under a crashd of its own.
+public struct ProgramRun: Sendable {
+  private static let settleLimit = Duration.seconds(60)
+
+  private let command: [String]
+  private let keepsDirectory: Bool
+  private let style: JSONStyle
+  private let environment: [String: String]
+
+  /// Prepares to run a command: a program, looked up like a shell does, and its arguments.
+  public init(command: [String], keepsDirectory: Bool, style: JSONStyle, environment: [String: String]) {
+    self.command = command
+    self.keepsDirectory = keepsDirectory
+    self.style = style
+    self.environment = environment
+  }
+
+  /// Runs the program, prints its reports on standard error, and ends this process as the program ended.
+  ///
+  /// Standard input and output are the program's alone. A signal that the terminal sends reaches the program without
+  /// our help; one that a process sends to crashctl is passed on.
+  /// - Throws: `Failure` when crashd or the program cannot be started; 127 and 126 as a shell has them.
+  public func runAndEndAlike() throws -> Never {
+    let end = try runAndReport()
+    switch end {
+    case .exited(let code): exit(code)
+    case .signaled(let signal): cs_process_die_by(signal)
+    }
+  }
+
+  private func runAndReport() throws -> ChildProcess.End {
+    guard let file = command.first else { throw Failure(.usage, "run takes a program: crashctl run -- PROGRAM ARGS…") }
+    let signals = SignalSet([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD])
+    let before = signals.block()
+    let daemon = try PrivateDaemon.start(keep: keepsDirectory, environment: environment)
+
+    var settings = environment
+    settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
+    settings["CRASHSHIELD_SPOOL"] = nil
+    let program: ChildProcess
+    do throws(ChildProcess.StartError) {
+      program = try ChildProcess(
+        file, Array(command.dropFirst()), .init(environment: settings, signalMask: before))
+    } catch {
+      let status: Int32 = error.errno == ENOENT ? 127 : 126
+      throw Failure(status: status, "cannot run '\(file)' (\(errorText(error.errno)))")
+    }
+    let end = Self.wait(for: program, signals)
+    try report(program, end, daemon)
+    if keepsDirectory { Output.complain("kept '\(daemon.directory)'") }
+    return end
+  }
+
+  private static func wait(for program: ChildProcess, _ signals: SignalSet) -> ChildProcess.End {
+    while true {
+      let (signal, isSent) = signals.next()
+      if signal == SIGCHLD {
+        if let end = program.endIfOver() { return end }
+      } else if isSent {
+        kill(program.pid, signal)
+      }
+    }
+  }
+
+  private func report(_ program: ChildProcess, _ end: ChildProcess.End, _ daemon: borrowing PrivateDaemon) throws {
+    let client = daemon.client
+    do throws(ClientError) {
+      let outcome = try client.awaitProcess(Int(program.pid), timeout: Self.settleLimit)
+      // Programs that the program started may have crashed too.
+      for other in try client.processes() where kill(pid_t(truncatingIfNeeded: other.pid), 0) != 0 {
+        _ = try client.awaitProcess(other.pid, timeout: Self.settleLimit)
+      }
+      let summaries = try ReportQuery.fetch(ListQuery(), from: client)
+      var reports: [ReceivedReport] = []
+      for summary in summaries.reversed() { reports.append(try client.report(id: summary.id)) }
+      print(reports)
+      if reports.isEmpty { explainSilence(outcome, end) }
+    } catch {
+      // The program's own end matters more than what we could not tell of it.
+      Output.complain(Failure(error).message)
+    }
+  }
+
+  private func print(_ reports: [ReceivedReport]) {
+    let terminal = Terminal(descriptor: STDERR_FILENO, environment: environment)
+    do {
+      for received in reports {
+        let isText = style == .off
+        let text = try isText ? "\n" + ReportText.text(received, terminal: terminal) : style.text(received.json)
+        try Output.write(text, to: STDERR_FILENO)
+      }
+    } catch {
+      Output.complain("cannot print the report: \(error)")
+    }
+  }
+
+  private func explainSilence(_ outcome: ProcessOutcome, _ end: ChildProcess.End) {
+    let name = command.first ?? ""
+    if !outcome.attached {
+      Output.complain("'\(name)' never attached to crashd: does it call Shield.start()?")
+    } else if !outcome.settled {
+      Output.complain("crashd did not finish in time what '\(name)' left; see --keep")
+    } else if case .signaled(let signal) = end {
+      Output.complain("'\(name)' was ended by signal \(signal), which left no report: no handler can catch it")
+    }
+  }
+}
