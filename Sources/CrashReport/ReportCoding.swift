@@ -21,6 +21,7 @@ public enum ReportCoding: Sendable {
 
   /// Escapes what a terminal would obey and JSON allows unescaped; it can only stand inside strings.
   private static func escaped(_ json: String) -> String {
+    if !json.unicodeScalars.contains(where: CleanText.isUnsafe) { return json }
     var scalars = String.UnicodeScalarView()
     for scalar in json.unicodeScalars {
       if CleanText.isUnsafe(scalar) {

@@ -1,0 +1,106 @@
+/// Everything below the stacks.
+extension TextRenderer {
+  func detailsSection(_ report: CrashReport) -> [String] {
+    let process = report.process
+    var owner = "\(process.name), pid \(process.pid), uid \(process.uid)"
+    if let unit = process.unit { owner += ", unit \(unit)" }
+    var program = process.executable
+    if !process.buildID.isEmpty { program += ", build \(process.buildID)" }
+    var cause = "\(report.diagnosis.cause), by rule \(report.diagnosis.rule)"
+    cause += ", \(percent(report.diagnosis.confidence)) sure"
+
+    var rows = [
+      ("Signal", describe(report.signal)), ("Cause", cause), ("Process", owner), ("Program", program),
+      ("Started", process.startTime), ("Crashed", report.time), ("Report", report.id),
+      ("Group", "\(report.group.key)  \(report.group.title)"),
+    ]
+    if verbose, let timing = report.timing {
+      let commit = timing.commit_ns.subtractingReportingOverflow(timing.entry_ns)
+      let stored = timing.stored_ns.subtractingReportingOverflow(timing.entry_ns)
+      if !commit.overflow && !stored.overflow {
+        rows.append(
+          ("Took", "\(commit.partialValue / 1_000) µs to record, \(stored.partialValue / 1_000) µs to store"))
+      }
+    }
+    return rows.map { style.faint($0.0.padded(to: 9)) + CleanText.line($0.1) }
+  }
+
+  func annotationsSection(_ report: CrashReport) -> [String] {
+    if report.annotations.isEmpty { return [] }
+    let sorted = report.annotations.sorted { $0.key < $1.key }.map {
+      (CleanText.line($0.key), CleanText.line($0.value))
+    }
+    let column = min(24, sorted.map(\.0.count).max() ?? 0)
+    return [style.strong("Annotations")]
+      + sorted.map { "  \(style.faint($0.0.padded(to: column)))  \($0.1)" }
+  }
+
+  func breadcrumbsSection(_ report: CrashReport) -> [String] {
+    if report.breadcrumbs.isEmpty { return [] }
+    // The last ones lead to the crash; the rest is a matter of the verbose form.
+    let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
+    let hidden = report.breadcrumbs.count - shown.count
+    var lines = [style.strong("Breadcrumbs")]
+    if hidden > 0 { lines.append(style.faint("  … \(hidden) older")) }
+    let day = report.time.prefix(11)
+    lines += shown.map { crumb in
+      // Of the day of the crash, the time is enough.
+      let time = crumb.time.hasPrefix(day) ? String(crumb.time.dropFirst(day.count)) : crumb.time
+      return "  \(style.faint(CleanText.line(time)))  \(CleanText.line(crumb.text))"
+    }
+    return lines
+  }
+
+  func registerLines(_ registers: [String: Address]) -> [String] {
+    let order = [
+      "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+      "r15", "rflags",
+    ]
+    let known = order.filter { registers[$0] != nil }
+    let rest = registers.keys.filter { !order.contains($0) }.sorted()
+    let cells = (known + rest).map { name in
+      let digits = String((registers[name] ?? 0).rawValue, radix: 16)
+      let value = "0x" + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+      return "\(style.faint(CleanText.line(name).rightAligned(6))) \(value)"
+    }
+    let perLine = max(1, (width - 2) / 27)
+    return stride(from: 0, to: cells.count, by: perLine).map { start in
+      "  " + cells[start..<min(start + perLine, cells.count)].joined(separator: "  ")
+    }
+  }
+
+  func imagesSection(_ report: CrashReport) -> [String] {
+    if report.images.isEmpty { return [] }
+    return [style.strong("Images")]
+      + report.images.map { image in
+        let range = "\(image.base)–\(image.end)".padded(to: 29)
+        let build = image.buildID.isEmpty ? "no build id" : CleanText.line(image.buildID)
+        return "  \(style.faint(range))  \(build.padded(to: 40))  \(CleanText.line(image.path))"
+      }
+  }
+
+  func lossesSection(_ report: CrashReport) -> [String] {
+    let losses = report.losses.filter { $0.value != 0 }.sorted { $0.key < $1.key }
+    if losses.isEmpty { return [] }
+    return [style.warning("Not in this report")]
+      + losses.map { kind, count in
+        "  " + style.warning("\(count) × \(Self.lossNames[kind] ?? CleanText.line(kind))")
+      }
+  }
+
+  private static let lossNames = [
+    "torn": "a record that its writer could not finish",
+    "corrupt": "a record that was damaged after it was written",
+    "overwritten": "a record that gave its place to a later crash",
+    "noSlot": "a crash that found no place for its record",
+    "minimal": "a crash inside the crash handler: its record has no frames",
+    "images": "an image that found no place in the table",
+    "annotations": "an annotation that found no place or was being written",
+    "breadcrumbs": "a damaged breadcrumb",
+  ]
+
+  private func percent(_ share: Double) -> String {
+    // A share from outside may be anything, NaN too.
+    share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "not known how"
+  }
+}

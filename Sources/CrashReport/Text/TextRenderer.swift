@@ -1,0 +1,105 @@
+/// A report for people: one sentence on top, the reason, the crashed thread with own frames standing out and runtime
+/// frames folded, then the rest.
+///
+/// The text holds no control character but line feeds and, where colour is asked for, its own escape sequences.
+public struct TextRenderer: Sendable {
+  /// Whether to use ANSI colours.
+  public var color: Bool
+  /// Columns to fit lines into, where that is possible without cutting a name of the program's own.
+  public var width: Int
+  /// Whether to add every frame with its address, the registers, the images and the threads that did not crash.
+  public var verbose: Bool
+
+  /// Makes a renderer; `width` is at least 40.
+  public init(color: Bool = false, width: Int = 100, verbose: Bool = false) {
+    self.color = color
+    self.width = max(40, width)
+    self.verbose = verbose
+  }
+
+  /// The text, ending in a line feed.
+  public func render(_ report: CrashReport) -> String {
+    var sections = [headline(report)]
+    let crashed = report.threads.filter(\.crashed)
+    for (index, thread) in crashed.enumerated() {
+      sections.append(threadSection(thread, isFirst: index == 0, in: report))
+    }
+    sections.append(detailsSection(report))
+    sections.append(annotationsSection(report))
+    sections.append(breadcrumbsSection(report))
+    let others = report.threads.filter { !$0.crashed }
+    if verbose {
+      sections += others.map { threadSection($0, isFirst: false, in: report) }
+      sections.append(imagesSection(report))
+    } else if !others.isEmpty {
+      sections.append([style.faint("\(counted(others.count, "other thread")) in the verbose form.")])
+    }
+    sections.append(lossesSection(report))
+    return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+  }
+
+  var style: TextStyle { TextStyle(color: color) }
+
+  /// The sentence, and the runtime's own words below where they say more.
+  private func headline(_ report: CrashReport) -> [String] {
+    let sentence = CleanText.line(report.diagnosis.sentence)
+    let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
+    var lines = [style.alarm(CleanText.line(title))]
+    if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
+    return lines
+  }
+
+  private func threadSection(
+    _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
+  ) -> [String] {
+    var lines = [threadHeading(thread, isFirst: isFirst, in: report)]
+    if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
+    lines.append("")
+    let stack = StackLayout(thread, verbose: verbose)
+    lines += stack.rows.flatMap { rowLines($0, of: thread, in: report) }
+    if thread.frames.isEmpty { lines.append("  no frames were captured") }
+    if verbose && !thread.registers.isEmpty { lines += [""] + registerLines(thread.registers) }
+    return lines
+  }
+
+  private func threadHeading(
+    _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
+  ) -> String {
+    let name = CleanText.line(thread.name)
+    let who = "Thread \(thread.tid)" + (name.isEmpty ? "" : " \"\(name)\"")
+    guard thread.crashed else { return style.strong(who) }
+    let signal = thread.signal ?? report.signal
+    let also = isFirst ? "" : "also "
+    return style.strong("\(who) of \(CleanText.line(report.process.name)) \(also)crashed by \(describe(signal)):")
+  }
+
+  /// Text of several lines, indented.
+  func reasonLines(_ reason: String) -> [String] {
+    let text = CleanText.clean(reason)
+    return text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: true).map { "  \($0)" }
+  }
+
+  /// Such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
+  func describe(_ signal: CrashReport.Signal) -> String {
+    var text = "\(CleanText.line(signal.name)) (\(CleanText.line(signal.codeName)))"
+    if let address = signal.address { text += " at \(address)" }
+    if let sender = signal.sender { text += ", sent by pid \(sender.pid) of uid \(sender.uid)" }
+    return text
+  }
+}
+
+/// `1 frame`, `2 frames`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+extension String {
+  /// At most `width` characters, the last one `…` where some were cut.
+  func truncated(to width: Int) -> String {
+    count <= width ? self : prefix(max(0, width - 1)) + "…"
+  }
+
+  /// Filled with blanks on the left.
+  func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+
+  /// Filled with blanks on the right.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

@@ -1,0 +1,54 @@
+import CrashReport
+import Testing
+
+@Suite("SignalNames")
+struct SignalNamesTests {
+  @Test("signals have their names", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
+  func names(number: Int, name: String) { #expect(SignalNames.name(of: number) == name) }
+
+  @Test("what is no signal is told by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
+  func noSignal(number: Int) { #expect(SignalNames.name(of: number) == "signal \(number)") }
+
+  @Test(
+    "a code is named by its signal, or by how the signal was sent",
+    arguments: [
+      (2, 4, "ILL_ILLOPN"), (1, 11, "SEGV_MAPERR"), (2, 11, "SEGV_ACCERR"), (1, 8, "FPE_INTDIV"),
+      (1, 31, "SYS_SECCOMP"), (0, 11, "SI_USER"), (-6, 6, "SI_TKILL"), (128, 11, "SI_KERNEL"), (-1, 4, "SI_QUEUE"),
+      (99, 11, "99"), (1, 6, "1"),
+    ])
+  func codes(code: Int, signal: Int, name: String) {
+    #expect(SignalNames.codeName(of: code, signal: signal) == name)
+  }
+}
+
+@Suite("Timestamp")
+struct TimestampTests {
+  @Test(
+    "times are RFC 3339 with microseconds",
+    arguments: [
+      (UInt64(0), "1970-01-01T00:00:00.000000Z"),
+      (951_782_399_999_999_999, "2000-02-28T23:59:59.999999Z"),
+      (951_782_400_000_001_999, "2000-02-29T00:00:00.000001Z"),
+      (1_709_251_199_000_000_000, "2024-02-29T23:59:59.000000Z"),
+      (4_107_542_400_000_000_000, "2100-03-01T00:00:00.000000Z"),
+      (UInt64.max, "2554-07-21T23:34:33.709551Z"),
+    ])
+  func string(nanoseconds: UInt64, text: String) {
+    #expect(Timestamp.string(since1970_ns: nanoseconds) == text)
+  }
+}
+
+@Suite("CleanText")
+struct CleanTextTests {
+  @Test("printable text, line feeds and tabs stay as they are")
+  func unchanged() { #expect(CleanText.clean("Käse 👩‍👩‍👧\n\t漢字") == "Käse 👩‍👩‍👧\n\t漢字") }
+
+  @Test("a carriage return is shown even before a line feed")
+  func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
+
+  @Test("a line stays one line")
+  func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
+
+  @Test("bytes that are no UTF-8 are repaired")
+  func repair() { #expect(CleanText.decode([0xc0, 0x80, 0x61]) == "\u{fffd}\u{fffd}a") }
+}

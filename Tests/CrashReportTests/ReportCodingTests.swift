@@ -1,0 +1,107 @@
+import CrashReport
+import FoundationEssentials
+import Testing
+
+@Suite("ReportCoding")
+struct ReportCodingTests {
+  @Test("a report survives both forms", arguments: [true, false])
+  func roundTrip(pretty: Bool) throws {
+    for report in [Sample.indexOutOfRange, Sample.everything] {
+      let json = try ReportCoding.encode(report, pretty: pretty)
+      #expect(try ReportCoding.decode(json.utf8) == report)
+      #expect(json.contains("\n") == pretty)
+    }
+  }
+
+  @Test("the keys are those that were promised, and no others")
+  func keys() throws {
+    let json = try ReportCoding.encode(Sample.everything)
+    let tree = try JSONDecoder().decode(Tree.self, from: Data(json.utf8))
+    #expect(
+      tree.keys(dictionaries: ["annotations", "registers", "losses"]) == [
+        "annotations", "breadcrumbs", "breadcrumbs.text", "breadcrumbs.time", "diagnosis", "diagnosis.cause",
+        "diagnosis.confidence", "diagnosis.rule", "diagnosis.sentence", "group", "group.key", "group.title", "id",
+        "images", "images.base", "images.buildID", "images.end", "images.path", "losses", "process",
+        "process.buildID", "process.executable", "process.name", "process.pid", "process.startTime", "process.uid",
+        "process.unit", "reason", "schema", "signal", "signal.address", "signal.code", "signal.codeName",
+        "signal.name", "signal.number", "threads", "threads.crashed", "threads.frames", "threads.frames.address",
+        "threads.frames.column", "threads.frames.file", "threads.frames.function", "threads.frames.image",
+        "threads.frames.isAsync", "threads.frames.isInline", "threads.frames.isOwn", "threads.frames.line",
+        "threads.frames.mangled", "threads.frames.symbolAddress", "threads.frames.trust",
+        "threads.framesBeforeGap", "threads.framesOmitted", "threads.name", "threads.reason", "threads.registers",
+        "threads.signal", "threads.signal.address", "threads.signal.code", "threads.signal.codeName",
+        "threads.signal.name", "threads.signal.number", "threads.signal.sender", "threads.signal.sender.pid",
+        "threads.signal.sender.uid", "threads.tid", "time", "timing", "timing.commit_ns", "timing.entry_ns",
+        "timing.stored_ns",
+      ])
+  }
+
+  @Test("keys of a later version are ignored")
+  func unknownKeys() throws {
+    var json = try ReportCoding.encode(Sample.indexOutOfRange)
+    json.insert(contentsOf: #""laterKey":{"a":[1]},"#, at: json.index(after: json.startIndex))
+    #expect(try ReportCoding.decode(json.utf8) == Sample.indexOutOfRange)
+  }
+
+  @Test("an address is a string of hexadecimal digits, and nothing else is read as one")
+  func addresses() throws {
+    #expect(
+      String(decoding: try JSONEncoder().encode([Address(UInt64.max)]), as: UTF8.self) == #"["0xffffffffffffffff"]"#)
+    for wrong in [#"["ff"]"#, #"["0x"]"#, #"["0x-1"]"#, #"["0x10000000000000000"]"#, "[1]"] {
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode([Address].self, from: Data(wrong.utf8)) }
+    }
+  }
+
+  @Test("no control character stands in the text, and all come back")
+  func controlCharacters() throws {
+    var report = Sample.indexOutOfRange
+    report.reason = "a\u{1b}[31m\u{9b}\u{7f}\u{202e}\n\t\u{1f600}"
+    let json = try ReportCoding.encode(report)
+    #expect(!json.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) || $0.value == 0x202e })
+    #expect(try ReportCoding.decode(json.utf8) == report)
+  }
+
+  @Test("slashes are not escaped and keys are sorted")
+  func form() throws {
+    let json = try ReportCoding.encode(Sample.indexOutOfRange)
+    #expect(json.contains(#""executable":"/srv/bin/CartServer""#))
+    #expect(json.hasPrefix(#"{"annotations":"#))
+  }
+}
+
+/// JSON without a shape.
+private enum Tree: Decodable {
+  case object([String: Tree])
+  case array([Tree])
+  case leaf
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let object = try? container.decode([String: Tree].self) {
+      self = .object(object)
+    } else if let array = try? container.decode([Tree].self) {
+      self = .array(array)
+    } else {
+      self = .leaf
+    }
+  }
+
+  /// The sorted paths of all keys, but those inside the dictionaries that have free keys.
+  func keys(dictionaries: Set<String>) -> [String] {
+    paths(prefix: "", dictionaries: dictionaries).sorted()
+  }
+
+  private func paths(prefix: String, dictionaries: Set<String>) -> Set<String> {
+    switch self {
+    case .leaf: return []
+    case .array(let elements):
+      return elements.reduce(into: []) { $0.formUnion($1.paths(prefix: prefix, dictionaries: dictionaries)) }
+    case .object(let object):
+      return object.reduce(into: []) { paths, entry in
+        paths.insert(prefix + entry.key)
+        if dictionaries.contains(entry.key) { return }
+        paths.formUnion(entry.value.paths(prefix: prefix + entry.key + ".", dictionaries: dictionaries))
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import CrashReport
+
+/// Reports with fixed values, of the kinds that the forms must show well.
+enum Sample {
+  /// A trap in a NIO handler, in a release build, with runtime frames around the own ones.
+  static var indexOutOfRange: CrashReport {
+    CrashReport(
+      id: "3f2a9c54d1e84b7a9d0c5b6e7f801234", time: "2026-11-21T08:13:07.123456Z", process: process,
+      signal: CrashReport.Signal(
+        number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN", address: 0x5581_2345_6789),
+      reason: "Fatal error: Index out of range",
+      diagnosis: CrashReport.Diagnosis(
+        cause: "swift-runtime-failure", sentence: "Index out of range in Cart.total(of:) at Cart.swift:41",
+        rule: "fatal-error-message", confidence: 1),
+      threads: [crashedThread], images: images,
+      annotations: ["version": "2026.11.3", "region": "eu-central"],
+      breadcrumbs: [
+        CrashReport.Breadcrumb(time: "2026-11-20T23:59:59.000001Z", text: "started"),
+        CrashReport.Breadcrumb(time: "2026-11-21T08:13:07.120000Z", text: "GET /cart/17"),
+      ],
+      group: CrashReport.Group(key: "71c0ffee", title: "Index out of range in Cart.total(of:)"))
+  }
+
+  /// Every key of the JSON set, two crashed threads, one that was only looked at, and losses.
+  static var everything: CrashReport {
+    var report = indexOutOfRange
+    report.process.unit = "cart.service"
+    report.threads[0].signal = report.signal
+    report.threads[0].reason = report.reason
+    report.threads.append(recursion)
+    report.threads.append(
+      CrashReport.CrashedThread(
+        tid: 4714, name: "idle", crashed: false,
+        frames: [
+          frame(0x7f00_0000_1300, "epoll_wait", image: "/lib/x86_64-linux-gnu/libc.so.6", trust: .context)
+        ]))
+    report.losses = ["torn": 1, "images": 3, "newKind": 2]
+    report.timing = CrashReport.Timing(entry_ns: 1_000_000, commit_ns: 1_038_000, stored_ns: 2_500_000)
+    return report
+  }
+
+  private static let process = CrashReport.ProcessIdentity(
+    pid: 4711, uid: 1000, name: "CartServer", executable: "/srv/bin/CartServer",
+    buildID: "cb2411d9f512e788db094ea63646a517e603dcb4", startTime: "2026-11-20T23:59:58.000000Z")
+
+  private static let server = "/srv/bin/CartServer"
+
+  private static let images = [
+    CrashReport.Image(
+      path: server, buildID: "cb2411d9f512e788db094ea63646a517e603dcb4", base: 0x5581_2340_0000,
+      end: 0x5581_2380_0000),
+    CrashReport.Image(
+      path: "/lib/x86_64-linux-gnu/libc.so.6", buildID: "", base: 0x7f00_0000_0000, end: 0x7f00_001d_0000),
+    CrashReport.Image(
+      path: "/usr/lib/swift/linux/libswiftCore.so", buildID: "b521f25f", base: 0x7f00_0100_0000,
+      end: 0x7f00_015d_2d40),
+  ]
+
+  private static let crashedThread = CrashReport.CrashedThread(
+    tid: 4712, name: "NIO-ELT-0-#1", crashed: true,
+    frames: [
+      frame(
+        0x7f00_0117_df7f, "closure #1 in _assertionFailure(_:_:file:line:flags:)",
+        image: "/usr/lib/swift/linux/libswiftCore.so", trust: .context),
+      frame(
+        0x7f00_0117_e61f, "_assertionFailure(_:_:file:line:flags:)",
+        image: "/usr/lib/swift/linux/libswiftCore.so"),
+      own(0x5581_2345_6789, "Cart.total(of:)", "Sources/CartServer/Cart.swift", 41, 17, inline: true),
+      own(0x5581_2345_6789, "CartHandler.answer(_:)", "Sources/CartServer/CartHandler.swift", 77, 9),
+      frame(
+        0x5581_2347_0001, "ChannelHandlerContext.fireChannelRead(_:)", file: "/b/swift-nio/NIOCore/Channel.swift",
+        line: 1703, image: server),
+      frame(0x5581_2347_0101, "ByteToMessageDecoder.decodeLoop()", image: server),
+      frame(0x5581_2347_0201, "", image: server, trust: .framePointer),
+      own(
+        0x5581_2345_7000,
+        "CartServer.Router.dispatch<A>(_: NIOHTTP1.HTTPRequestHead, to: CartServer.Route<A>, with: A) async throws -> A",
+        "Sources/CartServer/Router.swift", 120, nil),
+      frame(0x7f00_0000_1200, "start_thread", image: "/lib/x86_64-linux-gnu/libc.so.6"),
+      own(0x5581_2345_8000, "Server.handle(_:)", "Sources/CartServer/Server.swift", 58, 13, async: true),
+      frame(0x5581_2345_9000, "thunk for @escaping @async () -> ()", image: server, isAsync: true, trust: .async),
+    ],
+    registers: [
+      "rip": 0x7f00_0117_df7f, "rsp": 0x7ffe_0000_1000, "rbp": 0x7ffe_0000_1040, "rax": 0, "rdi": 2,
+      "rflags": 0x10206,
+    ])
+
+  private static let recursion = CrashReport.CrashedThread(
+    tid: 4713, name: "deep", crashed: true,
+    signal: CrashReport.Signal(
+      number: 11, name: "SIGSEGV", code: 1, codeName: "SEGV_MAPERR", address: 0x7ffd_ffff_fff8,
+      sender: CrashReport.Sender(pid: 1, uid: 0)),
+    reason: "two\nlines",
+    frames: [own(0x5581_2346_0000, "descend(_:)", "Sources/CartServer/Deep.swift", 3, 1)]
+      + [CrashReport.Frame](
+        repeating: own(0x5581_2346_0010, "descend(_:)", "Sources/CartServer/Deep.swift", 4, 10), count: 5)
+      + [CrashReport.Frame](
+        repeating: own(0x5581_2346_0010, "descend(_:)", "Sources/CartServer/Deep.swift", 4, 10), count: 4)
+      + [
+        frame(0x7f00_0000_1200, "start_thread", image: "/lib/x86_64-linux-gnu/libc.so.6", trust: .scan)
+      ],
+    framesOmitted: 12_345, framesBeforeGap: 6)
+
+  private static func own(
+    _ address: Address, _ function: String, _ file: String, _ line: Int, _ column: Int?, inline: Bool = false,
+    async: Bool = false
+  ) -> CrashReport.Frame {
+    CrashReport.Frame(
+      address: address, symbolAddress: address, function: function, mangled: "$s10CartServer", file: file,
+      line: line, column: column, image: server, isInline: inline, isAsync: async, isOwn: true,
+      trust: async ? .async : .cfi)
+  }
+
+  private static func frame(
+    _ address: Address, _ function: String, file: String? = nil, line: Int? = nil, image: String,
+    isAsync: Bool = false, trust: CrashReport.Trust = .cfi
+  ) -> CrashReport.Frame {
+    CrashReport.Frame(
+      address: address, function: function, file: file, line: line, image: image, isAsync: isAsync,
+      trust: trust)
+  }
+}

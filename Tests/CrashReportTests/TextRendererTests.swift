@@ -1,0 +1,107 @@
+import CrashReport
+import Testing
+
+@Suite("TextRenderer")
+struct TextRendererTests {
+  @Test("a crash is told for people")
+  func plain() throws {
+    try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")
+  }
+
+  @Test("a narrow terminal gets places on lines of their own")
+  func narrow() throws {
+    try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
+  }
+
+  @Test("the verbose form holds everything")
+  func verbose() throws {
+    try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
+  }
+
+  @Test("every crashed thread is told, a deep recursion in few lines")
+  func recursion() throws {
+    try Golden.expect(TextRenderer().render(Sample.everything), isIn: "two-threads.txt")
+  }
+
+  @Test("colour sets own frames off and changes no text")
+  func color() throws {
+    let colored = TextRenderer(color: true).render(Sample.everything)
+    try Golden.expect(colored, isIn: "color.txt")
+    var plain = ""
+    var isEscape = false
+    for character in colored {
+      if character == "\u{1b}" { isEscape = true }
+      if !isEscape { plain.append(character) }
+      if character == "m" { isEscape = false }
+    }
+    #expect(plain == TextRenderer().render(Sample.everything))
+  }
+
+  @Test("the first own frame is the first line with the marker")
+  func marker() throws {
+    let lines = TextRenderer().render(Sample.indexOutOfRange).split(separator: "\n")
+    let marked = try #require(lines.first { $0.contains("▶") })
+    #expect(marked == " ▶   2 Cart.total(of:) [inlined] at Sources/CartServer/Cart.swift:41:17")
+  }
+
+  @Test("nothing that a terminal obeys gets through, from any field", arguments: [true, false])
+  func hostile(verbose: Bool) {
+    let evil = "\u{1b}]0;owned\u{07}\u{9b}31m\r\u{202e}x"
+    var report = Sample.everything
+    report.id = evil
+    report.time = evil
+    report.process.name = evil
+    report.process.executable = evil
+    report.process.buildID = evil
+    report.process.startTime = evil
+    report.process.unit = evil
+    report.signal.name = evil
+    report.signal.codeName = evil
+    report.reason = evil
+    report.diagnosis = CrashReport.Diagnosis(cause: evil, sentence: evil, rule: evil, confidence: .nan)
+    report.annotations = [evil: evil]
+    report.breadcrumbs = [CrashReport.Breadcrumb(time: evil, text: evil)]
+    report.group = CrashReport.Group(key: evil, title: evil)
+    report.losses = [evil: 1]
+    report.images = [CrashReport.Image(path: evil, buildID: evil, base: 0, end: .init(.max))]
+    for index in report.threads.indices {
+      report.threads[index].name = evil
+      report.threads[index].reason = evil
+      report.threads[index].signal?.name = evil
+      report.threads[index].registers = [evil: 1]
+      for frame in report.threads[index].frames.indices {
+        report.threads[index].frames[frame].function = frame % 2 == 0 ? evil : ""
+        report.threads[index].frames[frame].mangled = evil
+        report.threads[index].frames[frame].file = evil
+        report.threads[index].frames[frame].image = evil
+        report.threads[index].frames[frame].trust = CrashReport.Trust(rawValue: evil)
+      }
+    }
+    let text = TextRenderer(verbose: verbose).render(report)
+    let controls = text.unicodeScalars.filter {
+      ($0.value < 0x20 && $0 != "\n") || (0x7f...0x9f).contains($0.value) || $0.value == 0x202e
+    }
+    #expect(controls.isEmpty)
+    #expect(text.contains("␛]0;owned␇"))
+  }
+
+  @Test("a report without frames or words still says what happened")
+  func bare() {
+    var report = Sample.indexOutOfRange
+    report.diagnosis.sentence = ""
+    report.reason = ""
+    report.threads[0].frames = []
+    let text = TextRenderer().render(report)
+    #expect(text.hasPrefix("CartServer crashed by SIGILL\n"))
+    #expect(text.contains("no frames were captured"))
+  }
+
+  @Test("with no own frame nothing is folded")
+  func onlyRuntime() {
+    var report = Sample.indexOutOfRange
+    for index in report.threads[0].frames.indices { report.threads[0].frames[index].isOwn = false }
+    let text = TextRenderer().render(report)
+    #expect(!text.contains("runtime frames"))
+    #expect(text.contains("  4 ChannelHandlerContext.fireChannelRead(_:)"))
+  }
+}
