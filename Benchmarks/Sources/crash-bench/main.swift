@@ -1,0 +1,110 @@
+// crash-bench RELEASE DYNAMIC: what a crash costs with swift-crash-shield and with Swift's own backtracer, the same
+// crash, alternating, in one run. RELEASE holds crashd and crash-analyse, DYNAMIC a crash-maker with a dynamic Swift
+// library (Swift's backtracer needs one).
+import CrashClient
+import CrashReport
+import Foundation
+
+let rounds = 30
+let scenario = "null-read"
+
+switch CommandLine.arguments.dropFirst().first {
+case "start-cost": try StartCost.measureShield()
+case "nothing": StartCost.measureNothing()
+default: try compare()
+}
+
+func compare() throws {
+  guard CommandLine.arguments.count == 3 else {
+    print("usage: crash-bench RELEASE-DIRECTORY DYNAMIC-DIRECTORY")
+    exit(2)
+  }
+  let daemon = try Daemon(executable: CommandLine.arguments[1] + "/crashd")
+  defer { daemon.stop() }
+  let maker = CommandLine.arguments[2] + "/crash-maker"
+  let client = CrashClient(socketPath: daemon.clientSocket)
+
+  var cold = Samples()
+  var commit = Samples()
+  var stored = Samples()
+  var printed = Samples()
+  for round in 0...rounds {
+    let times = try captured(maker: maker, daemon: daemon, client: client)
+    if round == 0 {
+      // The first crash of a build may wait for its symbol cache.
+      cold.add(times.stored)
+      continue
+    }
+    commit.add(times.commit)
+    stored.add(times.stored)
+    printed.add(try backtraced(maker: maker))
+  }
+
+  var start = Samples()
+  var memory = Samples()
+  var backtraceMemory = Samples()
+  let own = CommandLine.arguments[0]
+  for _ in 0..<rounds {
+    let environment = ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
+    let shield = try numbers(Child.run(own, ["start-cost"], environment: environment))
+    start.add(shield.0 / 1000)
+    memory.add(shield.1)
+    let off = try numbers(Child.run(own, ["nothing"], environment: ["SWIFT_BACKTRACE": "enable=no"]))
+    let on = try numbers(Child.run(own, ["nothing"], environment: ["SWIFT_BACKTRACE": "enable=yes"]))
+    backtraceMemory.add(on.1 - off.1)
+  }
+
+  print("\(scenario), \(rounds) rounds, median (95th percentile)")
+  row("fault to commit", commit, "µs")
+  row("fault to stored report", stored, "µs")
+  row("  the first crash of a build", cold, "µs")
+  row("swift-backtrace: fault to printed report", printed, "µs")
+  row("Shield.start()", start, "µs")
+  row("  resident memory", memory, "KiB")
+  row("swift-backtrace: resident memory while idle", backtraceMemory, "KiB")
+  let soonest = printed.median / commit.median
+  let whole = printed.median / stored.median
+  print(
+    "captured \(ratio(soonest))× and stored \(ratio(whole))× sooner than swift-backtrace has printed; "
+      + "fault to commit \(Int(commit.median)) µs")
+}
+
+/// One crash under the shield: microseconds from the fault to the commit and to the stored report.
+func captured(maker: String, daemon: Daemon, client: CrashClient) throws -> (commit: Double, stored: Double) {
+  let child = try Child.run(
+    maker, [scenario, "--mark", "--wait-attached"],
+    environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"])
+  let outcome = try client.awaitProcess(Int(child.pid))
+  guard let id = outcome.reports.first else {
+    throw BenchmarkFailure(what: "no report of pid \(child.pid): \(child.errors)")
+  }
+  let report = try client.report(id: id).report
+  guard let timing = report.timing, let fault = report.annotations["fault-monotonic-ns"].flatMap(UInt64.init) else {
+    throw BenchmarkFailure(what: "report \(id) has no timing or no mark")
+  }
+  return (Double(timing.commit_ns - fault) / 1000, Double(timing.stored_ns - fault) / 1000)
+}
+
+/// The same crash under Swift's backtracer: microseconds from the fault until all of its report was printed.
+func backtraced(maker: String) throws -> Double {
+  let child = try Child.run(
+    maker, [scenario, "--mark"],
+    environment: [
+      "CRASHSHIELD_DISABLE": "1", "SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,output-to=stderr",
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+    ])
+  let mark = child.output.split(separator: "\n").compactMap { line in
+    line.hasPrefix("fault-monotonic-ns ") ? UInt64(line.dropFirst(19)) : nil
+  }
+  guard let fault = mark.first, child.errors.contains("Crash") || child.errors.contains("crash") else {
+    throw BenchmarkFailure(what: "swift-backtrace printed no report: '\(child.output)' '\(child.errors)'")
+  }
+  return Double(child.errorsEnd_ns - fault) / 1000
+}
+
+func row(_ name: String, _ samples: Samples, _ unit: String) {
+  let padded = name.padding(toLength: 44, withPad: " ", startingAt: 0)
+  print("  \(padded) \(Int(samples.median)) \(unit) (\(Int(samples.percentile(0.95))))")
+}
+
+func ratio(_ value: Double) -> String { value >= 10 ? String(Int(value)) : String(format: "%.1f", value) }
