@@ -1,0 +1,86 @@
+/// Makes linkage names readable.
+///
+/// Names of neither Swift nor C++ come back unchanged.
+///
+/// Names come from files that nobody vouches for: those above 4 KiB are taken as they are.
+///
+/// About 2 µs a name: demangle when a report is made, not before. Safe to use from any thread.
+public enum Demangler: Sendable {
+  /// The whole truth: `shop.Cart.total(for: Swift.Int) async throws -> Swift.Int`.
+  public static func full(_ mangled: String) -> String {
+    let runtime = SwiftRuntimeDemangler.shared
+    if isSwift(mangled) { return runtime.full(mangled) ?? mangled }
+    if isCxx(mangled) { return runtime.cxx(mangled) ?? mangled }
+    return mangled
+  }
+
+  /// For people: `Cart.total(for:)`, without the module.
+  ///
+  /// The pieces that the compiler splits an async function into have one name: that of the function.
+  public static func simplified(_ mangled: String) -> String {
+    if isCxx(mangled) { return full(mangled) }
+    guard isSwift(mangled) else { return mangled }
+    let stem = stem(of: mangled)
+    let full = fullOfStem(stem)
+    guard full != stem else { return mangled }
+    let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? SwiftNameTrimmer.simplified(full)
+    // A closure of top-level code is "in" nothing.
+    return simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
+  }
+
+  /// The module that the code belongs to, an extension's own one; nil for names that tell none.
+  public static func module(of mangled: String) -> String? {
+    guard isSwift(mangled) else { return nil }
+    let stem = stem(of: mangled)
+    return SwiftNameTrimmer.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
+  }
+
+  /// Whether the function only leads to another one, so that a reader does not miss it.
+  ///
+  /// The initialisers of classes are (`__allocating_init` calls `init`), those of structs and enums are not: swiftc
+  /// ends the names of both with `fC`, and the Swift runtime takes both for thunks.
+  public static func isThunk(_ mangled: String) -> Bool {
+    guard isSwift(mangled) else { return false }
+    let stem = stem(of: mangled)
+    if stem.hasSuffix("fC") { return fullOfStem(stem).contains("__allocating_init") }
+    if let answer = SwiftRuntimeDemangler.shared.isThunk(stem) { return answer }
+    return ["TA", "Ta", "To", "TO", "TR", "Tr", "TW"].contains { stem.hasSuffix($0) }
+  }
+}
+
+extension Demangler {
+  private static let limitBytes = 4096
+
+  private static func isSwift(_ name: String) -> Bool {
+    name.utf8.count <= limitBytes && ["$s", "$S", "$e", "_T0"].contains { name.hasPrefix($0) }
+  }
+
+  private static func isCxx(_ name: String) -> Bool { name.hasPrefix("_Z") && name.utf8.count <= limitBytes }
+
+  private static func fullOfStem(_ stem: String) -> String { SwiftRuntimeDemangler.shared.full(stem) ?? stem }
+
+  /// The name without what LLVM and the async splitter have put after it: `.17`, `.resume.0`, `TY0_`, `TQ1_`.
+  static func stem(of mangled: String) -> String {
+    var stem = Substring(mangled)
+    if let dot = stem.firstIndex(of: ".") { stem = stem[..<dot] }
+    while let shorter = withoutAsyncSuffix(stem) { stem = shorter }
+    return String(stem)
+  }
+
+  /// Without a last `T[YQ][0-9]*_`; nil when there is none.
+  private static func withoutAsyncSuffix(_ name: Substring) -> Substring? {
+    guard name.last == "_" else { return nil }
+    var rest = name.dropLast()
+    while let last = rest.last, last.isASCII, last.isNumber { rest = rest.dropLast() }
+    return rest.hasSuffix("TY") || rest.hasSuffix("TQ") ? rest.dropLast(2) : nil
+  }
+
+  /// The first identifier of the mangled name (`$s4shop…`), for names whose text tells no module.
+  private static func leadingModule(of stem: String) -> String? {
+    let rest = stem.dropFirst(stem.hasPrefix("_T0") ? 3 : 2)
+    let digits = rest.prefix { $0.isASCII && $0.isNumber }
+    // A leading 0 announces an identifier that is put together from words.
+    guard let count = Int(digits), !digits.hasPrefix("0"), count <= rest.count - digits.count else { return nil }
+    return String(rest.dropFirst(digits.count).prefix(count))
+  }
+}

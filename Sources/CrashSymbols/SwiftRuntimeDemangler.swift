@@ -1,0 +1,81 @@
+import Glibc
+
+// A stable entry point of the Swift runtime, but in no header: (name, length, buffer, buffer's size, flags 0), and
+// the result is the caller's to free.
+@_silgen_name("swift_demangle")
+private func swift_demangle(
+  _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,
+  _ bufferBytes: UnsafeMutablePointer<Int>?, _ flags: UInt32
+) -> UnsafeMutablePointer<CChar>?
+
+/// The demanglers that the process has: the Swift runtime's, and that of the C++ runtime.
+///
+/// Only `swift_demangle` is there for sure. The runtime's backtrace functions may go away with a new Swift, and a
+/// program with a static standard library does not export them.
+@safe struct SwiftRuntimeDemangler: Sendable {
+  private typealias Backtrace =
+    @convention(c) (
+      UnsafePointer<CChar>?, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?
+    ) -> UnsafeMutablePointer<CChar>?
+  private typealias IsThunk = @convention(c) (UnsafePointer<CChar>?) -> Bool
+  private typealias CxxDemangle =
+    @convention(c) (
+      UnsafePointer<CChar>?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int32>?
+    ) -> UnsafeMutablePointer<CChar>?
+
+  /// Looked up once, at the first use.
+  static let shared = SwiftRuntimeDemangler()
+
+  private let backtrace: Backtrace?
+  private let isThunk: IsThunk?
+  private let cxx: CxxDemangle?
+
+  private init() {
+    // The types are those of the functions' definitions: stdlib/public/runtime/Backtrace.cpp, and the C++ ABI.
+    unsafe backtrace = Self.function("_swift_backtrace_demangle").map { unsafe unsafeBitCast($0, to: Backtrace.self) }
+    unsafe isThunk = Self.function("_swift_backtrace_isThunkFunction").map {
+      unsafe unsafeBitCast($0, to: IsThunk.self)
+    }
+    unsafe cxx = Self.function("__cxa_demangle").map { unsafe unsafeBitCast($0, to: CxxDemangle.self) }
+  }
+
+  private static func function(_ name: String) -> UnsafeMutableRawPointer? {
+    // A null handle is RTLD_DEFAULT: everything that is loaded.
+    unsafe dlsym(nil, name)
+  }
+
+  /// With modules, types and labels; nil when it is no Swift name.
+  func full(_ name: String) -> String? {
+    // The name outlives the call.
+    unsafe name.withCString { unsafe Self.take(swift_demangle($0, strlen($0), nil, nil, 0)) }
+  }
+
+  /// As swift-backtrace prints it, also C++ names; nil when it cannot be had.
+  func simplified(_ name: String) -> String? {
+    guard let backtrace = unsafe backtrace else { return nil }
+    var bytes = 0
+    // The name and the count outlive the call.
+    return unsafe name.withCString { unsafe Self.take(backtrace($0, strlen($0), nil, &bytes)) }
+  }
+
+  /// Nil when the runtime does not say.
+  func isThunk(_ name: String) -> Bool? {
+    // The name outlives the call.
+    unsafe isThunk.map { isThunk in unsafe name.withCString { unsafe isThunk($0) } }
+  }
+
+  /// A C++ name; nil when it is none.
+  func cxx(_ name: String) -> String? {
+    guard let cxx = unsafe cxx else { return nil }
+    // The name outlives the call; no buffer, length or status is passed.
+    return unsafe name.withCString { unsafe Self.take(cxx($0, nil, nil, nil)) }
+  }
+
+  /// Copies a C string and frees it.
+  private static func take(_ text: UnsafeMutablePointer<CChar>?) -> String? {
+    guard let text = unsafe text else { return nil }
+    // All demanglers return malloc'd, NUL-terminated text.
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import CrashSymbols
+
+@Suite struct DemanglerTests {
+  struct Name: CustomTestStringConvertible {
+    var mangled: String
+    var simplified: String
+    var module: String?
+    var isThunk = false
+
+    init(_ mangled: String, _ simplified: String, _ module: String?, isThunk: Bool = false) {
+      self.mangled = mangled
+      self.simplified = simplified
+      self.module = module
+      self.isThunk = isThunk
+    }
+
+    var testDescription: String { mangled }
+  }
+
+  static let swiftNames = [
+    Name("$s4shop1QC5greet4nameSiSS_tF", "Q.greet(name:)", "shop"),
+    Name("$s4shop3top_1bS2i_SitF", "top(_:b:)", "shop"),
+    Name("$s4shop1EO1gyyF", "E.g()", "shop"),
+    Name("$s4shop1PVyS2icig", "P.subscript.getter", "shop"),
+    Name("$s4shop5OuterV5InnerV1cSivW", "Outer.Inner.c.didset", "shop"),
+    Name("$s4shop1QCfd", "Q.deinit", "shop"),
+    Name("$s4shop1QC5greet4nameSiSS_tFS2icfU_SiyXEfU_", "closure #1 in closure #1 in Q.greet(name:)", "shop"),
+    Name("$s4shopAA1QCyXEfU_", "closure #1", "shop"),
+    Name("$s4shop3genySixAA7GreeterRzlFAA1PV_Tg5", "specialized gen<A>(_:)", "shop"),
+    Name("$s4shop1PV5greet4nameSiSS_tFTf4dn_n", "specialized P.greet(name:)", "shop"),
+    Name("$s4shop3pppoiyS2i_SitF", "+++ infix(_:_:)", "shop"),
+    Name("$s4shop1PV1loiySbAC_ACtFZ", "static P.< infix(_:_:)", "shop"),
+    Name("$s4shop6Hidden33_9FA2B3B623A8A4CB90015546A3E4F2C9LLV1fyxxlF", "Hidden.f<A>(_:)", "shop"),
+    Name("$sSayxSicig", "Array.subscript.getter", "Swift"),
+    // The module of an extension is the one that wrote it.
+    Name("$sSS4shopE5shout4loudSSSb_tF", "String.shout(loud:)", "shop"),
+    Name("$sSa4shopAA7GreeterRzlE3allyyFyxXEfU_", "closure #1 in Array<A>.all()", "shop"),
+    // Pieces of async functions, and what LLVM puts after a name.
+    Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
+    Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
+    Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
+    // Thunks: partial applications, witnesses, and the initialisers of classes, but not those of structs.
+    Name(
+      "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
+      isThunk: true),
+    Name(
+      "$s4shop1PVAA7GreeterA2aDP5greet4nameSiSS_tFTW", "protocol witness for Greeter.greet(name:) in conformance P",
+      "shop", isThunk: true),
+    Name("$s4shop1QC1xACSi_tcfC", "Q.__allocating_init(x:)", "shop", isThunk: true),
+    Name("$s4shop1PV1xACSi_tcfC", "P.init(x:)", "shop"),
+  ]
+
+  @Test("a Swift name has a short form, a module, and is a thunk or not", arguments: swiftNames)
+  func swift(name: Name) {
+    #expect(Demangler.simplified(name.mangled) == name.simplified)
+    #expect(Demangler.module(of: name.mangled) == name.module)
+    #expect(Demangler.isThunk(name.mangled) == name.isThunk)
+  }
+
+  @Test("without the runtime's short form, the full form is trimmed to the same", arguments: swiftNames)
+  func trimmed(name: Name) throws {
+    let full = try #require(SwiftRuntimeDemangler.shared.full(Demangler.stem(of: name.mangled)))
+    let trimmed = SwiftNameTrimmer.simplified(full)
+    #expect(trimmed == (name.simplified == "closure #1" ? "closure #1 in " : name.simplified))
+  }
+
+  @Test("the full form keeps types, effects and the piece of an async function")
+  func full() {
+    #expect(
+      Demangler.full("$s5small7CounterC4bumpyS2iYaKFTY0_")
+        == "(1) suspend resume partial function for small.Counter.bump(Swift.Int) async throws -> Swift.Int")
+  }
+
+  @Test("C++ names are demangled, and have no module")
+  func cxx() {
+    #expect(Demangler.full("_ZN4llvm3fooEi") == "llvm::foo(int)")
+    #expect(Demangler.simplified("_ZN4llvm3fooEi") == "llvm::foo(int)")
+    #expect(Demangler.module(of: "_ZN4llvm3fooEi") == nil)
+    #expect(!Demangler.isThunk("_ZN4llvm3fooEi"))
+  }
+
+  @Test(
+    "what is no mangled name comes back unchanged",
+    arguments: [
+      "", "main", "Swift runtime failure: Index out of range", "$s", "$s4sho", "$s99999999999999999999a", "_Z",
+      "_T0", "$s4shop1PV1xACSi_tcfC\u{fffd}", "..", "_",
+      "$s4shop1PV1xACSi_tcfC" + String(repeating: "_", count: 8192),
+    ])
+  func unchanged(name: String) {
+    #expect(Demangler.full(name) == name)
+    #expect(Demangler.simplified(name) == name)
+    #expect(!Demangler.isThunk(name))
+  }
+
+  @Test("the trimmer survives any text", arguments: 0..<200)
+  func survives(seed: Int) {
+    let pieces = [
+      "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",
+    ]
+    var generator = SplitMix64(state: UInt64(seed))
+    let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
+    // Nothing it makes can be longer than what it was given and the labels that stand for missing ones.
+    #expect(SwiftNameTrimmer.simplified(text).count <= 4 * text.count + 8)
+    #expect((SwiftNameTrimmer.module(ofFull: text) ?? "").count <= text.count)
+  }
+}
