@@ -1,0 +1,61 @@
+#include "memory.h"
+
+#include "system_call.h"
+#include "trusted.h"
+
+// rt_sigprocmask copies the set in before it looks at `how`: a wrong `how` makes it a pure read test that takes
+// 0.17 µs, needs no descriptor, and is allowed by every seccomp profile glibc can live under. A profile that answers in
+// its own way sends us to process_vm_readv (1.6 µs).
+bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE {
+  const long answer = cs_system_call(SYS_rt_sigprocmask, ~0L, (long)address, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+  if (answer == -EINVAL) return true;
+  if (answer == -EFAULT) return false;
+  uint64_t word;
+  const struct iovec local = {&word, sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)address, sizeof word};
+  return cs_process_vm_readv(cs_getpid(), &local, &remote) == (long)sizeof word;
+}
+
+bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word) SIGNAL_SAFE {
+  const bool is_known = address >= memory->low && address < memory->high && memory->high - address >= sizeof *ret_word;
+  if (!is_known) {
+    const uint64_t page = address & ~(CS_PAGE_BYTES - 1);
+    const bool is_inside_page = address - page <= CS_PAGE_BYTES - sizeof *ret_word;
+    if (memory->page != page || !is_inside_page) {
+      if (!cs_memory_is_readable(address)) return false;
+      memory->page = page;
+    }
+  }
+  memcpy(ret_word, (const void *)(uintptr_t)address, sizeof *ret_word);
+  return true;
+}
+
+// The last readable byte of a page is reached by a probe of the eight bytes that hold it.
+static bool page_is_readable(uint64_t address) SIGNAL_SAFE {
+  return cs_memory_is_readable(address & ~UINT64_C(7));
+}
+
+size_t cs_memory_copy(void *to, uint64_t address, size_t size) SIGNAL_SAFE {
+  size_t done = 0;
+  while (done < size) {
+    const uint64_t at = address + done;
+    if (at < address || !page_is_readable(at)) break;
+    size_t part = (size_t)(CS_PAGE_BYTES - (at & (CS_PAGE_BYTES - 1)));
+    if (part > size - done) part = size - done;
+    memcpy((uint8_t *)to + done, (const void *)(uintptr_t)at, part);
+    done += part;
+  }
+  return done;
+}
+
+size_t cs_memory_text_bytes(uint64_t address, size_t limit) SIGNAL_SAFE {
+  size_t count = 0;
+  while (count < limit) {
+    const uint64_t at = address + count;
+    const bool is_new_page = count == 0 || (at & (CS_PAGE_BYTES - 1)) == 0;
+    if (is_new_page && (at < address || !page_is_readable(at))) break;
+    if (*(const volatile uint8_t *)(uintptr_t)at == 0) break;
+    count++;
+  }
+  return count;
+}

@@ -1,0 +1,32 @@
+// Registers by DWARF number, as cs_ring_registers holds them, and what only this architecture knows.
+#ifndef CS_REGISTERS_H
+#define CS_REGISTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "cs_ring.h"
+
+#if defined(__x86_64__)
+#define CS_REGISTER_COUNT         17
+#define CS_REGISTER_PC            16
+#define CS_REGISTER_STACK_POINTER 7
+#define CS_REGISTER_FRAME_POINTER 6
+#define CS_REGISTER_ASYNC_CONTEXT 14
+#define CS_RED_ZONE_BYTES         UINT64_C(128)
+#define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
+// How many bytes of a function are needed to recognise an async prologue.
+#define CS_ASYNC_PROLOGUE_BYTES 16
+#endif
+
+// A call pushes the return address: the frame of a caller starts one word above.
+#define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
+
+void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
+
+// Whether a function that starts with these bytes is a Swift async function: it keeps its AsyncContext one word below
+// the saved frame pointer.
+bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
+
+#endif

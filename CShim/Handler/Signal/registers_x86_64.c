@@ -1,0 +1,39 @@
+#if defined(__x86_64__)
+#include "registers.h"
+
+#include "trusted.h"
+
+// Where the kernel's context keeps each register, in DWARF order.
+static const uint8_t order[CS_REGISTER_COUNT] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                                 REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                                 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+static const uint8_t async_prologue[8] = {0x55, 0x41, 0x56, 0x48, 0x8d, 0x6c, 0x24, 0x08};
+
+void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE {
+  const greg_t *from = context->uc_mcontext.gregs;
+  for (int index = 0; index < CS_REGISTER_COUNT; index++) {
+    ret_registers->general[index] = (uint64_t)from[order[index]];
+  }
+  ret_registers->general_count = CS_REGISTER_COUNT;
+  ret_registers->flags = (uint64_t)from[REG_EFL];
+  ret_registers->error_code = (uint64_t)from[REG_ERR];
+  ret_registers->trap_number = (uint64_t)from[REG_TRAPNO];
+  ret_registers->fault_address = (uint64_t)from[REG_CR2];
+}
+
+// Swift on Linux leaves bit 60 of the saved frame pointer alone, so the extended frame shows only in the prologue:
+//   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
+//   55                           push %rbp
+//   41 56                        push %r14
+//   48 8d 6c 24 08               lea 8(%rsp),%rbp
+bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
+  const uint8_t *at = bytes;
+  if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) {
+    at += 4;
+  } else if (at[0] == 0x48 && at[1] == 0x81 && at[2] == 0xec) {
+    at += 7;
+  }
+  return memcmp(at, async_prologue, sizeof async_prologue) == 0;
+}
+#endif

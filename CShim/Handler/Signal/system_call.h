@@ -1,0 +1,117 @@
+// The system calls of the handler, made without libc: no errno, no thread-locals, no cancellation points, nothing that
+// a program may have interposed. Each returns -errno on failure, as the kernel does.
+#ifndef CS_SYSTEM_CALL_H
+#define CS_SYSTEM_CALL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cs_signal_safe.h"
+#include "system_call_x86_64.h"
+
+// sizeof the kernel's sigset_t, which is smaller than glibc's.
+#define CS_KERNEL_SIGNAL_SET_BYTES 8
+
+// What rt_sigaction reads and writes; glibc's struct sigaction has another order and hides the restorer.
+typedef struct cs_kernel_action {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)(void);
+  uint64_t mask;
+} cs_kernel_action;
+
+static inline int cs_getpid(void) SIGNAL_SAFE {
+  return (int)cs_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int cs_gettid(void) SIGNAL_SAFE {
+  return (int)cs_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline long cs_sigaction(int signal, const cs_kernel_action *action,
+                                cs_kernel_action *ret_previous) SIGNAL_SAFE {
+  return cs_system_call(SYS_rt_sigaction, signal, (long)action, (long)ret_previous, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+}
+
+static inline long cs_sigmask(int how, const uint64_t *set) SIGNAL_SAFE {
+  return cs_system_call(SYS_rt_sigprocmask, how, (long)set, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+}
+
+// Queues `information` as it is: the kernel lets a process forge any si_code for itself.
+static inline long cs_queue_signal(int pid, int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  return cs_system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, (long)information, 0, 0);
+}
+
+static inline void cs_thread_name(char ret_name[16]) SIGNAL_SAFE {
+  cs_system_call(SYS_prctl, PR_GET_NAME, (long)ret_name, 0, 0, 0, 0);
+}
+
+static inline void cs_sleep_ns(long duration_ns) SIGNAL_SAFE {
+  const struct timespec duration = {.tv_sec = 0, .tv_nsec = duration_ns};
+  cs_system_call(SYS_nanosleep, (long)&duration, 0, 0, 0, 0, 0);
+}
+
+static inline int cs_openat(int directory, const char *path, int flags, unsigned mode) SIGNAL_SAFE {
+  return (int)cs_system_call(SYS_openat, directory, (long)path, flags, mode, 0, 0);
+}
+
+static inline long cs_mkdir(const char *path, unsigned mode) SIGNAL_SAFE {
+  return cs_system_call(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+static inline long cs_pwrite(int descriptor, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
+  return cs_system_call(SYS_pwrite64, descriptor, (long)bytes, (long)size, (long)offset, 0, 0);
+}
+
+static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
+  return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
+}
+
+static inline long cs_rename(const char *from, const char *to) SIGNAL_SAFE {
+  return cs_system_call(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
+}
+
+static inline long cs_unlink(const char *path) SIGNAL_SAFE {
+  return cs_system_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+static inline long cs_close(int descriptor) SIGNAL_SAFE {
+  return cs_system_call(SYS_close, descriptor, 0, 0, 0, 0, 0);
+}
+
+static inline long cs_fstat(int descriptor, struct stat *ret_status) SIGNAL_SAFE {
+  return cs_system_call(SYS_fstat, descriptor, (long)ret_status, 0, 0, 0, 0);
+}
+
+static inline int cs_socket(int domain, int type) SIGNAL_SAFE {
+  return (int)cs_system_call(SYS_socket, domain, type, 0, 0, 0, 0);
+}
+
+static inline long cs_connect(int descriptor, const void *address, size_t address_bytes) SIGNAL_SAFE {
+  return cs_system_call(SYS_connect, descriptor, (long)address, (long)address_bytes, 0, 0, 0);
+}
+
+static inline long cs_send(int descriptor, const void *bytes, size_t size, int flags) SIGNAL_SAFE {
+  return cs_system_call(SYS_sendto, descriptor, (long)bytes, (long)size, flags, 0, 0);
+}
+
+static inline long cs_sendmsg(int descriptor, const struct msghdr *message, int flags) SIGNAL_SAFE {
+  return cs_system_call(SYS_sendmsg, descriptor, (long)message, flags, 0, 0, 0);
+}
+
+static inline long cs_process_vm_readv(int pid, const struct iovec *local, const struct iovec *remote) SIGNAL_SAFE {
+  return cs_system_call(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0);
+}
+
+#endif
