@@ -1,0 +1,150 @@
+// The connection to crashd and the idle thread that keeps it.
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "setup.h"
+
+#include "../Signal/deliver.h"
+#include "../Signal/trusted.h"
+
+// Room for the status callback; untouched pages cost nothing.
+#define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
+#define REPLY_TIMEOUT_MS   10000
+#define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
+#define BACKOFF_LIMIT_NS   (UINT64_C(30) * 1000 * 1000 * 1000)
+// A descriptor an image is held open for a moment: not so many that the server's own would run out.
+#define IMAGE_DESCRIPTOR_LIMIT 64
+
+typedef struct attach_client {
+  cs_shim_status_function function;
+  void *context;
+  cs_shim_status told; // what the function was called with last
+  bool has_told;
+  char text[CS_ATTACH_TEXT_LIMIT_BYTES + 160];
+} attach_client;
+
+static attach_client client;
+
+static void tell(cs_shim_status status, const char *text) {
+  const bool is_news = !client.has_told || client.told != status;
+  client.has_told = true;
+  client.told = status;
+  if (is_news && client.function != NULL) client.function(client.context, status, text);
+}
+
+// Connects and introduces the process; negative: -errno.
+static int attach(void) {
+  const int socket = cs_connection_open();
+  if (socket < 0) return socket;
+  int descriptors[IMAGE_DESCRIPTOR_LIMIT];
+  uint16_t images[IMAGE_DESCRIPTOR_LIMIT];
+  const uint32_t count = cs_images_open(descriptors, images, IMAGE_DESCRIPTOR_LIMIT);
+  const long result = cs_hello_send(socket, descriptors, images, count);
+  for (uint32_t index = 0; index < count; index++)
+    close(descriptors[index]);
+  if (result < 0) {
+    close(socket);
+    return (int)result;
+  }
+  cs_connection_publish(socket);
+  return 0;
+}
+
+static int connection(void) {
+  return __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
+}
+
+// Waits for a message; its size, 0 at the hang-up, negative on failure.
+static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
+  struct pollfd wait = {.fd = socket, .events = POLLIN};
+  int ready = 0;
+  do {
+    ready = poll(&wait, 1, timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready <= 0 ? -1 : recv(socket, to, size, MSG_DONTWAIT);
+}
+
+static void refuse(const cs_attach_reply *reply) {
+  const size_t size = reply->text_bytes < sizeof reply->text ? reply->text_bytes : sizeof reply->text;
+  memcpy(client.text, reply->text, size);
+  client.text[size] = 0;
+  __atomic_store_n(&cs_process.is_refused, 1, __ATOMIC_RELAXED);
+  tell(CS_SHIM_STATUS_REFUSED, client.text);
+}
+
+// Reads the reply, then sleeps until crashd goes away. false: it does not want us.
+static bool stay_attached(int socket) {
+  cs_attach_reply reply;
+  const ssize_t size = receive(socket, &reply, sizeof reply, REPLY_TIMEOUT_MS);
+  if (size != (ssize_t)sizeof reply || reply.magic != CS_ATTACH_MAGIC) return true;
+  if (reply.status != CS_ATTACH_STATUS_ACCEPTED) {
+    refuse(&reply);
+    return false;
+  }
+  tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
+  uint8_t ignored[256];
+  // What crashd may say in later versions is read and dropped.
+  while (receive(socket, ignored, sizeof ignored, -1) > 0) {
+  }
+  return true;
+}
+
+static void tell_unreachable(int error) {
+  char reason[96];
+  const char *text = strerror_r(error, reason, sizeof reason);
+  snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
+  tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
+}
+
+static void *run(void *unused) {
+  (void)unused;
+  uint64_t backoff_ns = BACKOFF_FIRST_NS;
+  int error = connection() >= 0 ? 0 : attach();
+  for (;;) {
+    if (error == 0) {
+      if (!stay_attached(connection())) return NULL;
+      if (client.has_told && client.told == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
+      error = -ECONNRESET;
+    }
+    tell_unreachable(-error);
+    const struct timespec pause = {.tv_sec = (time_t)(backoff_ns / UINT64_C(1000000000)),
+                                   .tv_nsec = (long)(backoff_ns % UINT64_C(1000000000))};
+    nanosleep(&pause, NULL);
+    if (backoff_ns < BACKOFF_LIMIT_NS)
+      backoff_ns = backoff_ns * 2 < BACKOFF_LIMIT_NS ? backoff_ns * 2 : BACKOFF_LIMIT_NS;
+    error = attach();
+  }
+}
+
+void cs_attach_client_connect(void) {
+  attach();
+}
+
+cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
+  static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
+  sigset_t blocked;
+  sigset_t before;
+  sigfillset(&blocked);
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
+    sigdelset(&blocked, crash_signals[index]);
+
+  pthread_t thread;
+  pthread_attr_t attributes;
+  errno = pthread_attr_init(&attributes);
+  if (errno != 0) return cs_setup_failed(ret_failure, "pthread_attr_init");
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+  // The thread inherits the mask: no signal of the program's ever runs on it.
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int result = pthread_create(&thread, &attributes, run, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  errno = result;
+  if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
+  return CS_SHIM_OK;
+}

@@ -1,0 +1,100 @@
+// Where crashd is, where the spool is, what the process is called: configuration, then CRASHSHIELD_*, then defaults.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "setup.h"
+
+// The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
+static const char *variable(const char *name) {
+  const char *value = secure_getenv(name);
+  return value != NULL && value[0] != 0 ? value : NULL;
+}
+
+static const char *chosen(const char *configured, const char *name) {
+  return configured != NULL && configured[0] != 0 ? configured : variable(name);
+}
+
+bool cs_environment_is_disabled(void) {
+  const char *value = variable("CRASHSHIELD_DISABLE");
+  return value != NULL && strcmp(value, "0") != 0;
+}
+
+static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
+  *ret_failure = (cs_shim_failure){.errno_value = ENAMETOOLONG};
+  snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
+  return CS_SHIM_BAD_ARGUMENT;
+}
+
+// false when it does not fit.
+__attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = vsnprintf(to, size, format, arguments);
+  va_end(arguments);
+  return count >= 0 && (size_t)count < size;
+}
+
+static bool default_socket(char *to, size_t size) {
+  const char *user_directory = variable("XDG_RUNTIME_DIR");
+  struct stat status;
+  // A machine without the system's crashd may have the user's.
+  const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
+  if (has_system || user_directory == NULL) {
+    return print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
+  }
+  return print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
+}
+
+static int directory_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : (int)(slash - path);
+}
+
+cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
+                                  cs_shim_failure *ret_failure) {
+  cs_environment found = {0};
+  const char *socket_path = chosen(configuration->socket_path, "CRASHSHIELD_SOCKET");
+  const bool has_socket = socket_path != NULL ? print(found.socket_path, sizeof found.socket_path, "%s", socket_path)
+                                              : default_socket(found.socket_path, sizeof found.socket_path);
+  if (!has_socket) return too_long(ret_failure, "socket path (CRASHSHIELD_SOCKET)");
+
+  const char *spool = chosen(configuration->spool_directory, "CRASHSHIELD_SPOOL");
+  const bool has_spool = spool != NULL
+                             ? print(found.spool_directory, sizeof found.spool_directory, "%s", spool)
+                             : print(found.spool_directory, sizeof found.spool_directory, "%.*s/%s",
+                                     directory_length(found.socket_path), found.socket_path, CS_ATTACH_SPOOL_NAME);
+  if (!has_spool) return too_long(ret_failure, "spool directory (CRASHSHIELD_SPOOL)");
+
+  const ssize_t size = readlink("/proc/self/exe", found.executable, sizeof found.executable - 1);
+  if (size < 0) print(found.executable, sizeof found.executable, "%s", program_invocation_name);
+  const char *name = chosen(configuration->name, "CRASHSHIELD_NAME");
+  if (name == NULL) {
+    const char *slash = strrchr(found.executable, '/');
+    name = slash == NULL ? found.executable : slash + 1;
+  }
+  const size_t name_bytes = cs_text_cut(name, strlen(name), sizeof found.name - 1);
+  memcpy(found.name, name, name_bytes);
+  *ret_environment = found;
+  return CS_SHIM_OK;
+}
+
+void cs_environment_apply(const cs_environment *environment) {
+  cs_process.socket_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+  memcpy(cs_process.socket_address.sun_path, environment->socket_path, sizeof environment->socket_path);
+  cs_process.socket_address_bytes =
+      (uint32_t)(offsetof(struct sockaddr_un, sun_path) + strlen(environment->socket_path) + 1);
+
+  char id[2 * sizeof cs_process.ring->header.ring_id + 1];
+  for (size_t index = 0; index < sizeof cs_process.ring->header.ring_id; index++) {
+    snprintf(&id[2 * index], 3, "%02x", cs_process.ring->header.ring_id[index]);
+  }
+  const char *directory = environment->spool_directory;
+  print(cs_process.spool_directory, sizeof cs_process.spool_directory, "%s", directory);
+  print(cs_process.spool_parent, sizeof cs_process.spool_parent, "%.*s", directory_length(directory), directory);
+  print(cs_process.spool_path, sizeof cs_process.spool_path, "%s/%s%s", directory, id, CS_ATTACH_SPOOL_SUFFIX);
+  print(cs_process.spool_partial_path, sizeof cs_process.spool_partial_path, "%s/%s%s%s", directory, id,
+        CS_ATTACH_SPOOL_SUFFIX, CS_ATTACH_PARTIAL_SUFFIX);
+}

@@ -1,0 +1,108 @@
+// Handlers, alternate stack, and what the handler finds prepared.
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "setup.h"
+
+#include "../Signal/handler.h"
+#include "../Signal/record.h"
+#include "../Signal/registers.h"
+#include "../Signal/trusted.h"
+#include "../Signal/unwind.h"
+
+// The handler uses 7 KiB of it; the rest is for the handlers we chain to.
+#define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
+
+// Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
+extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
+
+static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
+
+void cs_alternate_stack_give(void) {
+  stack_t present = {0};
+  if (sigaltstack(NULL, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
+  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // wide vector registers: a signal frame of several KiB
+  const uint64_t size = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
+  uint8_t *memory = mmap(NULL, size + CS_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return;
+  // The lowest page stays a guard.
+  const stack_t stack = {.ss_sp = memory + CS_PAGE_BYTES, .ss_size = size};
+  if (mprotect(stack.ss_sp, size, PROT_READ | PROT_WRITE) != 0 || sigaltstack(&stack, NULL) != 0) {
+    munmap(memory, size + CS_PAGE_BYTES);
+  }
+}
+
+void cs_texts_find(void) {
+  if (swift_getFatalErrorMessageBuffer != NULL) {
+    cs_process.swift_message = (uint64_t)(uintptr_t)swift_getFatalErrorMessageBuffer();
+  }
+  // Private to glibc, hence looked up and not linked.
+  cs_process.abort_message = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__abort_msg");
+  struct dl_find_object object;
+  const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
+  if (type_function != 0 && _dl_find_object((void *)type_function, &object) == 0) {
+    cs_process.cxx_runtime_start = (uint64_t)(uintptr_t)object.dlfo_map_start;
+    cs_process.cxx_runtime_end = (uint64_t)(uintptr_t)object.dlfo_map_end;
+  }
+}
+
+void cs_warm_up(void) {
+  static cs_ring_record record; // one start at a time
+  static cs_cfi_scratch scratch;
+  ucontext_t context;
+  if (getcontext(&context) != 0) return;
+  memset(&record, 0, sizeof record);
+  memset(&scratch, 0, sizeof scratch);
+  const siginfo_t information = {.si_signo = SIGSEGV};
+  cs_record_signal(&record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
+  cs_record_messages(&record);
+  cs_unwind(&scratch, &record);
+}
+
+static void make_action(struct sigaction *ret_action) {
+  memset(ret_action, 0, sizeof *ret_action);
+  ret_action->sa_sigaction = cs_handler;
+  // SA_NODEFER: a fault while its signal is blocked would end the process at once, without a record.
+  ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigfillset(&ret_action->sa_mask);
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
+    sigdelset(&ret_action->sa_mask, crash_signals[index]);
+}
+
+static bool is_our_handler(const cs_kernel_action *action) {
+  return (uintptr_t)action->handler == (uintptr_t)cs_handler;
+}
+
+cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
+  struct sigaction action;
+  make_action(&action);
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
+    const int signal = crash_signals[index];
+    // Read by the kernel's call: glibc's would hide the restorer, which the handler has to put back.
+    cs_kernel_action present;
+    const long result = cs_sigaction(signal, NULL, &present);
+    // A forked child that starts anew inherits our handler; what was before it is known.
+    if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
+    errno = (int)-result;
+    if (result == 0 && sigaction(signal, &action, NULL) == 0) continue;
+    const cs_shim_error error = cs_setup_failed(ret_failure, "sigaction");
+    while (index-- > 0)
+      cs_sigaction(crash_signals[index], &cs_process.previous[crash_signals[index]], NULL);
+    return error;
+  }
+  return CS_SHIM_OK;
+}
+
+void cs_handlers_remove(void) {
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
+    const int signal = crash_signals[index];
+    cs_kernel_action present;
+    // Somebody who came after us keeps the place.
+    if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
+    cs_sigaction(signal, &cs_process.previous[signal], NULL);
+  }
+}

@@ -1,0 +1,120 @@
+// Makes the ring: a memfd of fixed size, mapped, with its header filled.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "setup.h"
+
+#include "../Signal/registers.h"
+#include "../Signal/trusted.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u
+#endif
+
+cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
+  *ret_failure = (cs_shim_failure){.errno_value = errno};
+  snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
+  return CS_SHIM_SYSTEM_CALL;
+}
+
+// When this process started, in CLOCK_REALTIME: field 22 of its stat file counts ticks since the boot.
+static uint64_t process_start_ns(void) {
+  const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
+  char text[1024];
+  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return now_ns;
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return now_ns;
+  text[size] = 0;
+  // The name in field 2 may hold spaces and parentheses; the last parenthesis ends it, field 3 follows.
+  const char *at = strrchr(text, ')');
+  for (int field = 3; at != NULL && field <= 22; field++)
+    at = strchr(at + 1, ' ');
+  const long ticks_per_second = sysconf(_SC_CLK_TCK);
+  if (at == NULL || ticks_per_second <= 0) return now_ns;
+  const uint64_t since_boot_ns = strtoull(at + 1, NULL, 10) * (UINT64_C(1000000000) / (uint64_t)ticks_per_second);
+  const uint64_t uptime_ns = cs_clock_ns(CLOCK_BOOTTIME);
+  return uptime_ns < since_boot_ns ? now_ns : now_ns - (uptime_ns - since_boot_ns);
+}
+
+// The reports' ids derive from it: unique, not secret.
+static void make_id(uint8_t *ret_id, size_t size) {
+  if (getrandom(ret_id, size, GRND_NONBLOCK) == (ssize_t)size) return;
+  const uint64_t parts[2] = {cs_clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&parts};
+  memcpy(ret_id, parts, size < sizeof parts ? size : sizeof parts);
+}
+
+static void fill_header(cs_ring_header *header, const cs_environment *environment) {
+  header->version = CS_RING_VERSION;
+  header->architecture = CS_RING_ARCHITECTURE_HERE;
+  header->total_bytes = sizeof(cs_ring);
+  make_id(header->ring_id, sizeof header->ring_id);
+  header->pid = getpid();
+  header->uid = getuid();
+  header->start_time_ns = process_start_ns();
+  memcpy(header->name, environment->name, sizeof environment->name);
+  memcpy(header->executable, environment->executable, sizeof environment->executable);
+  header->magic = CS_RING_MAGIC;
+}
+
+static cs_descriptor described(int number) {
+  struct stat status = {0};
+  if (fstat(number, &status) != 0) return (cs_descriptor){.number = -1};
+  return (cs_descriptor){number, (uint64_t)status.st_dev, (uint64_t)status.st_ino};
+}
+
+static int make_memory_file(void) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int file = memfd_create("crash-shield", flags);
+  // vm.memfd_noexec = 2 wants it said that nobody will execute this.
+  return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
+}
+
+// Touches what a first crash will write: a page fault costs more than all the rest of a record's page.
+static void prefault(cs_ring *ring) {
+  const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
+  volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
+  for (size_t at = 0; at < first_slot_end; at += CS_PAGE_BYTES)
+    bytes[at] = 0;
+}
+
+cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure) {
+  const int file = make_memory_file();
+  if (file < 0) return cs_setup_failed(ret_failure, "memfd_create");
+  cs_shim_error error = CS_SHIM_OK;
+  void *memory = MAP_FAILED;
+  // The size is fixed before crashd maps it: no reader can be sent off its end.
+  if (ftruncate(file, sizeof(cs_ring)) != 0) {
+    error = cs_setup_failed(ret_failure, "ftruncate of the ring");
+  } else if (fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    error = cs_setup_failed(ret_failure, "fcntl(F_ADD_SEALS)");
+  } else {
+    memory = mmap(NULL, sizeof(cs_ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) error = cs_setup_failed(ret_failure, "mmap of the ring");
+  }
+  if (error != CS_SHIM_OK) {
+    close(file);
+    return error;
+  }
+  cs_process.ring = memory;
+  cs_process.ring_descriptor = described(file);
+  const int reserve = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  cs_process.reserve = reserve < 0 ? (cs_descriptor){.number = -1} : described(reserve);
+  fill_header(&cs_process.ring->header, environment);
+  prefault(cs_process.ring);
+  return CS_SHIM_OK;
+}
+
+void cs_ring_unmake(void) {
+  if (cs_descriptor_is_ours(&cs_process.reserve)) close(cs_process.reserve.number);
+  if (cs_descriptor_is_ours(&cs_process.ring_descriptor)) close(cs_process.ring_descriptor.number);
+  cs_process.reserve.number = cs_process.ring_descriptor.number = -1;
+  if (cs_process.ring != NULL) munmap(cs_process.ring, sizeof(cs_ring));
+  cs_process.ring = NULL;
+}

@@ -1,0 +1,66 @@
+// The steps of cs_shim_start(). They may allocate and fail; what a step did, its `undo` takes back.
+#ifndef CS_SETUP_H
+#define CS_SETUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../Signal/state.h"
+#include "cs_shim.h"
+
+// Writes what failed into `ret_failure` (with errno's value) and returns CS_SHIM_SYSTEM_CALL.
+cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what);
+
+// Where crashd is, where the spool is, what the process is called.
+typedef struct cs_environment {
+  char socket_path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+  char spool_directory[CS_RING_PATH_LIMIT_BYTES - 64]; // room for a file's name
+  char name[CS_RING_NAME_LIMIT_BYTES];
+  char executable[CS_RING_PATH_LIMIT_BYTES];
+} cs_environment;
+
+// Merges the configuration, CRASHSHIELD_* and the defaults.
+cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
+                                  cs_shim_failure *ret_failure);
+bool cs_environment_is_disabled(void);
+
+// Fills the paths of cs_process; the spool file is named after the ring.
+void cs_environment_apply(const cs_environment *environment);
+
+cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
+void cs_ring_unmake(void);
+
+// Enters the loaded images into the ring.
+void cs_images_register(const char *executable);
+
+// Opens the files of the executable and of the images that crashd cannot be expected to have; returns how many.
+uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit);
+
+// Gives the calling thread an alternate signal stack if it has none: for a stack overflow on it.
+void cs_alternate_stack_give(void);
+
+// Finds the texts that runtimes leave behind.
+void cs_texts_find(void);
+
+// Unwinds once from here: binds the functions the handler calls and touches the pages it reads.
+void cs_warm_up(void);
+
+cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
+void cs_handlers_remove(void);
+
+// The thread that keeps the connection to crashd. It makes no system call while attached.
+cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
+
+// One attempt without waiting for an answer, so that a crash right after the start finds a connection.
+void cs_attach_client_connect(void);
+
+void cs_annotations_reset(void);
+
+// The largest part of `text` of at most `limit` bytes that ends between two characters.
+size_t cs_text_cut(const char *text, size_t text_bytes, size_t limit);
+
+// The ring if this process has started, else NULL.
+cs_ring *cs_started_ring(void);
+
+#endif

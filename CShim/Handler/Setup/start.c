@@ -1,0 +1,108 @@
+// cs_shim_start: the steps in order, and their way back.
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "setup.h"
+
+#include "../Signal/crasher.h"
+#include "../Signal/deliver.h"
+#include "../Signal/images.h"
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static bool has_fork_handlers;
+
+// Nonzero when the handlers stand; the pid says in which process.
+static int started_pid;
+
+cs_ring *cs_started_ring(void) {
+  // acquire: pairs with the release store at the end of start().
+  const int pid = __atomic_load_n(&started_pid, __ATOMIC_ACQUIRE);
+  return pid != 0 ? cs_process.ring : NULL;
+}
+
+bool cs_shim_is_started(void) {
+  return cs_started_ring() != NULL && cs_getpid() == cs_process.pid;
+}
+
+// Closes the connection if it is still ours.
+static void drop_connection(void) {
+  struct stat status;
+  const int number = cs_connection_now.number;
+  const bool is_ours = number >= 0 && fstat(number, &status) == 0 && S_ISSOCK(status.st_mode) &&
+                       (uint64_t)status.st_ino == cs_connection_now.inode;
+  if (is_ours) close(number);
+  cs_connection_now = (cs_connection){.number = -1};
+}
+
+// A forked child holds copies of our descriptors: while it lives, crashd would not see that the parent ended. Its
+// crashes are not ours either, until it starts anew.
+static void child_after_fork(void) {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  starting = fresh;
+  cs_annotations_reset();
+  if (started_pid == 0) return;
+  __atomic_store_n(&started_pid, 0, __ATOMIC_RELEASE);
+  drop_connection();
+  cs_ring_unmake();
+  cs_crasher_forget_all();
+}
+
+// Back to how it was before start(), except for what cannot be taken back without harm (the alternate stack).
+static void undo(void) {
+  cs_process.pid = 0;
+  drop_connection();
+  cs_ring_unmake();
+}
+
+static void forget_former_process(void) {
+  memset(&cs_process, 0, offsetof(cs_state, previous));
+  cs_process.ring_descriptor.number = cs_process.reserve.number = -1;
+  memset(&cs_images, 0, sizeof cs_images);
+  cs_crasher_forget_all();
+}
+
+static cs_shim_error start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  cs_environment environment;
+  cs_shim_error error = cs_environment_read(configuration, &environment, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  forget_former_process();
+  error = cs_ring_make(&environment, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  cs_environment_apply(&environment);
+  cs_images_register(environment.executable);
+  cs_texts_find();
+  cs_alternate_stack_give();
+  cs_warm_up();
+
+  cs_process.pid = cs_getpid();
+  cs_attach_client_connect();
+  error = cs_handlers_install(ret_failure);
+  if (error == CS_SHIM_OK) {
+    error = cs_attach_client_start(configuration, ret_failure);
+    if (error != CS_SHIM_OK) cs_handlers_remove();
+  }
+  if (error != CS_SHIM_OK) {
+    undo();
+    return error;
+  }
+  __atomic_store_n(&started_pid, cs_process.pid, __ATOMIC_RELEASE);
+  return CS_SHIM_OK;
+}
+
+cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  if (cs_environment_is_disabled()) return CS_SHIM_DISABLED;
+  pthread_mutex_lock(&starting);
+  cs_shim_error error = CS_SHIM_ALREADY_STARTED;
+  if (!cs_shim_is_started()) {
+    const cs_shim_configuration defaults = {0};
+    cs_shim_failure failure = {0};
+    if (!has_fork_handlers) has_fork_handlers = pthread_atfork(NULL, NULL, child_after_fork) == 0;
+    error = start(configuration != NULL ? configuration : &defaults, &failure);
+    if (error != CS_SHIM_OK && ret_failure != NULL) *ret_failure = failure;
+  }
+  pthread_mutex_unlock(&starting);
+  return error;
+}

@@ -1,0 +1,58 @@
+#include "cs_testing.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#include "setup.h"
+
+#include "../Signal/cfi.h"
+#include "../Signal/crasher.h"
+#include "../Signal/record.h"
+#include "../Signal/unwind.h"
+
+bool cs_testing_claim_and_abandon(void) {
+  if (!cs_shim_is_started()) return false;
+  const siginfo_t information = {.si_signo = SIGKILL};
+  cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGKILL, &information);
+  if (crasher == NULL) return false;
+  memset(&crasher->slot->record.registers, 0xa5, sizeof crasher->slot->record.registers);
+  cs_crasher_release(crasher);
+  return true;
+}
+
+void cs_testing_crash_in_handler(void) {
+  cs_process.fault_in_handler = 1;
+}
+
+__attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit) {
+  static _Thread_local cs_ring_record record;
+  static _Thread_local cs_cfi_scratch scratch;
+  ucontext_t context;
+  if (getcontext(&context) != 0) return 0;
+  memset(&record, 0, sizeof record);
+  memset(&scratch, 0, sizeof scratch);
+  cs_registers_from_context(&context, &record.registers);
+  cs_unwind(&scratch, &record);
+  size_t count = 0;
+  // Frame 0 is this function.
+  for (size_t index = 1; index < record.frame_count && count < limit; index++) {
+    ret_pcs[count++] = record.frames[index].pc;
+  }
+  return count;
+}
+
+bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset) {
+  static _Thread_local cs_cfi_scratch scratch;
+  const uint64_t start = (uint64_t)(uintptr_t)bytes;
+  const cs_cfi_image image = {.start = start, .end = start + size, .header = start + header_offset};
+  memset(&scratch, 0, sizeof scratch);
+  return cs_cfi_find(&image, start + pc_offset, &scratch.function) && cs_cfi_run(&scratch, start + pc_offset);
+}
+
+const void *cs_testing_ring(void) {
+  return cs_started_ring();
+}
+
+int cs_testing_ring_descriptor(void) {
+  return cs_started_ring() != NULL ? cs_process.ring_descriptor.number : -1;
+}

@@ -1,0 +1,69 @@
+#include "deliver.h"
+
+#include "trusted.h"
+
+int cs_connection_open(void) SIGNAL_SAFE {
+  if (cs_process.socket_address_bytes == 0) return -ENOENT;
+  const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  int number = cs_socket(AF_UNIX, type);
+  if (cs_reserve_spend(number)) number = cs_socket(AF_UNIX, type);
+  if (number < 0) return number;
+  const long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
+  if (result < 0) {
+    cs_close(number);
+    return (int)result;
+  }
+  return number;
+}
+
+long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *images, uint32_t image_count) SIGNAL_SAFE {
+  if (image_count > CS_ATTACH_IMAGE_LIMIT || !cs_descriptor_is_ours(&cs_process.ring_descriptor)) return -EBADF;
+  cs_attach_hello hello = {
+      .magic = CS_ATTACH_MAGIC,
+      .version = CS_ATTACH_VERSION,
+      .ring_version = CS_RING_VERSION,
+      .ring_bytes = sizeof(cs_ring),
+      .pid = cs_process.pid,
+      .image_count = image_count,
+  };
+  if (image_count > 0) memcpy(hello.images, images, image_count * sizeof *images);
+
+  _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE((CS_ATTACH_IMAGE_LIMIT + 1) * sizeof(int))];
+  memset(control, 0, sizeof control);
+  struct iovec part = {&hello, sizeof hello};
+  const size_t descriptor_bytes = (image_count + 1) * sizeof(int);
+  const struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(descriptor_bytes)};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(descriptor_bytes);
+  memcpy(CMSG_DATA(header), &cs_process.ring_descriptor.number, sizeof(int));
+  if (image_count > 0) memcpy(CMSG_DATA(header) + sizeof(int), image_descriptors, image_count * sizeof(int));
+  return cs_sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void cs_connection_publish(int socket) SIGNAL_SAFE {
+  struct stat status;
+  if (cs_fstat(socket, &status) != 0) return;
+  const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
+  const cs_descriptor present = {.number = number,
+                                 .device = (uint64_t)status.st_dev, // one device holds all sockets
+                                 .inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED)};
+  const bool is_replaced = number != socket && cs_descriptor_is_ours(&present);
+  __atomic_store_n(&cs_connection_now.inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
+  if (is_replaced) {
+    // Between these two a crashing thread finds that the inodes differ, and connects itself.
+    cs_system_call(SYS_dup3, socket, number, O_CLOEXEC, 0, 0, 0);
+    cs_close(socket);
+  } else {
+    // release: pairs with the acquire loads of this field.
+    __atomic_store_n(&cs_connection_now.number, socket, __ATOMIC_RELEASE);
+  }
+}
+
+bool cs_reserve_spend(long result) SIGNAL_SAFE {
+  if (result != -EMFILE && result != -ENFILE) return false;
+  if (!cs_descriptor_is_ours(&cs_process.reserve)) return false;
+  return cs_close(cs_process.reserve.number) == 0;
+}

@@ -1,0 +1,77 @@
+#include "crasher.h"
+
+#include "cs_ring_access.h"
+#include "state.h"
+#include "trusted.h"
+
+static cs_crasher crashers[CS_RING_SLOT_LIMIT];
+
+void cs_crasher_forget_all(void) SIGNAL_SAFE {
+  memset(crashers, 0, sizeof crashers);
+}
+
+cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    // relaxed: a thread only looks for what it has stored itself.
+    if (__atomic_load_n(&crashers[index].tid, __ATOMIC_RELAXED) == tid) return &crashers[index];
+  }
+  return NULL;
+}
+
+// Draws a ticket and takes the slot it stands for, unless somebody writes there. A committed slot is taken over, the
+// oldest first: a process that survives its signals must not fill the ring for good.
+static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
+  cs_ring *ring = cs_process.ring;
+  for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
+    const uint64_t ticket = __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
+    uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
+    uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
+    if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
+    const uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
+    // acquire: what follows is not written before the state says so; pairs with a reader's second look.
+    if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      __atomic_thread_fence(__ATOMIC_RELEASE);
+      *ret_ticket = ticket;
+      return true;
+    }
+  }
+  __atomic_fetch_add(&ring->header.slot_lost, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  uint64_t ticket = 0;
+  if (!take_slot(&ticket)) return NULL;
+  const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
+  cs_crasher *crasher = &crashers[index];
+  crasher->depth = 0;
+  crasher->is_counted = true;
+  crasher->signal = signal;
+  crasher->information = *information;
+  crasher->ticket = ticket;
+  crasher->slot = &cs_process.ring->slots[index];
+  crasher->scratch.memory = (cs_memory){0};
+  crasher->scratch.row_pc = 0;
+  // From here on a second crash of this thread finds the slot. The record is cleared after that: a new ring page may
+  // be refused, and that fault must not look like a new crash.
+  __atomic_store_n(&crasher->tid, tid, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
+  crasher->slot->record.sequence = ticket;
+  return crasher;
+}
+
+void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_ring_slot *slot = crasher->slot;
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  if ((state & CS_RING_STATE_MASK) != CS_RING_STATE_WRITING) return;
+  const uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
+  slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
+  slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  // release: pairs with cs_ring_slot_state_acquire() of the reader.
+  __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_COMMITTED, __ATOMIC_RELEASE);
+}
+
+void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
+  __atomic_store_n(&crasher->tid, 0, __ATOMIC_RELEASE);
+}

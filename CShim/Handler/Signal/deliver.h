@@ -1,0 +1,30 @@
+// How a committed crash reaches crashd.
+#ifndef CS_DELIVER_H
+#define CS_DELIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "state.h"
+
+// Wakes crashd over the connection that is there; else makes one; else leaves the ring in the spool directory.
+void cs_deliver(void) SIGNAL_SAFE;
+
+// A socket connected to crashd, without waiting for anything. Negative: -errno.
+int cs_connection_open(void) SIGNAL_SAFE;
+
+// Introduces the process with the ring's descriptor and those of `image_count` images (at most CS_ATTACH_IMAGE_LIMIT);
+// `images` are their places in the ring's table. Negative: -errno.
+long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *images, uint32_t image_count) SIGNAL_SAFE;
+
+// Makes `socket` the connection that crashes are announced on. A connection of ours before it is replaced in place, so
+// that a crashing thread never sees its number stand for another file.
+void cs_connection_publish(int socket) SIGNAL_SAFE;
+
+// Writes the ring into the spool directory. Precondition: one thread at a time.
+bool cs_spool_write(void) SIGNAL_SAFE;
+
+// Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
+bool cs_reserve_spend(long result) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,31 @@
+// The type of the C++ exception that ended the process.
+#include "record.h"
+
+#include "state.h"
+#include "trusted.h"
+
+// terminate() calls abort() a few frames from the top.
+#define FRAME_SEARCH_LIMIT 16
+
+static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < record->frame_count && index < FRAME_SEARCH_LIMIT; index++) {
+    const uint64_t pc = record->frames[index].pc;
+    if (pc >= cs_process.cxx_runtime_start && pc < cs_process.cxx_runtime_end) return true;
+  }
+  return false;
+}
+
+// Signal safety: see __cxa_current_exception_type in trusted.h. An abort that glibc explains is none of C++'s, and may
+// come from within malloc.
+void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
+  const bool may_be_exception = record->signal == SIGABRT && record->abort_bytes == 0 &&
+                                cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
+  if (!may_be_exception) return;
+  const uint64_t type = (uint64_t)(uintptr_t)__cxa_current_exception_type();
+  cs_memory memory = {0};
+  uint64_t name = 0;
+  // A type_info is { vtable, name }.
+  if (type == 0 || !cs_memory_read_word(&memory, type + 8, &name)) return;
+  const size_t size = cs_memory_text_bytes(name, sizeof record->exception);
+  record->exception_bytes = (uint32_t)cs_memory_copy(record->exception, name, size);
+}

@@ -1,0 +1,41 @@
+#include "finish.h"
+
+#include "state.h"
+
+// Faults of the instruction at the pc repeat when it runs again. SIGTRAP's pc is past the int3, SIGSYS's past the
+// system call, and a memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
+static bool happens_again(int signal, int code) SIGNAL_SAFE {
+  if (code <= 0) return false;
+  switch (signal) {
+  case SIGSEGV:
+  case SIGILL:
+  case SIGFPE:
+    return true;
+  case SIGBUS:
+    return code != BUS_MCEERR_AO;
+  default:
+    return false;
+  }
+}
+
+// With all signals blocked it stays pending until the handler's return restores the mask: it is then delivered with
+// the original registers, so that a core dump or the next handler shows the crash and not us.
+static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  const uint64_t all = ~UINT64_C(0);
+  const int pid = cs_getpid();
+  const int tid = cs_gettid();
+  cs_sigmask(SIG_SETMASK, &all);
+  // Refused where a limit on queued signals is reached, or by a seccomp profile: then without the details.
+  if (cs_queue_signal(pid, tid, signal, information) != 0) cs_system_call(SYS_tgkill, pid, tid, signal, 0, 0, 0);
+}
+
+void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  cs_sigaction(signal, &cs_process.previous[signal], NULL);
+  if (!happens_again(signal, information->si_code)) queue(signal, information);
+}
+
+void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  const cs_kernel_action action = {0};
+  cs_sigaction(signal, &action, NULL);
+  queue(signal, information);
+}

@@ -1,0 +1,16 @@
+// The end of the handler: the process goes on as if we had not been there.
+#ifndef CS_FINISH_H
+#define CS_FINISH_H
+
+#include <signal.h>
+
+#include "cs_signal_safe.h"
+
+// Puts the previous action back and has the signal happen again once the handler returns, with the registers it had:
+// by the fault itself where that repeats, else by queueing the original siginfo.
+void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
+
+// The same with the default action: after a crash of the handler nobody else can make sense of the context.
+void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,102 @@
+// Who wins when two threads crash:
+//
+// | situation                                    | what happens |
+// |----------------------------------------------|-----------------------------------------------------------------------|
+// | a second thread crashes                      | its own slot, its own record; both wait for each other, then finish
+// | | a 65th thread crashes at once                | no slot: counted in slot_lost, crashd is woken, waits for the
+// others  | | the handler of a thread crashes              | what its record has is committed as minimal; default
+// action           | | that crashes as well                         | default action, nothing more is written | | a
+// signal is sent to a thread in the handler  | ignored: the thread dies by the first one                             |
+// | a thread never gets through the handler      | the others wait WAIT_LIMIT_NS, then the process ends | | the process
+// was forked                       | not ours: the previous action, nothing is written                     | | vfork,
+// clone(CLONE_VM)                       | the same: the memory is the parent's                                  |
+//
+// errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
+#include "handler.h"
+
+#include "crasher.h"
+#include "deliver.h"
+#include "finish.h"
+#include "record.h"
+#include "state.h"
+#include "trusted.h"
+#include "unwind.h"
+
+// How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
+#define WAIT_TRIES    5000
+#define WAIT_SLEEP_NS 200000
+
+static void begin(void) SIGNAL_SAFE {
+  // Sequentially consistent, like end(): of two threads that crash, one sees the other.
+  __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+}
+
+// Whoever finishes first ends the process: so not before the others are safe.
+static void end_and_wait(void) SIGNAL_SAFE {
+  __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
+    if (__atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) == 0) return;
+    cs_sleep_ns(WAIT_SLEEP_NS);
+  }
+}
+
+// A signal that somebody sent and the program had chosen to ignore is no crash. abort() is one whatever is chosen.
+static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
+  return signal != SIGABRT || information->si_pid != cs_process.pid;
+}
+
+static void crash_for_test(void) SIGNAL_SAFE {
+  volatile uint32_t *nowhere = (volatile uint32_t *)(uintptr_t)8;
+  *nowhere = 0;
+}
+
+static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
+  cs_ring_slot *slot = crasher->slot;
+  cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, entry_ns);
+  cs_record_messages(&slot->record);
+  if (cs_process.fault_in_handler != 0) crash_for_test();
+  cs_record_stack(slot, &crasher->scratch.memory);
+  cs_unwind(&crasher->scratch, &slot->record);
+  cs_record_exception(&slot->record);
+  cs_crasher_commit(crasher);
+}
+
+// A crash of the handler on a thread that is in it.
+static void crash_again(cs_crasher *crasher, const siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code <= 0) return;
+  crasher->depth++;
+  if (crasher->depth == 1 && crasher->is_counted) {
+    crasher->slot->record.flags |= CS_RING_RECORD_MINIMAL;
+    __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
+    cs_crasher_commit(crasher);
+    cs_deliver();
+    crasher->is_counted = false;
+    end_and_wait();
+  }
+  cs_finish_by_default(crasher->signal, &crasher->information);
+}
+
+void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
+  const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  if (cs_getpid() != cs_process.pid) {
+    cs_finish(signal, information);
+    return;
+  }
+  const int tid = cs_gettid();
+  cs_crasher *again = cs_crasher_of(tid);
+  if (again != NULL) {
+    crash_again(again, information);
+    return;
+  }
+  if (is_ignored(signal, information)) return;
+
+  begin();
+  cs_crasher *crasher = cs_crasher_claim(tid, signal, information);
+  if (crasher != NULL) capture(crasher, context, entry_ns);
+  cs_deliver();
+  if (crasher != NULL) crasher->is_counted = false;
+  end_and_wait();
+  cs_finish(signal, information);
+  if (crasher != NULL) cs_crasher_release(crasher);
+}

@@ -1,0 +1,56 @@
+#include "record.h"
+
+#include "cs_shim.h"
+#include "images.h"
+#include "registers.h"
+#include "system_call.h"
+#include "trusted.h"
+
+// After an overflow the stack pointer may point below the stack: so far above it the stack is looked for.
+#define GUARD_PAGE_LIMIT 16
+
+static void record_sender(cs_ring_record *record, const siginfo_t *information) SIGNAL_SAFE {
+  record->system_call = -1;
+  if (information->si_code <= 0) {
+    record->sender_pid = information->si_pid;
+    record->sender_uid = information->si_uid;
+  } else if (information->si_signo == SIGSYS) {
+    record->address = (uint64_t)(uintptr_t)information->si_call_addr;
+    record->system_call = information->si_syscall;
+  } else {
+    record->address = (uint64_t)(uintptr_t)information->si_addr;
+  }
+}
+
+void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *information, const ucontext_t *context,
+                      uint64_t entry_ns) SIGNAL_SAFE {
+  record->time_ns = cs_clock_ns(CLOCK_REALTIME);
+  record->entry_ns = entry_ns;
+  record->pid = cs_getpid();
+  record->tid = tid;
+  record->signal = information->si_signo;
+  record->code = information->si_code;
+  record_sender(record, information);
+  cs_registers_from_context(context, &record->registers);
+  cs_thread_name((char *)record->thread_name);
+
+  const uint64_t pc = record->registers.general[CS_REGISTER_PC];
+  record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
+  // The walk replaces this; if it never gets so far, the record still has the place of the crash.
+  record->frames[0] = (cs_ring_frame){
+      .pc = pc, .trust = CS_RING_TRUST_CONTEXT, .flags = CS_RING_FRAME_EXACT, .image = cs_image_index(pc)};
+  record->frame_count = record->frame_head = record->frame_total = 1;
+  record->unwind_stop = CS_UNWIND_STOP_NO_CALLER;
+}
+
+void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
+  cs_ring_record *record = &slot->record;
+  uint64_t start = (record->registers.general[CS_REGISTER_STACK_POINTER] - CS_RED_ZONE_BYTES) & ~UINT64_C(7);
+  for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
+    start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
+  }
+  record->stack_start = start;
+  record->stack_bytes = (uint32_t)cs_memory_copy(slot->stack, start, sizeof slot->stack);
+  memory->low = start;
+  memory->high = start + record->stack_bytes;
+}

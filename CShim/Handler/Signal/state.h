@@ -1,0 +1,74 @@
+// Everything the handler needs, prepared by the setup: it looks nothing up and allocates nothing.
+#ifndef CS_STATE_H
+#define CS_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "cfi.h"
+#include "cs_attach.h"
+#include "cs_ring.h"
+#include "system_call.h"
+
+#define CS_SIGNAL_COUNT 65
+
+// A descriptor and the file behind it: a program that closes descriptors it does not know may have given our number to
+// a file of its own, and nothing of ours may touch that.
+typedef struct cs_descriptor {
+  int number; // -1 when there is none
+  uint64_t device;
+  uint64_t inode;
+} cs_descriptor;
+
+// Constant from the installation of the handlers on, except where a field says otherwise.
+typedef struct cs_state {
+  cs_ring *ring;
+  int pid; // the process that started us; 0 before. A forked child differs.
+  cs_descriptor ring_descriptor;
+  cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
+
+  struct sockaddr_un socket_address;
+  uint32_t socket_address_bytes;
+  char spool_parent[CS_RING_PATH_LIMIT_BYTES];
+  char spool_directory[CS_RING_PATH_LIMIT_BYTES];
+  char spool_path[CS_RING_PATH_LIMIT_BYTES];
+  char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
+
+  // Where the texts of a dying program stand; 0 when it has no such runtime.
+  uint64_t swift_message;     // address of a `const char *`
+  uint64_t abort_message;     // address of a pointer to glibc's { unsigned size; char text[]; }
+  uint64_t cxx_runtime_start; // the image of __cxa_current_exception_type
+  uint64_t cxx_runtime_end;
+
+  uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
+  int delivering_tid;        // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
+  uint32_t is_refused;       // atomic: crashd does not want this process
+  uint32_t fault_in_handler; // cs_testing.h: the handler crashes once it has the registers
+
+  // Last, because it outlives a start: a forked child has our handlers, and what was before them stands here.
+  cs_kernel_action previous[CS_SIGNAL_COUNT];
+} cs_state;
+
+extern cs_state cs_process;
+
+// The connection to crashd, written by the idle thread and by a crashing thread that had to connect itself.
+// number, then inode: see connection.c.
+typedef struct cs_connection {
+  int number;
+  uint64_t inode;
+} cs_connection;
+
+extern cs_connection cs_connection_now;
+
+static inline bool cs_descriptor_is_ours(const cs_descriptor *descriptor) SIGNAL_SAFE {
+  struct stat status;
+  return descriptor->number >= 0 && cs_fstat(descriptor->number, &status) == 0 &&
+         (uint64_t)status.st_dev == descriptor->device && (uint64_t)status.st_ino == descriptor->inode;
+}
+
+// The signals that end a process because of a fault of its own.
+#define CS_CRASH_SIGNALS      {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS}
+#define CS_CRASH_SIGNAL_COUNT 7
+
+#endif

@@ -1,0 +1,159 @@
+#include "unwind.h"
+
+#include "images.h"
+#include "trusted.h"
+
+// One walk.
+typedef struct walk {
+  cs_cfi_scratch *scratch;
+  cs_ring_record *record;
+  cs_async_start async;
+  uint64_t asked_function; // the last one whose prologue was looked at: recursion asks again and again
+  uint64_t registers[CS_REGISTER_COUNT];
+  bool is_exact; // the pc of this frame is no return address
+} walk;
+
+static bool is_code(uint64_t pc) SIGNAL_SAFE {
+  struct dl_find_object object;
+  return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
+}
+
+// Where frame `depth` goes: straight into the head, then round and round in the tail.
+static cs_ring_frame *place_of(cs_ring_record *record, uint32_t depth) SIGNAL_SAFE {
+  if (depth < CS_UNWIND_HEAD_LIMIT) return &record->frames[depth];
+  return &record->frames[CS_UNWIND_HEAD_LIMIT + (depth - CS_UNWIND_HEAD_LIMIT) % CS_UNWIND_TAIL_LIMIT];
+}
+
+static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
+  cs_ring_record *record = way->record;
+  cs_ring_frame *frame = place_of(record, record->frame_total);
+  frame->pc = way->registers[CS_REGISTER_PC];
+  frame->function_start = 0;
+  frame->trust = trust;
+  frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
+  frame->image = CS_RING_NO_IMAGE; // looked up at the end, for the frames that stay
+  frame->reserved = 0;
+  record->frame_total++;
+  if (record->frame_total <= CS_UNWIND_HEAD_LIMIT) record->frame_count = record->frame_head = record->frame_total;
+  return frame;
+}
+
+// The frame pointer's record, in glibc's assembly and code without tables: [fp] is the caller's, [fp + 8] the return
+// address. Accepted only if it leads outwards and into code.
+static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
+  uint64_t *registers = way->registers;
+  const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
+  uint64_t next = 0;
+  uint64_t pc = 0;
+  if (frame < registers[CS_REGISTER_STACK_POINTER] || (frame & 7) != 0) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, frame, &next)) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc) || !is_code(pc - 1)) return false;
+  registers[CS_REGISTER_FRAME_POINTER] = next;
+  registers[CS_REGISTER_STACK_POINTER] = frame + 16;
+  registers[CS_REGISTER_PC] = pc;
+  return true;
+}
+
+// A call through a bad pointer has only pushed its return address.
+static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
+  uint64_t *registers = way->registers;
+  uint64_t pc = 0;
+  if (is_code(registers[CS_REGISTER_PC])) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
+    return false;
+  }
+  registers[CS_REGISTER_STACK_POINTER] += CS_RETURN_ADDRESS_BYTES;
+  registers[CS_REGISTER_PC] = pc;
+  return true;
+}
+
+// Notes what the tables told about the frame just walked out of.
+static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
+  frame->function_start = way->scratch->function.start;
+  if (way->async.is_found || way->asked_function == frame->function_start) return;
+  way->asked_function = frame->function_start;
+  way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
+}
+
+// One frame outwards; false at the end, with the reason in `ret_stop`.
+static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
+  uint64_t here[CS_REGISTER_COUNT];
+  memcpy(here, way->registers, sizeof here);
+  const bool was_exact = way->is_exact;
+  const cs_cfi_result result = cs_cfi_step(way->scratch, way->registers, was_exact);
+  const bool has_tables = way->scratch->row_pc != 0 && way->scratch->row_pc == here[CS_REGISTER_PC] - !was_exact;
+  if (has_tables) note_function(way, frame, here, was_exact);
+
+  way->is_exact = false;
+  if (result == CS_CFI_CALLER) {
+    way->is_exact = way->scratch->function.is_signal_frame;
+    *ret_trust = CS_RING_TRUST_CFI;
+    return true;
+  }
+  *ret_stop = CS_UNWIND_STOP_END;
+  if (result == CS_CFI_OUTERMOST) return false;
+  if (way->record->frame_total == 1 && step_out_of_bad_call(way)) {
+    *ret_trust = CS_RING_TRUST_SCAN;
+    return true;
+  }
+  *ret_trust = CS_RING_TRUST_FRAME_POINTER;
+  if (step_by_frame_pointer(way)) return true;
+  *ret_stop = result == CS_CFI_UNREADABLE ? CS_UNWIND_STOP_UNREADABLE : CS_UNWIND_STOP_NO_CALLER;
+  return false;
+}
+
+static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SAFE {
+  while (from + 1 < to) {
+    const cs_ring_frame frame = frames[from];
+    frames[from++] = frames[--to];
+    frames[to] = frame;
+  }
+}
+
+// Puts the tail into order (by three reversals) and counts its frames in.
+static void finish_tail(cs_ring_record *record) SIGNAL_SAFE {
+  if (record->frame_total <= CS_UNWIND_HEAD_LIMIT) return;
+  const uint32_t beyond = record->frame_total - CS_UNWIND_HEAD_LIMIT;
+  cs_ring_frame *tail = &record->frames[CS_UNWIND_HEAD_LIMIT];
+  if (beyond <= CS_UNWIND_TAIL_LIMIT) {
+    record->frame_head = record->frame_count = record->frame_total; // nothing was left out
+    return;
+  }
+  const uint32_t oldest = beyond % CS_UNWIND_TAIL_LIMIT;
+  reverse(tail, 0, oldest);
+  reverse(tail, oldest, CS_UNWIND_TAIL_LIMIT);
+  reverse(tail, 0, CS_UNWIND_TAIL_LIMIT);
+  record->frame_count = CS_UNWIND_HEAD_LIMIT + CS_UNWIND_TAIL_LIMIT;
+}
+
+static void find_images(cs_ring_record *record) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < record->frame_count; index++) {
+    cs_ring_frame *frame = &record->frames[index];
+    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
+    frame->image = cs_image_index(frame->pc - !is_exact);
+  }
+}
+
+void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
+  walk way = {.scratch = scratch, .record = record, .is_exact = true};
+  memcpy(way.registers, record->registers.general, sizeof way.registers);
+  record->frame_count = record->frame_head = record->frame_total = 0;
+
+  cs_ring_trust trust = CS_RING_TRUST_CONTEXT;
+  cs_unwind_stop stop = CS_UNWIND_STOP_LIMIT;
+  while (record->frame_total < CS_UNWIND_STEP_LIMIT) {
+    const uint64_t stack_pointer = way.registers[CS_REGISTER_STACK_POINTER];
+    cs_ring_frame *frame = append(&way, trust);
+    if (!step(&way, frame, &trust, &stop)) break;
+    stop = CS_UNWIND_STOP_LIMIT;
+    // Only the way out of a signal handler may lead to a lower stack; way.is_exact says that it was one.
+    if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
+      stop = CS_UNWIND_STOP_LOOP;
+      break;
+    }
+  }
+  record->unwind_stop = stop;
+  finish_tail(record);
+  if (way.async.is_found) cs_async_append(scratch, way.async.context, record);
+  find_images(record);
+}
