@@ -1,17 +1,17 @@
 import CShimRing
 import CrashRing
+import Glibc
 
 /// A ring in memory, written as a host process would, or as none should.
 @safe
 final class TestRing {
-  /// Zeros, aligned to a page.
+  /// Zeros at first; sparse, as malloc leaves so large a block untouched.
   let memory: UnsafeMutableRawBufferPointer
 
   /// Makes a ring with a good header and nothing else.
   init() {
-    unsafe memory = .allocate(byteCount: MemoryLayout<cs_ring>.size, alignment: 4096)
-    // Just allocated with this size.
-    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+    guard let start = unsafe calloc(1, MemoryLayout<cs_ring>.size) else { fatalError("no memory for a ring") }
+    unsafe memory = UnsafeMutableRawBufferPointer(start: start, count: MemoryLayout<cs_ring>.size)
     set(\cs_ring_header.magic, 0x0000_474e_4952_5343)
     set(\cs_ring_header.version, CS_RING_VERSION)
     #if arch(x86_64)
@@ -28,7 +28,7 @@ final class TestRing {
     setBytes(\cs_ring_header.executable, Array("/srv/server".utf8))
   }
 
-  deinit { unsafe memory.deallocate() }
+  deinit { unsafe free(memory.baseAddress) }
 
   /// What a reader finds.
   func contents() throws -> RingContents {

@@ -1,0 +1,161 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import Synchronization
+import Testing
+
+/// What holds for the contents of any ring.
+private func expectSane(_ contents: RingContents) {
+  #expect(contents.images.count <= 512 && contents.images.allSatisfy { $0.start < $0.end && $0.bias <= $0.start })
+  #expect(contents.records.count <= 64 && contents.breadcrumbs.count <= 128 && contents.annotations.count <= 64)
+  #expect(contents.losses.values.allSatisfy { $0 > 0 })
+  for record in contents.records {
+    #expect(record.frames.count <= 256 && record.frameHead <= record.frames.count)
+    #expect(record.frameTotal >= record.frames.count && record.registers.count <= 34)
+    #expect(record.stack.count <= 65536 && record.message.utf8.count <= 3 * 2048)
+    let indices = Set(contents.images.map(\.index))
+    #expect(record.frames.allSatisfy { $0.image.map(indices.contains) ?? true })
+  }
+}
+
+@Suite("A hostile ring")
+struct HostileRingTests {
+  /// A ring with something of everything.
+  private func fullRing() -> TestRing {
+    let ring = TestRing()
+    ring.addImage(0, start: 0x1000)
+    ring.addAnnotation(0, "key", "value")
+    ring.addBreadcrumb(ticket: 0, "crumb")
+    ring.addRecord(
+      slot: 0, message: "message", frames: [cs_ring_frame(0x1010, image: 0), cs_ring_frame(0x1020, image: 0)],
+      stack: [1, 2, 3, 4])
+    return ring
+  }
+
+  @Test("random bytes behind a good header never trap the reader", arguments: UInt64(1)...3)
+  func random(seed: UInt64) throws {
+    var generator = SplitMix64(state: seed)
+    let ring = TestRing()
+    for offset in stride(from: 56, to: MemoryLayout<cs_ring>.size, by: 8) { ring.put(generator.next(), at: offset) }
+    let contents = try ring.contents()
+    expectSane(contents)
+    #expect(contents.records.isEmpty)
+  }
+
+  @Test("random records under a right CRC never trap the reader", arguments: UInt64(1)...4)
+  func randomCommitted(seed: UInt64) throws {
+    var generator = SplitMix64(state: seed)
+    let ring = TestRing()
+    for index in 0..<512 { ring.addImage(index, start: generator.next() >> (1 + generator.next() % 60)) }
+    for slot in 0..<64 {
+      let base = TestRing.record(slot)
+      for offset in stride(from: 0, to: MemoryLayout<cs_ring_record>.size, by: 8) {
+        ring.put(generator.next(), at: base + offset)
+      }
+      ring.set(\cs_ring_record.signal, at: base, Int32(generator.next() % 65))
+      ring.set(\cs_ring_record.frame_count, at: base, UInt32(generator.next() % 258))
+      ring.set(\cs_ring_record.frame_head, at: base, 0)
+      ring.set(\cs_ring_record.stack_bytes, at: base, 0)
+      ring.set(\cs_ring_record.registers.general_count, at: base, generator.next() % 36)
+      for field in [\cs_ring_record.instruction_bytes, \.message_bytes, \.abort_bytes, \.exception_bytes] {
+        ring.set(field, at: base, UInt32(generator.next() % 17))
+      }
+      ring.commit(slot: slot, generation: generator.next() >> 2)
+    }
+    let contents = try ring.contents()
+    expectSane(contents)
+    #expect(contents.records.count > 40)
+  }
+
+  @Test("any byte of a number may be anything", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
+  func everyField(value: UInt8) {
+    let record = TestRing.record(0)
+    let frame = record + fieldOffset(\cs_ring_record.frames)
+    let places = [
+      24..<104, TestRing.image(0)..<TestRing.image(0) + 33, TestRing.annotation(0)..<TestRing.annotation(0) + 9,
+      TestRing.breadcrumb(0)..<TestRing.breadcrumb(0) + 25, TestRing.slot(0)..<TestRing.slot(0) + 24,
+      record..<record + 112, record + 112 + 34 * 8..<record + 457, frame..<frame + 24,
+    ]
+    for offset in places.joined() {
+      let ring = fullRing()
+      ring.put(value, at: offset)
+      if offset >= record { ring.commit(slot: 0, stackBytes: 4) }
+      #expect(throws: Never.self) { expectSane(try ring.contents()) }
+    }
+  }
+
+  @Test("a length above its limit makes a record corrupt, even under a right CRC")
+  func lengths() throws {
+    let limits: [(KeyPath<cs_ring_record, UInt32>, Int32)] = [
+      (\.frame_count, CS_RING_FRAME_LIMIT), (\.instruction_bytes, CS_RING_INSTRUCTION_LIMIT_BYTES),
+      (\.message_bytes, CS_RING_MESSAGE_LIMIT_BYTES), (\.abort_bytes, CS_RING_ABORT_LIMIT_BYTES),
+      (\.exception_bytes, CS_RING_EXCEPTION_LIMIT_BYTES),
+    ]
+    for (field, limit) in limits {
+      for (length, isGood) in [(UInt32(limit), true), (UInt32(limit) + 1, false), (.max, false)] {
+        let ring = fullRing()
+        ring.set(field, at: TestRing.record(0), length)
+        ring.commit(slot: 0, stackBytes: 4)
+        let contents = try ring.contents()
+        #expect(contents.records.count == (isGood ? 1 : 0))
+        #expect(contents.losses == (isGood ? [:] : ["corrupt": 1]))
+      }
+    }
+    let ring = fullRing()
+    ring.set(\cs_ring_record.stack_bytes, at: TestRing.record(0), .max)
+    ring.commit(slot: 0, stackBytes: Int(CS_RING_STACK_LIMIT_BYTES))
+    #expect(try ring.contents().losses == ["corrupt": 1])
+  }
+
+  @Test("a record that is rewritten while it is read is whole or counted, never mixed")
+  func concurrentWriter() async throws {
+    let shared = SharedRing()
+    shared.ring.addRecord(slot: 0, message: "a", stack: [UInt8](repeating: 0x61, count: 4096))
+    let writer = Task.detached {
+      var letter = UInt8(0x61)
+      var generator = SplitMix64(state: 1)
+      while !shared.isDone.load(ordering: .relaxed) {
+        letter = letter == 0x61 ? 0x62 : 0x61
+        shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
+        shared.ring.addRecord(
+          slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
+        // Sometimes long enough for a whole copy, sometimes not.
+        for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
+      }
+    }
+    var seen: Set<String> = []
+    var reads = 0
+    while (reads < 200 || seen.count < 2) && reads < 100_000 {
+      reads += 1
+      await Task.yield()
+      let contents = try shared.ring.contents()
+      #expect(contents.records.count + contents.losses.values.reduce(0, +) == 1)
+      if let record = contents.records.first {
+        seen.insert(record.message)
+        #expect(record.stack == [UInt8](repeating: record.message == "a" ? 0x61 : 0x62, count: 4096))
+      }
+    }
+    shared.isDone.store(true, ordering: .relaxed)
+    await writer.value
+    #expect(seen == ["a", "b"])
+  }
+}
+
+/// A ring that one thread writes while another reads it: that race is what the test is about.
+private final class SharedRing: @unchecked Sendable {
+  let ring = TestRing()
+  let isDone = Atomic(false)
+}
+
+/// The same numbers in each run.
+private struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+    return value ^ (value >> 31)
+  }
+}

@@ -1,0 +1,178 @@
+import CShimRing
+import FoundationEssentials
+import Testing
+
+@Suite("docs/ring-format.md")
+struct RingFormatTests {
+  @Test("its offset table is the layout that Swift sees")
+  func offsets() throws {
+    var documented: [String: [String: Field]] = [:]
+    var sizes: [String: Int] = [:]
+    for row in try Self.rows() where row.count == 4 && row[0].hasPrefix("cs_ring") {
+      let bytes = try #require(Int(row[3]))
+      if row[1].isEmpty {
+        sizes[row[0]] = bytes
+      } else {
+        documented[row[0], default: [:]][row[1]] = Field(offset: try #require(Int(row[2])), bytes: bytes)
+      }
+    }
+    // Swift does not import an array of more than 4,096 elements; it is the last field of its struct.
+    let last = documented["cs_ring_slot"]?.removeValue(forKey: "stack")
+    let stack = try #require(last)
+    #expect(stack.offset + stack.bytes == MemoryLayout<cs_ring_slot>.size)
+    #expect(stack.bytes == Int(CS_RING_STACK_LIMIT_BYTES))
+    #expect(Set(documented.keys) == Set(Self.layout.keys))
+    for (name, fields) in Self.layout { #expect(documented[name] == fields, "\(name)") }
+    #expect(sizes == Self.sizes)
+  }
+
+  @Test("its table of parts agrees with the offsets")
+  func parts() throws {
+    var parts: [String: [Int]] = [:]
+    for row in try Self.rows() where row.count == 4 && Self.layout["cs_ring"]?[row[0]] != nil {
+      let numbers = row[1...].compactMap { Int($0) }
+      if numbers.count == 3 { parts[row[0]] = numbers }
+    }
+    let layout = try #require(Self.layout["cs_ring"])
+    #expect(Set(parts.keys) == Set(layout.keys))
+    for (name, numbers) in parts {
+      #expect(layout[name] == Field(offset: numbers[0], bytes: numbers[1] * numbers[2]), "\(name)")
+    }
+  }
+
+  /// The cells of each table row, without back quotes.
+  private static func rows() throws -> [[String]] {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/ring-format.md")
+    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    return text.split(separator: "\n").filter { $0.hasPrefix("|") }.map { line in
+      line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
+        .map { String($0.filter { $0 != " " && $0 != "`" }) }
+    }
+  }
+
+  private struct Field: Equatable {
+    var offset: Int
+    var bytes: Int
+
+    init(offset: Int, bytes: Int) {
+      self.offset = offset
+      self.bytes = bytes
+    }
+
+    init<Layout, Value>(_ field: KeyPath<Layout, Value>) {
+      self.init(offset: fieldOffset(field), bytes: MemoryLayout<Value>.size)
+    }
+  }
+
+  private static let sizes = [
+    "cs_ring_header": MemoryLayout<cs_ring_header>.size, "cs_ring_image": MemoryLayout<cs_ring_image>.size,
+    "cs_ring_annotation": MemoryLayout<cs_ring_annotation>.size,
+    "cs_ring_breadcrumb": MemoryLayout<cs_ring_breadcrumb>.size,
+    "cs_ring_registers": MemoryLayout<cs_ring_registers>.size,
+    "cs_ring_frame": MemoryLayout<cs_ring_frame>.size, "cs_ring_record": MemoryLayout<cs_ring_record>.size,
+    "cs_ring_slot": MemoryLayout<cs_ring_slot>.size, "cs_ring": MemoryLayout<cs_ring>.size,
+  ]
+
+  private static let layout: [String: [String: Field]] = [
+    "cs_ring_header": [
+      "magic": Field(\cs_ring_header.magic),
+      "version": Field(\cs_ring_header.version),
+      "architecture": Field(\cs_ring_header.architecture),
+      "total_bytes": Field(\cs_ring_header.total_bytes),
+      "ring_id": Field(\cs_ring_header.ring_id),
+      "pid": Field(\cs_ring_header.pid),
+      "uid": Field(\cs_ring_header.uid),
+      "start_time_ns": Field(\cs_ring_header.start_time_ns),
+      "image_count": Field(\cs_ring_header.image_count),
+      "image_total": Field(\cs_ring_header.image_total),
+      "slot_head": Field(\cs_ring_header.slot_head),
+      "slot_lost": Field(\cs_ring_header.slot_lost),
+      "record_minimal": Field(\cs_ring_header.record_minimal),
+      "annotation_lost": Field(\cs_ring_header.annotation_lost),
+      "breadcrumb_head": Field(\cs_ring_header.breadcrumb_head),
+      "name": Field(\cs_ring_header.name),
+      "executable": Field(\cs_ring_header.executable),
+    ],
+    "cs_ring_image": [
+      "bias": Field(\cs_ring_image.bias),
+      "start": Field(\cs_ring_image.start),
+      "end": Field(\cs_ring_image.end),
+      "flags": Field(\cs_ring_image.flags),
+      "build_id_bytes": Field(\cs_ring_image.build_id_bytes),
+      "build_id": Field(\cs_ring_image.build_id),
+      "path": Field(\cs_ring_image.path),
+    ],
+    "cs_ring_annotation": [
+      "sequence": Field(\cs_ring_annotation.sequence),
+      "key_bytes": Field(\cs_ring_annotation.key_bytes),
+      "value_bytes": Field(\cs_ring_annotation.value_bytes),
+      "key": Field(\cs_ring_annotation.key),
+      "value": Field(\cs_ring_annotation.value),
+    ],
+    "cs_ring_breadcrumb": [
+      "sequence": Field(\cs_ring_breadcrumb.sequence),
+      "time_ns": Field(\cs_ring_breadcrumb.time_ns),
+      "text_bytes": Field(\cs_ring_breadcrumb.text_bytes),
+      "text": Field(\cs_ring_breadcrumb.text),
+    ],
+    "cs_ring_registers": [
+      "general": Field(\cs_ring_registers.general),
+      "general_count": Field(\cs_ring_registers.general_count),
+      "flags": Field(\cs_ring_registers.flags),
+      "error_code": Field(\cs_ring_registers.error_code),
+      "trap_number": Field(\cs_ring_registers.trap_number),
+      "fault_address": Field(\cs_ring_registers.fault_address),
+    ],
+    "cs_ring_frame": [
+      "pc": Field(\cs_ring_frame.pc),
+      "function_start": Field(\cs_ring_frame.function_start),
+      "trust": Field(\cs_ring_frame.trust),
+      "flags": Field(\cs_ring_frame.flags),
+      "image": Field(\cs_ring_frame.image),
+    ],
+    "cs_ring_record": [
+      "sequence": Field(\cs_ring_record.sequence),
+      "time_ns": Field(\cs_ring_record.time_ns),
+      "entry_ns": Field(\cs_ring_record.entry_ns),
+      "address": Field(\cs_ring_record.address),
+      "pid": Field(\cs_ring_record.pid),
+      "tid": Field(\cs_ring_record.tid),
+      "signal": Field(\cs_ring_record.signal),
+      "code": Field(\cs_ring_record.code),
+      "sender_pid": Field(\cs_ring_record.sender_pid),
+      "sender_uid": Field(\cs_ring_record.sender_uid),
+      "system_call": Field(\cs_ring_record.system_call),
+      "flags": Field(\cs_ring_record.flags),
+      "frame_count": Field(\cs_ring_record.frame_count),
+      "frame_total": Field(\cs_ring_record.frame_total),
+      "frame_head": Field(\cs_ring_record.frame_head),
+      "unwind_stop": Field(\cs_ring_record.unwind_stop),
+      "instruction_bytes": Field(\cs_ring_record.instruction_bytes),
+      "message_bytes": Field(\cs_ring_record.message_bytes),
+      "abort_bytes": Field(\cs_ring_record.abort_bytes),
+      "exception_bytes": Field(\cs_ring_record.exception_bytes),
+      "stack_start": Field(\cs_ring_record.stack_start),
+      "stack_bytes": Field(\cs_ring_record.stack_bytes),
+      "registers": Field(\cs_ring_record.registers),
+      "thread_name": Field(\cs_ring_record.thread_name),
+      "instruction": Field(\cs_ring_record.instruction),
+      "message": Field(\cs_ring_record.message),
+      "abort_message": Field(\cs_ring_record.abort_message),
+      "exception": Field(\cs_ring_record.exception),
+      "frames": Field(\cs_ring_record.frames),
+    ],
+    "cs_ring_slot": [
+      "state": Field(\cs_ring_slot.state),
+      "commit_ns": Field(\cs_ring_slot.commit_ns),
+      "crc": Field(\cs_ring_slot.crc),
+      "record": Field(\cs_ring_slot.record),
+    ],
+    "cs_ring": [
+      "header": Field(\cs_ring.header),
+      "images": Field(\cs_ring.images),
+      "annotations": Field(\cs_ring.annotations),
+      "breadcrumbs": Field(\cs_ring.breadcrumbs),
+      "slots": Field(\cs_ring.slots),
+    ],
+  ]
+}

@@ -1,0 +1,110 @@
+import CShimRing
+import CrashRing
+import Glibc
+import Testing
+
+@Suite("RingMapping")
+struct RingMappingTests {
+  @Test("a sealed memfd is mapped and shows what its writer adds later")
+  func sealed() throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    try file.write(TestRing())
+    try file.seal()
+    let mapping = try RingMapping(descriptor: file.descriptor)
+    #expect(try mapping.contents().identity == TestRing().contents().identity)
+
+    let later = TestRing()
+    later.addRecord(slot: 0, message: "later", stack: [1, 2, 3])
+    try file.write(later)
+    #expect(mapping.contents().records.map(\.message) == ["later"])
+  }
+
+  @Test("a mapping outlives its descriptor")
+  func closed() throws {
+    let file = try TestFile.memory()
+    try file.write(TestRing())
+    try file.seal()
+    let mapping = try RingMapping(descriptor: file.descriptor)
+    file.close()
+    #expect(mapping.contents().identity.pid == 4711)
+  }
+
+  @Test("a memfd without seals is refused by the seals that it lacks")
+  func unsealed() throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    try file.write(TestRing())
+    #expect(throws: RingError.unsealed(missing: ["F_SEAL_SEAL", "F_SEAL_SHRINK", "F_SEAL_GROW"])) {
+      try RingMapping(descriptor: file.descriptor)
+    }
+    try file.seal(TestFile.shrink | TestFile.grow)
+    #expect(throws: RingError.unsealed(missing: ["F_SEAL_SEAL"])) {
+      try RingMapping(descriptor: file.descriptor)
+    }
+  }
+
+  @Test("a memfd of another size is refused", arguments: [0, 4096, MemoryLayout<cs_ring>.size + 4096])
+  func size(size: Int) throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    try file.resize(to: size)
+    try file.seal()
+    #expect(throws: RingError.size(found: size, expected: MemoryLayout<cs_ring>.size)) {
+      try RingMapping(descriptor: file.descriptor)
+    }
+  }
+
+  @Test("a memfd that holds no ring is refused")
+  func noRing() throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    try file.resize(to: MemoryLayout<cs_ring>.size)
+    try file.seal()
+    #expect(throws: RingError.magic(found: 0)) { try RingMapping(descriptor: file.descriptor) }
+  }
+
+  @Test("what is no memfd is refused, in whatever way its kind answers")
+  func otherDescriptors() throws {
+    #expect(throws: RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: EBADF)) {
+      try RingMapping(descriptor: -1)
+    }
+    // A string literal is zero-terminated.
+    let null = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { close(null) }
+    #expect(throws: RingError.self) { try RingMapping(descriptor: null) }
+    #expect(throws: RingError.notARegularFile) { try RingMapping(spoolFile: null) }
+    #expect(throws: RingError.systemCall(name: "fstat", errno: EBADF)) { try RingMapping(spoolFile: -1) }
+  }
+
+  @Test("a spool file is read once; cutting it afterwards harms nobody")
+  func spool() throws {
+    let file = try TestFile.disk()
+    defer { file.close() }
+    let ring = TestRing()
+    ring.addRecord(slot: 1, message: "spooled")
+    try file.write(ring)
+    let mapping = try RingMapping(spoolFile: file.descriptor)
+    try file.resize(to: 0)
+    #expect(mapping.contents().records.map(\.message) == ["spooled"])
+  }
+
+  @Test("a spool file with holes is a ring with zeros")
+  func sparse() throws {
+    let file = try TestFile.disk()
+    defer { file.close() }
+    try file.write(TestRing(), bytes: 4096)
+    try file.resize(to: MemoryLayout<cs_ring>.size)
+    #expect(try RingMapping(spoolFile: file.descriptor).contents().identity.name == "server")
+  }
+
+  @Test("a short spool file is refused")
+  func short() throws {
+    let file = try TestFile.disk()
+    defer { file.close() }
+    try file.write(TestRing(), bytes: 8192)
+    #expect(throws: RingError.size(found: 8192, expected: MemoryLayout<cs_ring>.size)) {
+      try RingMapping(spoolFile: file.descriptor)
+    }
+  }
+}

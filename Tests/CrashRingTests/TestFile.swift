@@ -1,0 +1,57 @@
+import CShimRing
+import Glibc
+
+/// A nameless file, in memory or on disk, closed by its test.
+struct TestFile {
+  let descriptor: Int32
+
+  // <linux/fcntl.h>; Swift's Glibc module does not show them.
+  static let seal: Int32 = 0x1
+  static let shrink: Int32 = 0x2
+  static let grow: Int32 = 0x4
+  private static let addSeals: Int32 = 1033
+  private static let allowSealing: UInt32 = 0x2
+  private static let closeOnExec: UInt32 = 0x1
+
+  /// Makes an empty memfd that allows sealing.
+  static func memory() throws -> TestFile {
+    // Swift's Glibc module does not show memfd_create either, but the library has it, with this type.
+    typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
+    guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
+    let create = unsafe unsafeBitCast(symbol, to: Create.self)
+    return try unsafe TestFile(descriptor: checked(create("ring-test", closeOnExec | allowSealing)))
+  }
+
+  /// Makes an empty file that is gone when it is closed.
+  static func disk() throws -> TestFile {
+    var path = Array("/tmp/cs-ring-XXXXXX\0".utf8CString)
+    // The array is zero-terminated and mkstemp changes its letters only.
+    let descriptor = try unsafe checked(mkstemp(&path))
+    _ = try unsafe checked(unlink(path))
+    return TestFile(descriptor: descriptor)
+  }
+
+  func close() { Glibc.close(descriptor) }
+
+  func resize(to size: Int) throws { _ = try checked(ftruncate(descriptor, off_t(size))) }
+
+  func seal(_ seals: Int32 = seal | shrink | grow) throws { _ = try checked(fcntl(descriptor, Self.addSeals, seals)) }
+
+  /// Writes the first `bytes` of a ring.
+  func write(_ ring: TestRing, bytes: Int = MemoryLayout<cs_ring>.size) throws {
+    var offset = 0
+    while offset < bytes {
+      // offset and bytes lie inside the ring's memory.
+      let count = unsafe pwrite(
+        descriptor, ring.memory.baseAddress?.advanced(by: offset), bytes - offset, off_t(offset))
+      offset += try checked(count)
+    }
+  }
+}
+
+private struct SystemError: Error { let errno: Int32 }
+
+private func checked<Result: SignedInteger>(_ result: Result) throws -> Result {
+  guard result >= 0 else { throw SystemError(errno: errno) }
+  return result
+}
