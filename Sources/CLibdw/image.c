@@ -129,7 +129,7 @@ void cs_image_close(struct cs_image *image) {
   free(image);
 }
 
-const uint8_t *cs_image_build_id(const struct cs_image *image, size_t *ret_count) {
+const uint8_t *cs_image_read_build_id(const struct cs_image *image, size_t *ret_count) {
   const void *bytes;
   ssize_t count = dwelf_elf_gnu_build_id(image->elf, &bytes);
   if (count <= 0) return NULL;

@@ -29,7 +29,7 @@ public enum SymbolCacheBuilder: Sendable {
     defer { unsafe cs_image_close(image) }
     var idCount = 0
     // libelf's bytes live as long as the image and are copied at once.
-    let id = unsafe cs_image_build_id(image, &idCount).map {
+    let id = unsafe cs_image_read_build_id(image, &idCount).map {
       unsafe Array(UnsafeBufferPointer(start: $0, count: idCount))
     }
     let found = hexadecimal(id ?? [])

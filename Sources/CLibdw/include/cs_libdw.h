@@ -65,7 +65,7 @@ struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem);
 void cs_image_close(struct cs_image *image);
 
 /// The build id's bytes, or NULL when the image has none.
-const uint8_t *cs_image_build_id(const struct cs_image *image, size_t *ret_count);
+const uint8_t *cs_image_read_build_id(const struct cs_image *image, size_t *ret_count);
 
 /// Decodes the whole image once. False and a problem when memory or a limit of the format does not suffice.
 bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbols,
