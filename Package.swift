@@ -122,9 +122,12 @@ if !coreOnly {
       name: "CrashDaemonTests",
       dependencies: ["CrashDaemon", "CrashStore", "CrashRing", "CShimRing", "CShim"],
       swiftSettings: swift),
-    .testTarget(name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport"], swiftSettings: swift),
+    .target(name: "FakeDaemon", path: "Tests/FakeDaemon", swiftSettings: swift),
     .testTarget(
-      name: "CrashControlTests", dependencies: ["CrashControl", "CrashClient", "CrashReport", "crashctl"],
+      name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashControlTests",
+      dependencies: ["CrashControl", "CrashClient", "CrashReport", "FakeDaemon", "crashctl", "crashd", "crash-maker", "crash-analyse"],
       swiftSettings: swift),
     .testTarget(
       name: "CrashTests",

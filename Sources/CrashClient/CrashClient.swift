@@ -7,18 +7,18 @@
 /// for summary in try client.list(ListQuery(limit: 10)) { print(summary.time, summary.sentence) }
 /// ```
 public struct CrashClient: Sendable {
-  /// The longest reply that is read.
-  public static let maximumMessageBytes = 64 << 20
-
   /// The path of the socket.
   public let socketPath: String
   /// How long a call may take.
   public let timeout: Duration
+  /// The longest reply that is read.
+  public let messageLimitBytes: Int
 
   /// Makes a client; nothing is connected yet.
-  public init(socketPath: String, timeout: Duration = .seconds(30)) {
+  public init(socketPath: String, timeout: Duration = .seconds(30), messageLimitBytes: Int = 64 << 20) {
     self.socketPath = socketPath
     self.timeout = timeout
+    self.messageLimitBytes = messageLimitBytes
   }
 
   /// Reports, newest first; one page of them, which the cursor of its last one continues.
@@ -69,7 +69,8 @@ public struct CrashClient: Sendable {
   private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }
 
   private func connect() throws(ClientError) -> VarlinkConnection {
-    VarlinkConnection(socket: try UnixSocket(connectingTo: socketPath, timeout: timeout))
+    let socket = try UnixSocket(connectingTo: socketPath, timeout: timeout)
+    return VarlinkConnection(socket: socket, messageLimitBytes: messageLimitBytes)
   }
 
   private func call<Parameters: Decodable>(

@@ -3,11 +3,15 @@ internal import FoundationEssentials
 /// Calls and replies over one connection: JSON, each message ended by a NUL byte.
 final class VarlinkConnection {
   private let socket: UnixSocket
+  private let messageLimitBytes: Int
   private var buffer: [UInt8] = []
   /// Bytes of `buffer` that are known to hold no NUL, so that a long message is looked through once.
   private var searched = 0
 
-  init(socket: UnixSocket) { self.socket = socket }
+  init(socket: UnixSocket, messageLimitBytes: Int) {
+    self.socket = socket
+    self.messageLimitBytes = messageLimitBytes
+  }
 
   func send(method: String, parameters: some Encodable, more: Bool, until deadline: Deadline) throws(ClientError) {
     var bytes: [UInt8]
@@ -46,9 +50,7 @@ final class VarlinkConnection {
         return message
       }
       searched = buffer.count
-      guard searched <= CrashClient.maximumMessageBytes else {
-        throw .messageTooLarge(limitBytes: CrashClient.maximumMessageBytes)
-      }
+      guard searched <= messageLimitBytes else { throw .messageTooLarge(limitBytes: messageLimitBytes) }
       if try socket.receive(into: &buffer, until: deadline, watching: watching) == 0 {
         throw .closed(path: socket.path)
       }

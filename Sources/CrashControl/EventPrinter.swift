@@ -24,7 +24,7 @@ public struct EventPrinter: Sendable {
     if style != .off {
       return try style.text(JSONValue.object(["cursor": .string(cursor), "report": received.json]))
     }
-    if isFull { return try ReportText.text(received, terminal: terminal) + "\n" }
+    if isFull { return ReportText.text(received, terminal: terminal) + "\n" }
     guard !printed.contains(received.report.id) else { return nil }
     printed.append(received.report.id)
     if printed.count > Self.printedLimit { printed.removeFirst() }

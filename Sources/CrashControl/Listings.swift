@@ -10,10 +10,10 @@ public enum Listings: Sendable {
       .init(title: "PID", alignsRight: true),
       .init(title: "UID", alignsRight: true, dropOrder: 2),
       .init(title: "SIGNAL", style: .red),
-      .init(title: "NAME", minimum: 8, maximum: 24),
-      .init(title: "ID", minimum: 8, isDigest: true, style: .dim),
-      .init(title: "FUNCTION", minimum: 10, maximum: 48, style: .bold),
-      .init(title: "AT", minimum: 10, maximum: 40, style: .cyan),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 3),
+      .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
+      .init(title: "FUNCTION", minimum: 10, maximum: 48, dropOrder: 4, style: .bold),
+      .init(title: "AT", minimum: 14, maximum: 40, cut: .beginning, style: .cyan),
       .init(title: "REASON", minimum: 16, dropOrder: 1),
     ]
     let rows = summaries.map { summary in
@@ -35,8 +35,8 @@ public enum Listings: Sendable {
       .init(title: "STATE"),
       .init(title: "STARTED"),
       .init(title: "ATTACHED", dropOrder: 2),
-      .init(title: "BUILD", minimum: 8, isDigest: true, dropOrder: 1, style: .dim),
-      .init(title: "EXECUTABLE", minimum: 12),
+      .init(title: "BUILD", minimum: 8, cut: .digits, dropOrder: 1, style: .dim),
+      .init(title: "EXECUTABLE", minimum: 12, cut: .beginning),
     ]
     let rows = processes.map { process in
       [

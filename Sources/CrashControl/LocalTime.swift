@@ -16,7 +16,7 @@ public enum LocalTime: Sendable {
   /// `2h ago`, `@1795248611`, or RFC 3339 in UTC; nil for anything else.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 
-  static func parse(_ text: String, now: Int) -> Int? {
+  package static func parse(_ text: String, now: Int) -> Int? {
     var today = CalendarFields(now, .local)
     today.time = [0, 0, 0]
     switch text {

@@ -1,9 +1,15 @@
 public import CrashClient
+internal import CrashReport
 
 /// A report for people.
 public enum ReportText: Sendable {
-  /// The report as text for a terminal.
-  public static func text(_ received: ReceivedReport, terminal: Terminal) throws -> String {
-    try JSONStyle.pretty.text(received.json)
+  /// Lines of prose are no wider than this, however wide the terminal is.
+  private static let widest = 120
+
+  /// The report as text; `verbose` adds registers, images and folded frames.
+  public static func text(_ received: ReceivedReport, terminal: Terminal, verbose: Bool = false) -> String {
+    let width = min(terminal.width ?? 100, widest)
+    let text = TextRenderer(color: terminal.hasColor, width: width, verbose: verbose).render(received.report)
+    return text.hasSuffix("\n") ? text : text + "\n"
   }
 }

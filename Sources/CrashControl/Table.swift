@@ -1,5 +1,13 @@
 /// Rows of cells that fit the terminal: columns shrink, then the ones that can be missed go.
 struct Table {
+  enum Cut {
+    case end
+    /// Of a path or a place the end says most.
+    case beginning
+    /// Of a digest any part will do, without a mark.
+    case digits
+  }
+
   struct Column {
     var title: String
     var alignsRight = false
@@ -7,8 +15,8 @@ struct Table {
     var minimum = Int.max
     /// It is at most so wide on a terminal.
     var maximum = Int.max
-    /// A digest: what is cut off needs no mark.
-    var isDigest = false
+    /// What goes when the column is too narrow.
+    var cut = Cut.end
     /// Columns go in this order; 0 stays.
     var dropOrder = 0
     var style: Terminal.Style?
@@ -45,7 +53,7 @@ struct Table {
     while excess > 0 {
       let givers = shown.filter { trial[$0] > columns[$0].minimum }
       // Digests give first: nobody reads all of their digits.
-      let digest = givers.first { columns[$0].isDigest }
+      let digest = givers.first { columns[$0].cut == .digits }
       guard let giver = digest ?? givers.max(by: { trial[$0] < trial[$1] }) else { return false }
       trial[giver] -= 1
       excess -= 1
@@ -61,7 +69,7 @@ struct Table {
       var result = ""
       for index in shown {
         let (text, width, style) = cell(index)
-        let fitting = fit(text, width, marks: !columns[index].isDigest)
+        let fitting = fit(text, width, columns[index].cut)
         let padding = String(repeating: " ", count: width - fitting.count)
         let styled = terminal.styled(fitting, style)
         if index != shown.first { result += " " }
@@ -72,8 +80,12 @@ struct Table {
     }
   }
 
-  private func fit(_ text: String, _ width: Int, marks: Bool) -> String {
+  private func fit(_ text: String, _ width: Int, _ cut: Cut) -> String {
     guard text.count > width else { return text }
-    return marks && width > 1 ? text.prefix(width - 1) + "…" : String(text.prefix(width))
+    switch cut {
+    case .end: return text.prefix(max(0, width - 1)) + "…"
+    case .beginning: return "…" + text.suffix(max(0, width - 1))
+    case .digits: return String(text.prefix(width))
+    }
   }
 }

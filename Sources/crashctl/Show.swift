@@ -7,13 +7,16 @@ struct Show: ParsableCommand {
 
   @OptionGroup var connection: ConnectionOptions
 
+  @Flag(name: .shortAndLong, help: "Show registers, images and every frame too.")
+  var verbose = false
+
   @Argument(help: "The first digits of the report's id.", completion: .custom(completions))
   var id: String?
 
   func run() throws {
     let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
     if connection.json != .off { return try connection.show(json: received.json) }
-    try connection.show(ReportText.text(received, terminal: connection.terminal))
+    try connection.show(ReportText.text(received, terminal: connection.terminal, verbose: verbose))
   }
 }
 

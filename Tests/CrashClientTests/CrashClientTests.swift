@@ -1,1 +1,149 @@
-// Filled by the commit that follows.
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Foundation
+import Testing
+
+@Suite("CrashClient")
+struct CrashClientTests {
+  @Test("a reply that comes byte by byte is read whole")
+  func bytewise() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(SampleJSON.status, piecesOf: 1)
+    }
+    defer { daemon.stop() }
+    let status = try CrashClient(socketPath: daemon.socketPath).status()
+    #expect(status.version == "0.1.0")
+    #expect(status.uptimeSeconds == 90)
+    #expect(status.losses == ["torn": 1])
+  }
+
+  @Test("a call is JSON without nulls, ended by NUL, with the method's whole name")
+  func request() throws {
+    let daemon = try FakeDaemon { connection in
+      let call = Data((connection.call() ?? "").utf8)
+      connection.reply(#"{"id":"\#(call.base64EncodedString())"}"#, error: "io.crashshield.Crashd.NoSuchReport")
+    }
+    defer { daemon.stop() }
+    let error = #expect(throws: ClientError.self) {
+      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(limit: 3, name: "shop"))
+    }
+    guard case .noSuchReport(let text) = try #require(error) else { throw try #require(error) }
+    let call = try JSONDecoder().decode(JSONValue.self, from: #require(Data(base64Encoded: text)))
+    #expect(call["method"] == .string("io.crashshield.Crashd.List"))
+    #expect(call["parameters"] == .object(["limit": .int(3), "name": .string("shop")]))
+    #expect(call["more"] == nil)
+  }
+
+  @Test("a call longer than the socket's buffer is sent whole")
+  func longCall() throws {
+    let daemon = try FakeDaemon { connection in
+      let count = connection.call()?.utf8.count ?? 0
+      connection.reply(#"{"id":"\#(count)"}"#, error: "io.crashshield.Crashd.NoSuchReport")
+    }
+    defer { daemon.stop() }
+    let name = String(repeating: "x", count: 3 << 20)
+    let error = #expect(throws: ClientError.self) {
+      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(name: name))
+    }
+    guard case .noSuchReport(let count) = try #require(error) else { throw try #require(error) }
+    #expect(try #require(Int(count)) > name.utf8.count)
+  }
+
+  @Test(
+    "each error of the interface has its case",
+    arguments: [
+      ("NoSuchReport", #"{"id":"ab"}"#, ClientError.noSuchReport(id: "ab")),
+      ("AmbiguousID", #"{"id":"a","count":3}"#, .ambiguousID(id: "a", count: 3)),
+      ("InvalidCursor", #"{"cursor":"c"}"#, .invalidCursor("c")),
+      ("StoreUnavailable", #"{"reason":"full"}"#, .storeUnavailable(reason: "full")),
+      ("Other", #"{"x":1}"#, .remote(name: "io.crashshield.Crashd.Other", parameters: .object(["x": .int(1)]))),
+    ])
+  func remoteErrors(name: String, parameters: String, expected: ClientError) throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(parameters, error: "io.crashshield.Crashd." + name)
+    }
+    defer { daemon.stop() }
+    #expect(throws: expected) { try CrashClient(socketPath: daemon.socketPath).report(id: "ab") }
+  }
+
+  @Test("keys that this version does not know stay in the report's JSON")
+  func unknownKeys() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"report":\#(SampleJSON.report(id: "ab12", more: #""later":[1,null,2.5,true],"#))}"#)
+    }
+    defer { daemon.stop() }
+    let received = try CrashClient(socketPath: daemon.socketPath).report()
+    #expect(received.report.id == "ab12")
+    #expect(received.report.threads.first?.frames.first?.line == 42)
+    #expect(received.json["later"] == .array([.int(1), .null, .double(2.5), .bool(true)]))
+  }
+
+  @Test(
+    "bytes that are no reply are malformed", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
+  func garbage(text: String) throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.send(text + "\0")
+    }
+    defer { daemon.stop() }
+    let error = #expect(throws: ClientError.self) { try CrashClient(socketPath: daemon.socketPath).status() }
+    guard case .malformedReply(let reason) = try #require(error) else { throw try #require(error) }
+    #expect(!reason.isEmpty)
+  }
+
+  @Test("a connection that ends inside of a reply is an error")
+  func closedInside() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.send(#"{"parameters":{"vers"#)
+    }
+    defer { daemon.stop() }
+    let client = CrashClient(socketPath: daemon.socketPath)
+    #expect(throws: ClientError.closed(path: daemon.socketPath)) { try client.status() }
+  }
+
+  @Test("a peer that hangs up while a call is sent ends the call, not the process")
+  func hangupWhileSending() throws {
+    let daemon = try FakeDaemon { _ in }
+    defer { daemon.stop() }
+    let query = ListQuery(name: String(repeating: "x", count: 3 << 20))
+    #expect(throws: ClientError.closed(path: daemon.socketPath)) {
+      try CrashClient(socketPath: daemon.socketPath).list(query)
+    }
+  }
+
+  @Test("a reply longer than the limit is given up")
+  func oversized() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.send(String(repeating: "x", count: 2 << 20))
+      connection.waitForHangup()
+    }
+    defer { daemon.stop() }
+    let client = CrashClient(socketPath: daemon.socketPath, messageLimitBytes: 1 << 20)
+    #expect(throws: ClientError.messageTooLarge(limitBytes: 1 << 20)) { try client.status() }
+  }
+
+  @Test("a daemon that does not answer is given up after the time-out")
+  func silence() throws {
+    let daemon = try FakeDaemon { $0.waitForHangup() }
+    defer { daemon.stop() }
+    let client = CrashClient(socketPath: daemon.socketPath, timeout: .milliseconds(30))
+    #expect(throws: ClientError.timedOut(path: daemon.socketPath)) { try client.status() }
+  }
+
+  @Test("a path where nobody listens says why")
+  func unreachable() {
+    #expect(throws: ClientError.unreachable(path: "/nowhere/s", errno: ENOENT)) {
+      try CrashClient(socketPath: "/nowhere/s").status()
+    }
+    let long = "/" + String(repeating: "x", count: 200)
+    #expect(throws: ClientError.unreachable(path: long, errno: ENAMETOOLONG)) {
+      try CrashClient(socketPath: long).status()
+    }
+  }
+}

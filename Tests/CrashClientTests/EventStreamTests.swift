@@ -1,0 +1,95 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Glibc
+import Testing
+
+@Suite("EventStream")
+struct EventStreamTests {
+  @Test("ready and the events come in order, also when they share a packet")
+  func order() throws {
+    let daemon = try FakeDaemon { connection in
+      guard let call = connection.call(), call.contains(#""more":true"#), call.contains(#""cursor":"c0""#) else {
+        return connection.reply("{}", error: "io.crashshield.Crashd.TheCallIsWrong")
+      }
+      let events = ["c1", "c2"].map { cursor in
+        #"{"continues":true,"parameters":{"cursor":"\#(cursor)","report":\#(SampleJSON.report(id: "id-" + cursor))}}"#
+      }
+      connection.send(([#"{"continues":true,"parameters":{"ready":true}}"#] + events).joined(separator: "\0") + "\0")
+      connection.reply("{}")
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe(after: "c0")
+    #expect(try stream.next() == .ready)
+    for expected in ["c1", "c2"] {
+      guard case .report(let received, let cursor) = try stream.next() else {
+        Issue.record("no event \(expected)")
+        return
+      }
+      #expect(cursor == expected)
+      #expect(received.report.id == "id-" + expected)
+    }
+    #expect(try stream.next() == nil)
+    #expect(try stream.next() == nil)
+  }
+
+  @Test("an error ends the stream")
+  func error() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"cursor":"old"}"#, error: "io.crashshield.Crashd.InvalidCursor")
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe(after: "old")
+    #expect(throws: ClientError.invalidCursor("old")) { try stream.next() }
+  }
+
+  @Test("an event without a cursor is malformed: nobody could go on after it")
+  func withoutCursor() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"report":\#(SampleJSON.report(id: "ab"))}"#, continues: true)
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()
+    #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
+  }
+
+  @Test("a stream that crashd cuts off is closed")
+  func cutOff() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"ready":true}"#, continues: true)
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()
+    #expect(try stream.next() == .ready)
+    #expect(throws: ClientError.closed(path: daemon.socketPath)) { try stream.next() }
+  }
+
+  @Test("a wait ends when the output that it is for is hung up")
+  func hangup() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"ready":true}"#, continues: true)
+      connection.waitForHangup()
+    }
+    defer { daemon.stop() }
+    var ends: [Int32] = [0, 0]
+    // The pointer covers the two elements.
+    try #require(unsafe pipe(&ends) == 0)
+    defer { close(ends[1]) }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()
+    #expect(try stream.next(hangup: ends[1]) == .ready)
+    close(ends[0])
+    #expect(throws: ClientError.cancelled) { try stream.next(hangup: ends[1]) }
+  }
+
+  @Test("a stream without news can be waited for a while only")
+  func timeout() throws {
+    let daemon = try FakeDaemon { $0.waitForHangup() }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()
+    #expect(throws: ClientError.timedOut(path: daemon.socketPath)) { try stream.next(timeout: .milliseconds(30)) }
+  }
+}

@@ -1,0 +1,172 @@
+import CrashControl
+import FakeDaemon
+import Foundation
+import Testing
+
+/// The built crashctl, run as people run it.
+@Suite("crashctl")
+struct CommandLineTests {
+  struct Result {
+    var status: Int32
+    var isSignal: Bool
+    var output: String
+    var complaint: String
+  }
+
+  /// A program that lies beside the test bundle.
+  static func product(_ name: String) throws -> String {
+    let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    return runner.deletingLastPathComponent().appending(path: name).path
+  }
+
+  /// Runs crashctl with nothing but the environment given; `afterFirstLine` takes the first line of its output and gets
+  /// its pid, with the input still open.
+  static func crashctl(
+    _ arguments: [String], environment: [String: String] = [:], input: String = "",
+    afterFirstLine: ((pid_t) -> Void)? = nil
+  ) throws -> Result {
+    let process = Process()
+    process.executableURL = URL(filePath: try product("crashctl"))
+    process.arguments = arguments
+    process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
+    let output = Pipe()
+    let complaint = Pipe()
+    let typed = Pipe()
+    process.standardInput = typed
+    process.standardOutput = output
+    process.standardError = complaint
+    try process.run()
+    // Less than the pipe's buffer: writing it cannot block.
+    try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+    if let afterFirstLine {
+      while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
+      afterFirstLine(process.processIdentifier)
+    } else {
+      try typed.fileHandleForWriting.close()
+    }
+    // All texts hold less than their buffers: reading one to its end cannot make the other one block.
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    if afterFirstLine != nil { try typed.fileHandleForWriting.close() }
+    return Result(
+      status: process.terminationStatus, isSignal: process.terminationReason == .uncaughtSignal, output: text,
+      complaint: words)
+  }
+
+  /// Answers every call as a crashd with two reports does.
+  static func daemon() throws -> FakeDaemon {
+    try FakeDaemon { connection in
+      while let call = connection.call() {
+        if call.contains("Crashd.List") {
+          let isFirst = !call.contains(#""before""#)
+          let all = [SampleJSON.summary(id: "bb22", cursor: "2"), SampleJSON.summary(id: "aa11", cursor: "1")]
+          connection.reply(#"{"reports":[\#(isFirst ? all.joined(separator: ",") : "")]}"#)
+        } else if call.contains("Crashd.Get") {
+          let isKnown = !call.contains("zz")
+          connection.reply(
+            isKnown ? #"{"report":\#(SampleJSON.report(id: "bb22"))}"# : #"{"id":"zz"}"#,
+            error: isKnown ? nil : "io.crashshield.Crashd.NoSuchReport")
+        } else if call.contains("Crashd.Status") {
+          connection.reply(SampleJSON.status)
+        } else if call.contains("Crashd.Subscribe") {
+          connection.reply(#"{"ready":true}"#, continues: true)
+          connection.reply(#"{"cursor":"2","report":\#(SampleJSON.report(id: "bb22"))}"#, continues: true)
+          return
+        } else {
+          connection.reply(#"{"processes":[]}"#)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "each verb says in one line that crashd is not there, and exits with 3",
+    arguments: [[], ["list"], ["show"], ["show", "ab"], ["status"], ["processes"], ["follow"], ["--json=short"]])
+  func unreachable(arguments: [String]) throws {
+    let result = try Self.crashctl(arguments, environment: ["CRASHD_SOCKET": "/nowhere/s"])
+    #expect(result.status == 3)
+    #expect(result.output.isEmpty)
+    #expect(
+      result.complaint == """
+        crashctl: no crashd at '/nowhere/s' (No such file or directory): start crashd.service, or name its socket \
+        with --socket or CRASHD_SOCKET
+
+        """)
+  }
+
+  @Test(
+    "a wrong command line is one line, and exits with 2",
+    arguments: [
+      ["bogus"], ["list", "-n", "0"], ["list", "-S", "soon"], ["--json=xml"], ["show", "a", "b"], ["run"],
+      ["run", "--kep"], ["run", "--"],
+    ])
+  func usage(arguments: [String]) throws {
+    let result = try Self.crashctl(arguments)
+    #expect(result.status == 2)
+    #expect(result.output.isEmpty)
+    #expect(result.complaint.hasPrefix("crashctl: "))
+    #expect(result.complaint.split(separator: "\n").count == 1, "\(result.complaint)")
+  }
+
+  @Test("help goes to standard output and exits with 0", arguments: [["--help"], ["list", "-h"], ["run", "--help"]])
+  func help(arguments: [String]) throws {
+    let result = try Self.crashctl(arguments)
+    #expect(result.status == 0)
+    #expect(result.output.contains("USAGE: crashctl"))
+    #expect(result.complaint.isEmpty)
+  }
+
+  @Test("completion scripts come for each shell", arguments: ["bash", "zsh", "fish"])
+  func completion(shell: String) throws {
+    let result = try Self.crashctl(["--generate-completion-script", shell])
+    #expect(result.status == 0)
+    #expect(result.output.contains("crashctl"))
+  }
+
+  @Test("list prints all pages, the newest last, and -r turns them")
+  func list() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["--socket", daemon.socketPath, "--no-legend"])
+    #expect(result.status == 0)
+    #expect(result.output.split(separator: "\n").map { $0.contains("bb22") } == [false, true])
+    let turned = try Self.crashctl(["list", "-r", "--no-legend"], environment: ["CRASHD_SOCKET": daemon.socketPath])
+    #expect(turned.output.split(separator: "\n").map { $0.contains("bb22") } == [true, false])
+    let json = try Self.crashctl(["--socket", daemon.socketPath, "--json=short"])
+    #expect(json.output.hasPrefix("[{") && json.output.hasSuffix("}]\n"))
+  }
+
+  @Test("show prints the report; an id that no report has exits with 1")
+  func show() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let shown = try Self.crashctl(["show", "--socket", daemon.socketPath])
+    #expect(shown.status == 0)
+    #expect(shown.output.contains("An index was out of range in checkout()."))
+    let missing = try Self.crashctl(["show", "zz", "--socket", daemon.socketPath])
+    #expect(missing.status == 1)
+    #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+  }
+
+  @Test("nobody attached exits with 1, and is an empty list in JSON")
+  func noProcesses() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["processes", "--json=short", "--socket", daemon.socketPath])
+    #expect(result.status == 1)
+    #expect(result.output == "[]\n")
+  }
+
+  @Test("follow prints a line a crash, and exits with 3 when crashd goes away")
+  func follow() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["follow", "--socket", daemon.socketPath])
+    #expect(result.status == 3)
+    #expect(result.output.split(separator: "\n").count == 1)
+    #expect(result.output.contains("shop[4711] SIGILL An index was out of range in checkout(). Cart.swift:42 bb22"))
+    let json = try Self.crashctl(["follow", "--json=short", "--socket", daemon.socketPath])
+    #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
+  }
+}

@@ -1,0 +1,82 @@
+import CrashClient
+import CrashControl
+import FakeDaemon
+import Foundation
+import Testing
+
+@Suite("Listings")
+struct ListingsTests {
+  private func summary(name: String = "shop", function: String = "checkout()") throws -> Summary {
+    var summary = try JSONDecoder().decode(
+      Summary.self, from: Data(SampleJSON.summary(id: String(repeating: "ab", count: 16), cursor: "c").utf8))
+    summary.name = name
+    summary.function = function
+    return summary
+  }
+
+  @Test("no line is wider than the terminal", arguments: [60, 80, 100, 160])
+  func width(columns: Int) throws {
+    let long = try summary(name: String(repeating: "n", count: 90), function: String(repeating: "f", count: 300))
+    let text = Listings.reports(
+      [long, try summary()], terminal: Terminal(width: columns, hasColor: false), legend: true)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 3)
+    for line in lines { #expect(line.count <= columns, "\(line)") }
+    // However narrow, the report can be named and its source line is there.
+    #expect(lines[2].contains("abababab"))
+    #expect(lines[2].contains("Cart.swift:42"))
+  }
+
+  @Test("in a pipe nothing is cut off")
+  func pipe() throws {
+    let function = String(repeating: "f", count: 300)
+    let text = Listings.reports(
+      [try summary(function: function)], terminal: Terminal(width: nil, hasColor: false), legend: false)
+    #expect(text.contains(function))
+    #expect(text.contains("Fatal error: Index out of range"))
+    #expect(text.split(separator: "\n").count == 1)
+  }
+
+  @Test("without colour there is no escape sequence, with colour each one is closed")
+  func color() throws {
+    let plain = Listings.reports([try summary()], terminal: Terminal(width: 80, hasColor: false), legend: true)
+    #expect(!plain.contains("\u{1b}"))
+    let colored = Listings.reports([try summary()], terminal: Terminal(width: 80, hasColor: true), legend: true)
+    let resets = colored.components(separatedBy: "\u{1b}[0m").count - 1
+    #expect(resets > 0)
+    #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
+  }
+
+  @Test("a program's name cannot command the terminal or break the line")
+  func hostileName() throws {
+    let hostile = try summary(name: "a\u{1b}[2J\nb\u{9b}1m\u{202e}c")
+    let text = Listings.reports([hostile], terminal: Terminal(width: nil, hasColor: false), legend: false)
+    #expect(text.split(separator: "\n").count == 1)
+    for scalar in text.unicodeScalars.dropLast() {
+      #expect(scalar.value >= 0x20 && !(0x7f...0x9f).contains(scalar.value) && scalar.value != 0x202e)
+    }
+  }
+
+  @Test("JSON is the same value without the characters that a terminal obeys")
+  func json() throws {
+    let name = "a\u{1b}[2J\u{9b}1m\u{202e}c\u{7f}"
+    let text = try JSONStyle.short.text([name])
+    #expect(text.hasSuffix("\n"))
+    #expect(text.unicodeScalars.dropLast().allSatisfy { (0x20..<0x7f).contains($0.value) })
+    #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == [name])
+  }
+
+  @Test("status tells losses by kind, and leaves zeros out")
+  func status() throws {
+    var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
+    status.losses["overwritten"] = 0
+    status.uptimeSeconds = 93_784
+    status.storeBytes = 5_300_000
+    let text = Listings.status(status, socketPath: "/run/s", terminal: Terminal(width: 80, hasColor: false))
+    #expect(text.contains("torn 1\n"))
+    #expect(!text.contains("overwritten"))
+    #expect(text.contains("up 1d 2h\n"))
+    #expect(text.contains("5.1 MiB\n"))
+    #expect(text.contains("refusals  none\n"))
+  }
+}

@@ -1,0 +1,31 @@
+/// Replies that a crashd could send.
+public enum SampleJSON: Sendable {
+  /// A whole report; `more` is further keys, each with a comma after it.
+  public static func report(id: String, more: String = "") -> String {
+    #"""
+    {\#(more)"schema":1,"id":"\#(id)","time":"2026-11-21T08:10:11.000123Z","process":{"pid":4711,"uid":1000,
+    "name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"2026-11-21T08:00:00Z"},
+    "signal":{"number":4,"name":"SIGILL","code":2,"codeName":"ILL_ILLOPN"},"reason":"Fatal error: Index out of range",
+    "diagnosis":{"cause":"swift-runtime-failure","sentence":"An index was out of range in checkout().","rule":"r",
+    "confidence":1},"threads":[{"tid":4711,"name":"shop","crashed":true,"frames":[{"address":"0x401000",
+    "function":"checkout()","mangled":"x","file":"/src/Cart.swift","line":42,"isInline":false,"isAsync":false,
+    "isOwn":true,"trust":"context"}],"registers":{}}],"images":[],"annotations":{},"breadcrumbs":[],
+    "group":{"key":"k","title":"t"},"losses":{},"captureMicroseconds":12}
+    """#.split(separator: "\n").joined()
+  }
+
+  /// What `List` tells of a report; `name` stands in it as it is, escaped for JSON.
+  public static func summary(id: String, cursor: String, name: String = "shop") -> String {
+    #"""
+    {"cursor":"\#(cursor)","id":"\#(id)","time":"2026-11-21T08:10:11Z","pid":4711,"uid":1000,"name":"\#(name)",
+    "executable":"/srv/shop","unit":null,"signal":"SIGILL","reason":"Fatal error: Index out of range",
+    "sentence":"An index was out of range in checkout().","function":"checkout()","file":"/src/Cart.swift","line":42,
+    "groupKey":"k","groupTitle":"t"}
+    """#.split(separator: "\n").joined()
+  }
+
+  /// The parameters of `Status`.
+  public static let status =
+    #"{"version":"0.1.0","pid":7,"uptime_s":90,"processes":2,"reports":3,"storeBytes":4096,"losses":{"torn":1},"#
+    + #""refusals":{}}"#
+}
