@@ -39,6 +39,8 @@ public struct CrashRun: Sendable {
   public var isMarked = false
   /// Whether to wait until crashd holds the ring.
   public var waitsForAttach = false
+  /// Whether to wait, once attached, until standard input has a byte or is closed.
+  public var waitsForInput = false
 
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
@@ -59,6 +61,12 @@ public struct CrashRun: Sendable {
     }
     if waitsForAttach && Shield.isStarted {
       guard attached.wait(timeout: .now() + .seconds(Self.attachLimit_s)) == .success else { return .notAttached }
+      print("attached")
+      fflush(nil)
+    }
+    if waitsForInput {
+      // An error is as good as a byte here.
+      _ = getchar()
     }
     Shield.breadcrumb("about to crash: \(scenario.name)")
     return crash()

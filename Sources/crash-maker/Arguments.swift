@@ -8,7 +8,7 @@ enum Arguments {
   case wrong(String)
 
   static let usage = """
-    usage: crash-maker NAME [--thread main|dispatch|task|pthread] [--mark] [--wait-attached]
+    usage: crash-maker NAME [--thread main|dispatch|task|pthread] [--mark] [--wait-attached] [--wait-input]
            crash-maker --list
 
     Crashes on purpose, to test what reports crashes.
@@ -16,7 +16,8 @@ enum Arguments {
       --list           name, signal and description of each way, with tabs between them
       --thread THREAD  where to crash (default: main; ways that need a task get one)
       --mark           annotate 'fault-monotonic-ns' right before the fault
-      --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s
+      --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
+      --wait-input     wait until standard input has a byte or is closed
 
     The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
     """
@@ -26,6 +27,7 @@ enum Arguments {
     var thread: CrashRun.Thread?
     var isMarked = false
     var waitsForAttach = false
+    var waitsForInput = false
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -33,6 +35,7 @@ enum Arguments {
       case "--list": return .list
       case "--mark": isMarked = true
       case "--wait-attached": waitsForAttach = true
+      case "--wait-input": waitsForInput = true
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -54,6 +57,7 @@ enum Arguments {
     var run = CrashRun(scenario, thread: thread)
     run.isMarked = isMarked
     run.waitsForAttach = waitsForAttach
+    run.waitsForInput = waitsForInput
     return .run(run)
   }
 }
