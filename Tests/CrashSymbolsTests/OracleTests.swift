@@ -5,28 +5,46 @@ import Testing
 /// Compares whole inline chains with those of the toolchain's llvm-symbolizer.
 @Suite struct OracleTests {
   @Test(
-    "every inline chain equals llvm-symbolizer's",
-    arguments: ["crash-analyse", "swift-crash-shieldPackageTests.xctest"])
-  func equalsTheOracle(product: String) throws {
+    "every inline chain of a debug build equals llvm-symbolizer's",
+    arguments: ["crash-analyse", "crash-maker", "swift-crash-shieldPackageTests.xctest"])
+  func debugBuild(product: String) throws {
     let image = Tools.products.appendingPathComponent(product)
+    let chains = try Self.compare(image, cache: try Tools.cache(of: image))
+    #expect(chains.count { $0.first?.line ?? 0 > 0 } > 50)
+  }
+
+  @Test("every inline chain of optimised Swift and C equals llvm-symbolizer's", arguments: [4, 5])
+  func optimizedBuild(dwarfVersion: Int) throws {
+    try Tools.withTemporaryFolder { folder in
+      let image = try OptimizedProgram.build(in: folder, dwarfVersion: dwarfVersion)
+      let cache = try Tools.cache(of: image)
+      let chains = try Self.compare(image, cache: cache)
+      // The comparison means something only when there are inlined calls in it, of both languages.
+      #expect(chains.count { $0.count > 2 } > 100)
+      #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
+      // The reason of a trap is an inlined pseudo-function, and stays in the chain.
+      #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
+    }
+  }
+
+  /// Compares many addresses of an image; returns the truth.
+  private static func compare(_ image: URL, cache: SymbolCache) throws -> [[OracleFrame]] {
     let elf = try ELFFile(path: image.path)
-    let addresses = Self.addresses(in: elf, count: 1000)
-    let truth = try Self.oracle(image: image, addresses: addresses)
-    let cache = try Tools.cache(of: image)
+    let addresses = addresses(in: elf, count: 2000)
+    let truth = try oracle(image: image, addresses: addresses)
     #expect(cache.hasDebugInformation)
     #expect(!cache.isIncomplete)
     #expect(truth.count == addresses.count)
     var different: [String] = []
     for (address, expected) in zip(addresses, truth) {
       let found = cache.frames(at: address)
-      if !Self.equal(found, expected, elf) {
+      if !equal(found, expected, elf) {
         different.append("0x\(String(address, radix: 16))\n  found \(found)\n  truth \(expected)")
       }
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // The comparison means something only when there are lines in it.
-    #expect(truth.count { !$0.isEmpty && $0[0].line > 0 } > addresses.count / 10)
+    return truth
   }
 
   /// Starts of functions and bytes anywhere in the code: always the same ones for one binary.

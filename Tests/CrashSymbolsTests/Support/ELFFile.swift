@@ -4,7 +4,7 @@ import Foundation
 struct ELFFile {
   /// Link addresses of `.text`.
   let text: Range<UInt64>
-  /// Every function of the symbol table.
+  /// Every function of the symbol tables.
   let addressOfFunction: [String: UInt64]
 
   private let bytes: [UInt8]
@@ -19,7 +19,7 @@ struct ELFFile {
     }
     self.text = text.address..<text.address + UInt64(text.bytes)
     var functions: [String: UInt64] = [:]
-    for table in sections where table.type == 2 {
+    for table in sections where table.type == 2 || table.type == 11 {
       let strings = sections[table.link]
       for symbol in stride(from: table.offset, to: table.offset + table.bytes, by: 24) {
         guard reader.integer(symbol + 4, 1) & 15 == 2, reader.integer(symbol + 6, 2) != 0 else { continue }

@@ -5,12 +5,18 @@ import Testing
 
 /// The programs and files that the tests work on.
 enum Tools {
-  /// Where the products under test lie: the folder of the test bundle itself.
-  static let products: URL = {
-    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-    let bundle = maps.split(separator: "\n").first { $0.hasSuffix(".xctest") }?.split(separator: " ").last ?? ""
-    return URL(fileURLWithPath: String(bundle)).deletingLastPathComponent()
-  }()
+  /// Where the products under test lie: the folder of this test program.
+  static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+  /// A file that this process has mapped.
+  static func mappedFile(named name: String) throws -> URL {
+    // Files of /proc tell no size: they must be read to their end.
+    let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
+    for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") where line.hasSuffix("/" + name) {
+      if let slash = line.firstIndex(of: "/") { return URL(fileURLWithPath: String(line[slash...])) }
+    }
+    throw CocoaError(.fileNoSuchFile)
+  }
 
   /// The llvm-symbolizer that came with this Swift; that of the system may be too old for its DWARF.
   static func symbolizer() throws -> URL {
@@ -59,7 +65,9 @@ enum Tools {
       let output = folder.appendingPathComponent("cache")
       let handle = try handle(output)
       let input = try FileHandle(forReadingFrom: image)
-      try SymbolCacheBuilder.build(image: input.fileDescriptor, buildID: "", output: handle.fileDescriptor)
+      try withExtendedLifetime((input, handle)) {
+        try SymbolCacheBuilder.build(image: input.fileDescriptor, buildID: "", output: handle.fileDescriptor)
+      }
       return try SymbolCache(path: output.path, buildID: "")
     }
   }

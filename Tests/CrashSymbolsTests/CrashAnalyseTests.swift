@@ -1,0 +1,98 @@
+import CrashSymbols
+import Foundation
+import Testing
+
+@Suite struct CrashAnalyseTests {
+  private static let program = Tools.products.appendingPathComponent("crash-analyse")
+
+  private static func buildCache(_ image: URL, buildID: String = "") throws -> Tools.Answer {
+    try Tools.run(program, ["build-cache", "--build-id", buildID], input: image)
+  }
+
+  /// Writes an input, builds, and returns the answer.
+  private static func buildCache(of bytes: Data) throws -> Tools.Answer {
+    try Tools.withTemporaryFolder { folder in
+      let image = folder.appendingPathComponent("image")
+      try bytes.write(to: image)
+      return try buildCache(image)
+    }
+  }
+
+  @Test("it makes the cache of an image, also when the build id is asked for")
+  func good() throws {
+    let any = try Self.buildCache(Self.program)
+    #expect(any.status == 0)
+    #expect(any.error == "")
+    let id = try SymbolCacheTests.open([UInt8](any.output)).buildID
+    #expect(id.count == 40)
+    let asked = try Self.buildCache(Self.program, buildID: id)
+    #expect(asked.status == 0)
+    #expect(asked.output == any.output)
+  }
+
+  @Test("a shared library without debug information gives names")
+  func namesOnly() throws {
+    let library = try Tools.mappedFile(named: "libc.so.6")
+    let answer = try Self.buildCache(library)
+    #expect(answer.status == 0)
+    let cache = try SymbolCacheTests.open([UInt8](answer.output))
+    #expect(!cache.hasDebugInformation)
+    let address = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])
+    #expect(cache.frames(at: address + 1) == [SourceFrame(mangled: "abort", symbolAddress: address)])
+  }
+
+  @Test("another build id is refused, and both are said")
+  func wrongBuildID() throws {
+    let answer = try Self.buildCache(Self.program, buildID: "00ff")
+    #expect(answer.status == 65)
+    #expect(answer.output.isEmpty)
+    #expect(answer.error.hasPrefix("crash-analyse: the image has build id "))
+    #expect(answer.error.hasSuffix(", not 00ff\n"))
+  }
+
+  @Test("what is no ELF file is refused")
+  func strangers() throws {
+    #expect(try Self.buildCache(of: Data()).said == "65 the file is empty")
+    #expect(try Self.buildCache(of: Data("#!/bin/sh\necho no\n".utf8)).said == "65 not an ELF file")
+    #expect(try Self.buildCache(of: Data([0x7f, 0x45, 0x4c, 0x46])).said == "65 not an ELF file")
+    #expect(try Self.buildCache(URL(fileURLWithPath: "/dev/null")).said == "65 not a regular file")
+    #expect(try Self.buildCache(FileManager.default.temporaryDirectory).said == "65 not a regular file")
+  }
+
+  @Test("an image cut off anywhere is refused", arguments: 1..<20)
+  func truncated(part: Int) throws {
+    let whole = try Data(contentsOf: Self.program)
+    let answer = try Self.buildCache(of: whole.prefix(whole.count * part / 20))
+    #expect(answer.status == 65)
+    #expect(answer.error.hasPrefix("crash-analyse: the ELF file is cut off: it ends before "))
+  }
+
+  @Test("a damaged image gives a cache or one line, not a crash", arguments: 0..<40)
+  func damaged(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    var bytes = try Data(contentsOf: Self.program)
+    // Half of the seeds change the headers' neighbourhood, too: there the damage is not only in debug information.
+    for _ in 0..<2000 {
+      let offset = Int.random(in: (seed % 2 == 0 ? 64 : 4096)..<bytes.count, using: &generator)
+      bytes[offset] = .random(in: 0...255, using: &generator)
+    }
+    let answer = try Self.buildCache(of: bytes)
+    #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
+    #expect(answer.error.filter(\.isNewline).count == (answer.status == 0 ? 0 : 1))
+    if answer.status == 0 { #expect(throws: Never.self) { try SymbolCacheTests.open([UInt8](answer.output)) } }
+  }
+
+  @Test("a wrong command line is a usage error", arguments: [[], ["build-cache"], ["build-cache", "--id", "00"]])
+  func usage(arguments: [String]) throws {
+    let answer = try Tools.run(Self.program, arguments, input: Self.program)
+    #expect(answer.status == 64)
+    #expect(answer.error.hasPrefix("crash-analyse: usage: "))
+  }
+}
+
+extension Tools.Answer {
+  /// The status and the line without its prefix.
+  fileprivate var said: String {
+    "\(status) " + error.replacingOccurrences(of: "crash-analyse: ", with: "").trimmingCharacters(in: .newlines)
+  }
+}

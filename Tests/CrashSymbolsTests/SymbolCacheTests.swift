@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+@testable import CrashSymbols
+
+@Suite struct SymbolCacheTests {
+  /// `outer` spans 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008; `plain` starts at 0x1020.
+  static let small = contents(
+    ranges: [0x0, 0, 0x4, 2, 0x8, 0, 0x10, none, 0x20, 3, 0x30, none],
+    locations: [
+      1, Offset.file, 10 << 12 | 5, none,
+      1, Offset.file, 11 << 12 | 7, none,
+      2, Offset.file, 20 << 12, 1,
+      3, 0, 0, none,
+    ],
+    functions: [0, none, Offset.outer, 0, Offset.inner, none, Offset.plain, 0x20])
+
+  private static let none = UInt32.max
+
+  private enum Offset {
+    static let outer: UInt32 = 1
+    static let inner: UInt32 = 7
+    static let plain: UInt32 = 13
+    static let file: UInt32 = 19
+  }
+
+  static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
+    SymbolCacheContents(
+      base: 0x1000, buildID: [0xab, 0x0c], ranges: ranges, locations: locations, functions: functions,
+      strings: [UInt8]("\0outer\0inner\0plain\0/src/a.swift\0".utf8))
+  }
+
+  /// The bytes of a cache file.
+  static func bytes(of contents: SymbolCacheContents) throws -> [UInt8] {
+    try Tools.withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("cache")
+      let handle = try Tools.handle(file)
+      try withExtendedLifetime(handle) { try SymbolCacheWriter.write(contents, to: handle.fileDescriptor) }
+      return [UInt8](try Data(contentsOf: file))
+    }
+  }
+
+  /// Opens bytes as a cache file.
+  static func open(_ bytes: [UInt8], buildID: String = "") throws -> SymbolCache {
+    try Tools.withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("cache")
+      try Data(bytes).write(to: file)
+      return try SymbolCache(path: file.path, buildID: buildID)
+    }
+  }
+
+  /// The error of opening bytes, without its path.
+  static func refusal(of bytes: [UInt8], buildID: String = "") -> String? {
+    do {
+      _ = try open(bytes, buildID: buildID)
+      return nil
+    } catch let error as SymbolCacheError {
+      switch error {
+      case .unreadable(_, let code): return "unreadable \(code)"
+      case .notACache: return "not a cache"
+      case .otherVersion(_, let version): return "version \(version)"
+      case .damaged(_, let problem): return "damaged: \(problem)"
+      case .wrongBuildID(_, let expected, let found): return "\(found), not \(expected)"
+      }
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test("a chain is innermost first, and only the outermost one is not inlined")
+  func chain() throws {
+    let cache = try Self.open(try Self.bytes(of: Self.small), buildID: "ab0c")
+    #expect(cache.buildID == "ab0c")
+    #expect(
+      cache.frames(at: 0x1006) == [
+        SourceFrame(mangled: "inner", file: "/src/a.swift", line: 20, isInline: true),
+        SourceFrame(mangled: "outer", symbolAddress: 0x1000, file: "/src/a.swift", line: 11, column: 7),
+      ])
+  }
+
+  @Test("a range reaches from its first byte up to the next range")
+  func ranges() throws {
+    let cache = try Self.open(try Self.bytes(of: Self.small))
+    let outer = [SourceFrame(mangled: "outer", symbolAddress: 0x1000, file: "/src/a.swift", line: 10, column: 5)]
+    #expect(cache.frames(at: 0x1000) == outer)
+    #expect(cache.frames(at: 0x1003) == outer)
+    #expect(cache.frames(at: 0x1004).count == 2)
+    #expect(cache.frames(at: 0x1008) == outer)
+    #expect(cache.frames(at: 0x102f) == [SourceFrame(mangled: "plain", symbolAddress: 0x1020)])
+  }
+
+  @Test("an address outside of all code has no frames", arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])
+  func outside(address: UInt64) throws {
+    #expect(try Self.open(try Self.bytes(of: Self.small)).frames(at: address).isEmpty)
+  }
+
+  @Test("a cache without any range answers nothing")
+  func empty() throws {
+    let cache = try Self.open(try Self.bytes(of: Self.contents(ranges: [], locations: [], functions: [])))
+    #expect(cache.frames(at: 0x1000).isEmpty)
+  }
+
+  @Test("the flags of the contents are told")
+  func flags() throws {
+    var contents = Self.small
+    #expect(try Self.open(try Self.bytes(of: contents)).hasDebugInformation)
+    #expect(try !Self.open(try Self.bytes(of: contents)).isIncomplete)
+    contents.hasDebugInformation = false
+    contents.isIncomplete = true
+    #expect(try !Self.open(try Self.bytes(of: contents)).hasDebugInformation)
+    #expect(try Self.open(try Self.bytes(of: contents)).isIncomplete)
+  }
+
+  @Test("another build's cache is refused")
+  func buildID() throws {
+    #expect(Self.refusal(of: try Self.bytes(of: Self.small), buildID: "ab0d") == "ab0c, not ab0d")
+  }
+
+  @Test("a cache cut off anywhere is refused")
+  func truncated() throws {
+    let bytes = try Self.bytes(of: Self.small)
+    for count in bytes.indices {
+      #expect(Self.refusal(of: Array(bytes[..<count])) != nil, "cut off at \(count)")
+    }
+    #expect(Self.refusal(of: bytes + [0]) == "damaged: its size is wrong")
+  }
+
+  @Test("a cache with any bit changed is refused")
+  func bitFlips() throws {
+    let bytes = try Self.bytes(of: Self.small)
+    for bit in 0..<bytes.count * 8 {
+      var changed = bytes
+      changed[bit / 8] ^= 1 << (bit % 8)
+      #expect(Self.refusal(of: changed) != nil, "bit \(bit)")
+    }
+  }
+
+  @Test("a file that is no cache is refused, as are folders and missing ones")
+  func strangers() throws {
+    #expect(Self.refusal(of: Array("just a text file, not a cache".utf8)) == "not a cache")
+    #expect(Self.refusal(of: []) == "unreadable \(ENODATA)")
+    #expect(throws: SymbolCacheError.unreadable(path: "/", errno: EINVAL)) { try SymbolCache(path: "/", buildID: "") }
+    #expect(throws: SymbolCacheError.unreadable(path: "/nowhere/x", errno: ENOENT)) {
+      try SymbolCache(path: "/nowhere/x", buildID: "")
+    }
+  }
+
+  @Test("a cache of another version is refused")
+  func version() throws {
+    var bytes = try Self.bytes(of: Self.small)
+    bytes[4] = 9
+    #expect(Self.refusal(of: bytes) == "version 9")
+  }
+
+  @Test(
+    "hostile tables with a right checksum give no answer",
+    arguments: [
+      ("a location out of range", contents(ranges: [0, 4], locations: [0, 0, 0, none], functions: [0, 0])),
+      ("a function out of range", contents(ranges: [0, 0], locations: [1, 0, 0, none], functions: [0, 0])),
+      ("a name out of range", contents(ranges: [0, 0], locations: [0, 0, 0, none], functions: [4000, 0])),
+      ("a file out of range", contents(ranges: [0, 0], locations: [0, 4000, 0, none], functions: [1, 0])),
+      ("its own parent", contents(ranges: [0, 0], locations: [0, 0, 0, 0], functions: [1, 0])),
+      (
+        "parents in a ring",
+        contents(ranges: [0, 1], locations: [0, 0, 0, 1, 0, 0, 0, 0], functions: [1, 0])
+      ),
+      ("a parent out of range", contents(ranges: [0, 0], locations: [0, 0, 0, 77], functions: [1, 0])),
+    ])
+  func hostile(name: String, contents: SymbolCacheContents) throws {
+    #expect(try Self.open(try Self.bytes(of: contents)).frames(at: 0x1001).isEmpty)
+  }
+
+  @Test("random tables with a right checksum never trap", arguments: 0..<50)
+  func random(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    func words(_ count: Int) -> [UInt32] {
+      (0..<count).map { _ in Bool.random(using: &generator) ? .max : .random(in: 0...9, using: &generator) }
+    }
+    var contents = Self.contents(ranges: words(20), locations: words(40), functions: words(20))
+    contents.strings = words(8).map { UInt8(truncatingIfNeeded: $0) }
+    contents.base = [0, .max, 0x1000].randomElement(using: &generator) ?? 0
+    let cache = try Self.open(try Self.bytes(of: contents))
+    for offset in UInt64(0)..<12 {
+      #expect(cache.frames(at: contents.base &+ offset).count <= 10)
+    }
+  }
+
+  @Test("the checksum is XXH64", arguments: [("", 0xef46_db37_51d8_e999), ("abc", 0x44bc_2cf5_ad77_0999)])
+  func checksum(text: String, expected: UInt64) {
+    let bytes = Array(text.utf8)
+    // The array outlives the call.
+    #expect(unsafe bytes.withUnsafeBytes { unsafe XXH64.checksum(of: $0) } == expected)
+  }
+}
