@@ -54,7 +54,7 @@ public struct Scenario: Sendable {
 
 extension Scenario {
   /// Every scenario, in the order in which `crash-maker --list` shows them.
-  public static let all: [Scenario] = language + concurrency + memory + instructions + aborts + locks
+  public static let all: [Scenario] = language + concurrency + memory + instructions + aborts + locks + deaths
 
   /// Whether it crashes in a Swift task, whatever thread was asked for.
   public var needsTask: Bool {
