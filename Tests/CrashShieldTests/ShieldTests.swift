@@ -1,0 +1,115 @@
+import CrashShield
+import Glibc
+import Testing
+
+/// A process starts the shield once, so each test that starts it does so in a process of its own.
+@Suite
+struct ShieldTests {
+  /// An exit status that says "the child got here and everything was right".
+  private static let right: Int32 = 42
+
+  @Test("before the start every call is free of effects")
+  func notStarted() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      let annotated = Shield.annotate("version", "1")
+      Shield.breadcrumb("nothing")
+      Glibc.exit(!Shield.isStarted && !annotated ? ShieldTests.right : 1)
+    }
+  }
+
+  @Test("a start without crashd succeeds and says so once, through the callback")
+  func unreachable() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      let statuses = StatusLog()
+      try Shield.start(
+        Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { status in
+          statuses.append(status)
+        })
+      guard Shield.isStarted, case .unreachable(let why) = statuses.first(), !why.isEmpty else { Glibc.exit(1) }
+      Glibc.exit(ShieldTests.right)
+    }
+  }
+
+  @Test("a second start throws, and the first stays in force")
+  func startedTwice() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      #expect(throws: Shield.StartError.alreadyStarted) { try Shield.start() }
+      Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
+    }
+  }
+
+  @Test("CRASHSHIELD_DISABLE wins: start returns, nothing is started")
+  func disabled() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      // Nothing else runs in this process yet.
+      unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
+    }
+  }
+
+  @Test("CRASHSHIELD_DISABLE=0 does not disable")
+  func notDisabled() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      // Nothing else runs in this process yet.
+      unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
+    }
+  }
+
+  @Test("annotations are set, replaced and removed; what is too long is cut and said")
+  func annotations() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      #expect(Shield.annotate("version", "1"))
+      #expect(Shield.annotate("version", "2"))
+      #expect(Shield.annotate("version", ""))
+      #expect(Shield.annotate("tenant", "Zürich ✓"))
+      #expect(!Shield.annotate("long", String(repeating: "x", count: 10_000)))
+      #expect(!Shield.annotate(String(repeating: "k", count: 1_000), "value"))
+      Glibc.exit(ShieldTests.right)
+    }
+  }
+
+  @Test("breadcrumbs of any text and from many threads at once do no harm")
+  func breadcrumbs() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
+      Shield.breadcrumb("")
+      Shield.breadcrumb("\0")
+      Shield.breadcrumb(String(repeating: "é", count: 10_000))
+      await withTaskGroup { group in
+        for writer in 0..<8 {
+          group.addTask {
+            for number in 0..<1_000 { Shield.breadcrumb("writer \(writer) line \(number)") }
+          }
+        }
+      }
+      Glibc.exit(ShieldTests.right)
+    }
+  }
+
+  @Test("a text with a NUL is refused instead of being cut", arguments: ["socket", "spool", "name"])
+  func nul(field: String) {
+    var configuration = Shield.Configuration()
+    switch field {
+    case "socket": configuration.socket = "/run/\0attach"
+    case "spool": configuration.spool = "/run/\0spool"
+    default: configuration.name = "\0"
+    }
+    #expect(throws: Shield.StartError.badArgument("\(field) contains a NUL")) { try Shield.start(configuration) }
+    #expect(!Shield.isStarted)
+  }
+
+  @Test("errors say what failed, on what, and why")
+  func descriptions() {
+    #expect("\(Shield.StartError.alreadyStarted)" == "cannot start the crash shield: it is started already")
+    #expect(
+      "\(Shield.StartError.badArgument("socket"))" == "cannot start the crash shield: bad argument: socket")
+    #expect(
+      "\(Shield.StartError.systemCall("memfd_create", errno: ENOSYS))"
+        == "cannot start the crash shield: memfd_create: Function not implemented")
+  }
+}
