@@ -110,7 +110,8 @@ if !coreOnly {
     .target(name: "CCrashControl", cSettings: c),
     .target(
       name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport"], swiftSettings: swift),
-    .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
+    .executableTarget(
+      name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
     .target(name: "CDemoInventory", cSettings: c),
     .executableTarget(
       name: "DemoServer",
@@ -127,7 +128,10 @@ if !coreOnly {
       name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"], swiftSettings: swift),
     .testTarget(
       name: "CrashControlTests",
-      dependencies: ["CrashControl", "CrashClient", "CrashReport", "FakeDaemon", "crashctl", "crashd", "crash-maker", "crash-analyse"],
+      dependencies: [
+        "CrashControl", "CrashClient", "CrashReport", "FakeDaemon", "crashctl", "crashd", "crash-maker",
+        "crash-analyse",
+      ],
       swiftSettings: swift),
     .testTarget(
       name: "CrashTests",

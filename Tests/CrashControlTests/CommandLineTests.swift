@@ -124,6 +124,19 @@ struct CommandLineTests {
     #expect(result.output.contains("crashctl"))
   }
 
+  @Test("the shell completes the ids of reports, and nothing when crashd is away")
+  func idCompletion() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    // What the script of ArgumentParser calls, with the cursor after "crashctl show b".
+    let words = ["---completion", "show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
+    let known = try Self.crashctl(words, environment: ["CRASHD_SOCKET": daemon.socketPath])
+    #expect(known.output == "bb22\n")
+    let unknown = try Self.crashctl(words, environment: ["CRASHD_SOCKET": "/nowhere/s"])
+    #expect(unknown.status == 0)
+    #expect(unknown.output == "\n" && unknown.complaint.isEmpty)
+  }
+
   @Test("list prints all pages, the newest last, and -r turns them")
   func list() throws {
     let daemon = try Self.daemon()
