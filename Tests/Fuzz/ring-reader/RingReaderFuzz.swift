@@ -1,0 +1,128 @@
+// libFuzzer's entry: an input is a list of patches to a good ring, since a ring as such is far too large to mutate.
+// scripts/fuzz builds it together with TestRing.swift of Tests/CrashRingTests.
+import CShimRing
+import CrashReport
+import CrashRing
+import Glibc
+
+/// Reads a ring that was patched as `data` says; a trap, a sanitizer's finding or a broken promise ends the process.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
+  let input = Array(UnsafeBufferPointer(start: data, count: count))
+  guard let flags = input.first else { return 0 }
+  let ring = flags & 2 == 0 ? Rings.full : Rings.empty
+  let pristine = flags & 2 == 0 ? Rings.pristineFull : Rings.pristineEmpty
+
+  let patches = parse(input.dropFirst())
+  var touched = patches.map { $0.offset..<$0.offset + $0.bytes.count }
+  for patch in patches { ring.put(patch.bytes, at: patch.offset) }
+  if flags & 1 != 0 {
+    for slot in Set(patches.compactMap(\.slot)) {
+      ring.commitAsIs(slot: slot)
+      touched.append(TestRing.slot(slot)..<TestRing.slot(slot) + 24)
+    }
+  }
+  do { check(try ring.contents()) } catch { precondition(!"\(error)".isEmpty) }
+  for range in touched { ring.restore(range, from: pristine) }
+  return 0
+}
+
+/// The rings that inputs patch, and what they are restored from.
+private enum Rings {
+  nonisolated(unsafe) static let full = makeFull()
+  nonisolated(unsafe) static let pristineFull = makeFull()
+  nonisolated(unsafe) static let empty = TestRing()
+  nonisolated(unsafe) static let pristineEmpty = TestRing()
+
+  private static func makeFull() -> TestRing {
+    let ring = TestRing()
+    ring.addImage(0, start: 0x40_0000, path: "/srv/server", flags: 1)
+    ring.addImage(1, start: 0x7f00_0000_0000, path: "/lib/libc.so.6")
+    ring.addAnnotation(0, "version", "1.2.3")
+    ring.addBreadcrumb(ticket: 0, "started")
+    ring.addBreadcrumb(ticket: 129, "GET /")
+    for slot in 0..<2 {
+      ring.addRecord(
+        slot: slot, sequence: UInt64(slot), message: "Fatal error: Index out of range\n",
+        frames: [cs_ring_frame(0x40_0010, image: 0, flags: 1, trust: 1), cs_ring_frame(0x7f00_0000_0020, image: 1)],
+        stack: Array(0..<64))
+    }
+    return ring
+  }
+}
+
+/// Bytes to put into the ring.
+private struct Patch {
+  var offset: Int
+  var bytes: ArraySlice<UInt8>
+  /// The slot that it hits.
+  var slot: Int?
+}
+
+/// Each patch is: part, index, offset (two bytes), length, bytes.
+private func parse(_ input: ArraySlice<UInt8>) -> [Patch] {
+  var patches: [Patch] = []
+  var rest = input
+  while rest.count > 5 && patches.count < 64 {
+    let head = Array(rest.prefix(5))
+    rest = rest.dropFirst(5)
+    let part = part(head[0], index: Int(head[1]))
+    let offset = (Int(head[2]) << 8 | Int(head[3])) % part.range.count
+    let bytes = rest.prefix(min(Int(head[4]), part.range.count - offset))
+    rest = rest.dropFirst(Int(head[4]))
+    patches.append(Patch(offset: part.range.lowerBound + offset, bytes: bytes, slot: part.slot))
+  }
+  return patches
+}
+
+private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?) {
+  func part(_ start: Int, _ size: Int, slot: Int? = nil) -> (range: Range<Int>, slot: Int?) {
+    (start..<start + size, slot)
+  }
+  switch kind % 8 {
+  // Behind magic, version, architecture and size, which are soon tried out.
+  case 0: return part(24, 512)
+  case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
+  case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)
+  case 3: return part(TestRing.breadcrumb(index % 128), MemoryLayout<cs_ring_breadcrumb>.size)
+  case 4: return part(TestRing.record(index % 64), MemoryLayout<cs_ring_record>.size, slot: index % 64)
+  case 5: return part(TestRing.stack(index % 64), Int(CS_RING_STACK_LIMIT_BYTES), slot: index % 64)
+  case 6: return part(TestRing.slot(index % 64), 24)
+  default: return part(0, 24)
+  }
+}
+
+extension TestRing {
+  /// Commits what is there: the CRC over as much of the stack as the record asks for.
+  fileprivate func commitAsIs(slot: Int) {
+    let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
+    let wanted = memory.load(fromByteOffset: at, as: UInt32.self)
+    commit(slot: slot, stackBytes: Int(min(wanted, UInt32(CS_RING_STACK_LIMIT_BYTES))))
+  }
+
+  fileprivate func restore(_ range: Range<Int>, from other: TestRing) {
+    memory[range].copyBytes(from: other.memory[range])
+  }
+}
+
+/// What the reader promises for any bytes.
+private func check(_ contents: RingContents) {
+  precondition(contents.images.count <= 512 && contents.annotations.count <= 64)
+  precondition(contents.breadcrumbs.count <= 128 && contents.records.count <= 64)
+  precondition(contents.losses.values.allSatisfy { $0 > 0 })
+  let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
+  for record in contents.records {
+    precondition((1...64).contains(record.signal) && record.registers.count <= 34 && record.instruction.count <= 16)
+    precondition(record.frameHead <= record.frames.count && record.frames.count <= record.frameTotal)
+    for frame in record.frames {
+      guard let index = frame.image else { continue }
+      guard let image = images[index] else { preconditionFailure("no image \(index)") }
+      precondition(image.start <= frame.pc && frame.pc <= image.end)
+    }
+    for text in [record.message, record.abortMessage, record.exceptionType, record.threadName] {
+      precondition(CleanText.clean(text) == text)
+    }
+  }
+  for image in contents.images { precondition(CleanText.line(image.path) == image.path) }
+  for crumb in contents.breadcrumbs { precondition(CleanText.clean(crumb.text) == crumb.text) }
+}
