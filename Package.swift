@@ -97,10 +97,11 @@ if !coreOnly {
       name: "CrashStore",
       dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: swift),
+    .target(name: "CCrashDaemon", cSettings: c),
     .target(
       name: "CrashDaemon",
       dependencies: [
-        "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashStore", log,
+        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashStore", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ] + nio,
       resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")],
@@ -121,7 +122,7 @@ if !coreOnly {
     .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
     .testTarget(
       name: "CrashDaemonTests",
-      dependencies: ["CrashDaemon", "CrashStore", "CrashRing", "CShimRing", "CShim"],
+      dependencies: ["CCrashDaemon", "CrashDaemon", "CrashStore", "CrashRing", "CShimRing", "CShim"],
       swiftSettings: swift),
     .target(name: "FakeDaemon", path: "Tests/FakeDaemon", swiftSettings: swift),
     .testTarget(

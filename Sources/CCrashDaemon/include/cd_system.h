@@ -1,0 +1,67 @@
+// The Linux calls that crashd needs and Swift cannot make: variadic ones, control messages, headers that the Glibc
+// module leaves out. No policy here.
+#ifndef CD_SYSTEM_H
+#define CD_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Functions return 0, or an errno value and leave their outputs alone, unless said otherwise.
+
+// Who is at the other end, as the kernel knows it (SO_PEERCRED).
+typedef struct cd_peer {
+  int32_t pid;
+  uint32_t uid;
+  uint32_t gid;
+} cd_peer;
+int cd_socket_peer(int socket, cd_peer *ret_peer);
+
+// A pidfd of the peer: SO_PEERPIDFD (Linux 6.5), else pidfd_open of `pid`.
+int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd);
+int cd_process_open(int32_t pid, int *ret_pidfd);
+
+// One message and the descriptors with it, all close-on-exec. Whatever descriptors arrive are the caller's to close.
+// `ret_truncated` tells that bytes or descriptors were cut off.
+typedef struct cd_message {
+  size_t byte_count;
+  size_t descriptor_count;
+  bool truncated;
+} cd_message;
+int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t descriptor_capacity,
+                      cd_message *ret_message);
+
+// One message with descriptors, for tests.
+int cd_socket_send(int socket, const void *bytes, size_t size, const int *descriptors, size_t descriptor_count);
+
+// epoll, level-triggered, for reading and hang-up.
+typedef struct cd_poller_event {
+  uint64_t token;
+} cd_poller_event;
+int cd_poller_create(int *ret_poller);
+int cd_poller_add(int poller, int descriptor, uint64_t token);
+int cd_poller_remove(int poller, int descriptor);
+int cd_poller_wait(int poller, cd_poller_event *ret_events, size_t capacity, int timeout_ms, size_t *ret_count);
+
+// eventfd, non-blocking.
+int cd_wake_create(int *ret_descriptor);
+
+// Runs `path` with `arguments` (NULL-terminated), the three descriptors as its 0, 1 and 2, every other one closed, an
+// empty environment, and default signal handling.
+int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid);
+
+// The exit status of a child that has ended: its exit code, or 128 + its signal. EAGAIN while it runs.
+int cd_child_status(int32_t pid, int *ret_status);
+
+// Opens a regular file for reading by a path that is not trusted: no device, no pipe is opened on the way. ENOTSUP
+// when it is something else than a regular file.
+int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
+
+// F_GET_SEALS, or -1.
+int cd_memory_seals(int descriptor);
+
+// A sealed memfd of `size` bytes (SHRINK, GROW, SEAL), for tests.
+int cd_memory_create(size_t size, bool sealed, int *ret_descriptor);
+
+#endif
