@@ -1,0 +1,168 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+
+extension ReportStore {
+  /// Summaries, newest first.
+  /// - Parameters:
+  ///   - filter: Which.
+  ///   - visibility: Whose.
+  ///   - before: The cursor of the last one of the previous page.
+  ///   - limit: How many at most.
+  /// - Returns: The summaries.
+  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
+  public func list(
+    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
+  ) throws(StoreError) -> [ReportSummary] {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.read { database in
+        if let before { try Self.check(before, epoch: epoch, in: database) }
+        let rows = try Row.fetchAll(
+          database,
+          sql: """
+            SELECT seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file, line,
+              group_key, group_title
+            FROM reports
+            WHERE (:uid IS NULL OR uid = :uid) AND (:before IS NULL OR seq < :before)
+              AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
+              AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
+            ORDER BY seq DESC LIMIT :limit
+            """,
+          arguments: [
+            "uid": visibility.uid, "before": before?.sequence, "pid": filter.pid, "name": filter.name,
+            "since": filter.since, "until": filter.until, "limit": limit,
+          ])
+        return rows.map { ReportSummary($0, epoch: epoch) }
+      }
+    }
+  }
+
+  /// The report whose id begins with `prefix`; the newest one for nil.
+  /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
+  public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.read { database in
+        // Ids are hexadecimal digits; anything else matches none, and has no wildcard to smuggle in.
+        let prefix = prefix ?? ""
+        guard prefix.utf8.allSatisfy(Self.isHexadecimalDigit) else { throw StoreError.noSuchReport(id: prefix) }
+        let wanted: StatementArguments = ["uid": visibility.uid, "glob": prefix.lowercased() + "*"]
+        let which = "WHERE id GLOB :glob AND (:uid IS NULL OR uid = :uid)"
+        if !prefix.isEmpty {
+          let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
+          if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
+        }
+        let sql = "SELECT seq, json FROM reports \(which) ORDER BY seq DESC LIMIT 1"
+        guard let row = try Row.fetchOne(database, sql: sql, arguments: wanted) else {
+          throw StoreError.noSuchReport(id: prefix)
+        }
+        return try StoredReport(row, epoch: epoch)
+      }
+    }
+  }
+
+  /// What the process wrote; nil when there is no such report.
+  /// - Throws: `StoreError.unavailable`.
+  public func raw(id: String) throws(StoreError) -> [UInt8]? {
+    let pool = pool
+    return try Self.translating(path) {
+      let bytes = try pool.read { database in
+        try Data.fetchOne(database, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [id])
+      }
+      return bytes.map { Array($0) }
+    }
+  }
+
+  /// Events after `cursor` in their order, at most `limit`.
+  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
+  public func events(
+    after cursor: StoreCursor, visibility: Visibility = .all, limit: Int
+  ) throws(StoreError) -> [StoredReport] {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.read { database in
+        try Self.check(cursor, epoch: epoch, in: database)
+        let rows = try Row.fetchAll(
+          database,
+          sql: """
+            SELECT seq, json FROM reports WHERE seq > :after AND (:uid IS NULL OR uid = :uid) ORDER BY seq LIMIT :limit
+            """,
+          arguments: ["after": cursor.sequence, "uid": visibility.uid, "limit": limit])
+        return try rows.map { try StoredReport($0, epoch: epoch) }
+      }
+    }
+  }
+
+  /// The cursor of the newest event.
+  /// - Throws: `StoreError.unavailable`.
+  public func newestCursor() throws(StoreError) -> StoreCursor {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      StoreCursor(epoch: epoch, sequence: try pool.read { try Self.newestSequence(in: $0) })
+    }
+  }
+
+  /// How many reports there are.
+  /// - Throws: `StoreError.unavailable`.
+  public func count(visibility: Visibility = .all) throws(StoreError) -> Int {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM reports WHERE :uid IS NULL OR uid = :uid",
+          arguments: ["uid": visibility.uid]) ?? 0
+      }
+    }
+  }
+
+  /// The database's size, without its write-ahead log.
+  /// - Throws: `StoreError.unavailable`.
+  public func sizeBytes() throws(StoreError) -> Int {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let pageBytes = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0
+        return pages * pageBytes
+      }
+    }
+  }
+
+  private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
+  }
+
+  private static func check(_ cursor: StoreCursor, epoch: String, in database: Database) throws {
+    guard cursor.epoch == epoch, try cursor.sequence <= newestSequence(in: database) else {
+      throw StoreError.invalidCursor(cursor.description)
+    }
+  }
+
+  /// The number last given out, also when its report was replaced since.
+  private static func newestSequence(in database: Database) throws -> Int64 {
+    try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
+  }
+}
+
+extension ReportSummary {
+  init(_ row: Row, epoch: String) {
+    self.init(
+      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: row["id"], time: row["time"], pid: row["pid"],
+      uid: row["uid"], name: row["name"], executable: row["executable"], unit: row["unit"],
+      signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
+      file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])
+  }
+}
+
+extension StoredReport {
+  init(_ row: Row, epoch: String) throws {
+    let report = try JSONDecoder().decode(CrashReport.self, from: row["json"])
+    self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), report: report)
+  }
+}

@@ -1,0 +1,30 @@
+/// What can go wrong with the store.
+public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The file exists and is no report database. Move it away, or choose another state directory.
+  case notADatabase(path: String)
+  /// The file was written by a later version. Run that version, or move the file away.
+  case tooNew(path: String, version: String)
+  /// The file cannot be opened, read or written now (permissions, disk full, I/O error).
+  case unavailable(path: String, reason: String)
+  /// A report of another process has this id already; nothing was stored. Store it under another id.
+  case identifierTaken(id: String)
+  /// No report's id begins with this.
+  case noSuchReport(id: String)
+  /// Several do.
+  case ambiguous(id: String, count: Int)
+  /// A cursor that this store never gave out.
+  case invalidCursor(String)
+
+  /// What failed, on what, why.
+  public var description: String {
+    switch self {
+    case .notADatabase(let path): "cannot open '\(path)': it is no report database"
+    case .tooNew(let path, let version): "cannot open '\(path)': it was written by a later version (\(version))"
+    case .unavailable(let path, let reason): "cannot use '\(path)': \(reason)"
+    case .identifierTaken(let id): "report \(id) belongs to another process"
+    case .noSuchReport(let id): "no report has an id that begins with '\(id)'"
+    case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"
+    case .invalidCursor(let text): "'\(text)' is no cursor of this store"
+    }
+  }
+}

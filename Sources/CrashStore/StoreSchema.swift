@@ -1,0 +1,50 @@
+// The tables, and how older ones become newer ones.
+import GRDB
+
+enum StoreSchema {
+  /// "CSHD": marks the file as ours (`PRAGMA application_id`).
+  static let applicationID: Int32 = 0x4353_4844
+
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("v1") { database in
+      try database.execute(
+        sql: """
+          CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+          -- seq is the event number: an update of a report gets a new one, so that readers see it again.
+          CREATE TABLE reports (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            time TEXT NOT NULL,
+            pid INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            executable TEXT NOT NULL,
+            unit TEXT,
+            signal TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            sentence TEXT NOT NULL,
+            function TEXT NOT NULL,
+            file TEXT,
+            line INTEGER,
+            group_key TEXT NOT NULL,
+            group_title TEXT NOT NULL,
+            json BLOB NOT NULL
+          );
+          CREATE INDEX reports_uid ON reports (uid, seq);
+          CREATE INDEX reports_pid ON reports (pid, seq);
+          CREATE INDEX reports_group ON reports (group_key, seq);
+
+          -- What the process wrote, enough to analyse again.
+          CREATE TABLE raw_records (
+            id TEXT PRIMARY KEY REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            bytes BLOB NOT NULL
+          ) WITHOUT ROWID;
+          """)
+      try database.execute(
+        sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreCursor.randomEpoch()])
+    }
+    return migrator
+  }
+}
