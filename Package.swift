@@ -103,6 +103,7 @@ if !coreOnly {
       dependencies: [
         "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashStore", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")],
       swiftSettings: swift),

@@ -1,10 +1,13 @@
-// Child processes.
+// Child processes, and threads.
 #include "cd_system.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int input, int output,
                    int error) {
@@ -42,6 +45,20 @@ int cd_spawn(const char *path, char *const *arguments, int input, int output, in
   posix_spawn_file_actions_destroy(&actions);
   if (result == 0) *ret_pid = pid;
   return result;
+}
+
+int cd_pipe_create(int *ret_reader, int *ret_writer) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return errno;
+  }
+  *ret_reader = ends[0];
+  *ret_writer = ends[1];
+  return 0;
+}
+
+void cd_thread_set_name(const char *name) {
+  pthread_setname_np(pthread_self(), name);
 }
 
 int cd_child_status(int32_t pid, int *ret_status) {

@@ -75,6 +75,15 @@ int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors
   return 0;
 }
 
+int cd_socket_accept(int listener, int *ret_socket) {
+  int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) {
+    return errno;
+  }
+  *ret_socket = socket;
+  return 0;
+}
+
 int cd_socket_send(int socket, const void *bytes, size_t size, const int *descriptors, size_t descriptor_count) {
   if (descriptor_count > DESCRIPTOR_LIMIT) return EINVAL;
   union {

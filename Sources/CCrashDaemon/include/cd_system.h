@@ -32,6 +32,9 @@ typedef struct cd_message {
 int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t descriptor_capacity,
                       cd_message *ret_message);
 
+// The next connection, non-blocking and close-on-exec.
+int cd_socket_accept(int listener, int *ret_socket);
+
 // One message with descriptors, for tests.
 int cd_socket_send(int socket, const void *bytes, size_t size, const int *descriptors, size_t descriptor_count);
 
@@ -50,6 +53,12 @@ int cd_wake_create(int *ret_descriptor);
 // Runs `path` with `arguments` (NULL-terminated), the three descriptors as its 0, 1 and 2, every other one closed, an
 // empty environment, and default signal handling.
 int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid);
+
+// A pipe, non-blocking and close-on-exec.
+int cd_pipe_create(int *ret_reader, int *ret_writer);
+
+// The calling thread's name, at most 15 bytes.
+void cd_thread_set_name(const char *name);
 
 // The exit status of a child that has ended: its exit code, or 128 + its signal. EAGAIN while it runs.
 int cd_child_status(int32_t pid, int *ret_status);

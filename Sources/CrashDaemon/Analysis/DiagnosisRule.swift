@@ -1,0 +1,46 @@
+import CrashReport
+import CrashRing
+
+/// One thing that a crash can be.
+///
+/// The first rule of the list that has a sentence says it.
+struct DiagnosisRule: Sendable {
+  var name: String
+  /// A stable word for programs.
+  var cause: String
+  /// How sure it is: 1 is a fact that the processor or the runtime stated, less an inference.
+  var confidence: Double
+  /// What it says, without the place and the full stop; nil when it does not apply.
+  var sentence: @Sendable (CrashFacts) -> String?
+
+  init(
+    _ name: String, cause: String? = nil, _ confidence: Double, _ sentence: @escaping @Sendable (CrashFacts) -> String?
+  ) {
+    self.name = name
+    self.cause = cause ?? name
+    self.confidence = confidence
+    self.sentence = sentence
+  }
+}
+
+extension DiagnosisRule {
+  /// What a crash is, in a sentence that ends with its place.
+  static func diagnose(_ facts: CrashFacts, at frame: CrashReport.Frame?) -> CrashReport.Diagnosis {
+    for rule in all {
+      if let sentence = rule.sentence(facts) {
+        return CrashReport.Diagnosis(
+          cause: rule.cause, sentence: sentence + place(frame) + ".", rule: rule.name, confidence: rule.confidence)
+      }
+    }
+    let name = SignalNames.name(of: Int(facts.record.signal))
+    return CrashReport.Diagnosis(
+      cause: "signal", sentence: "The process got \(name)\(place(frame)).", rule: "signal", confidence: 1)
+  }
+
+  private static func place(_ frame: CrashReport.Frame?) -> String {
+    guard let frame else { return "" }
+    let file = frame.file?.split(separator: "/").last.map(String.init)
+    let position = [file, frame.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    return " in \(frame.function)" + (position.isEmpty ? "" : " (\(position))")
+  }
+}

@@ -1,0 +1,61 @@
+import CrashReport
+import CrashRing
+import CrashSymbols
+
+/// Turns the addresses of a record into frames with names, inlined functions included.
+struct FrameExpansion<Symbols: SymbolLookup> {
+  private let images: [Int: RingContents.Image]
+  private let symbols: Symbols
+
+  struct Result {
+    var frames: [CrashReport.Frame] = []
+    /// The text of `Swift runtime failure: …` at the innermost frame: swiftc inlines a function of that name, without
+    /// code of its own, where it traps.
+    ///
+    /// It is a reason and no frame.
+    var runtimeFailure: String?
+    /// Frames of the walk that the record does not have.
+    var omitted: Int?
+    var beforeGap: Int?
+  }
+
+  private static var runtimeFailurePrefix: String { "Swift runtime failure: " }
+
+  init(images: [RingContents.Image], symbols: Symbols) {
+    self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
+    self.symbols = symbols
+  }
+
+  func frames(of record: CrashRecord) -> Result {
+    var result = Result()
+    let onStack = record.frames.count { !$0.isAsync }
+    let omitted = record.frameTotal - onStack
+    for (index, frame) in record.frames.enumerated() {
+      if omitted > 0, index == record.frameHead { result.beforeGap = result.frames.count }
+      let image = frame.image.flatMap { images[$0] }
+      var chain = image.map { symbols.frames(buildID: $0.buildID, linkAddress: frame.linkAddress(in: $0)) } ?? []
+      if let failure = chain.first(where: { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }) {
+        if index == 0 { result.runtimeFailure = String(failure.mangled.dropFirst(Self.runtimeFailurePrefix.count)) }
+        chain.removeAll { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }
+      }
+      if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
+      result.frames += chain.map { expand(frame, $0, in: image) }
+    }
+    if omitted > 0 { result.omitted = omitted }
+    return result
+  }
+
+  private func expand(
+    _ frame: CrashRecord.Frame, _ source: SourceFrame, in image: RingContents.Image?
+  ) -> CrashReport.Frame {
+    let symbolAddress = source.symbolAddress.flatMap { address in image.map { address &+ $0.bias } }
+    let start = symbolAddress ?? (source.isInline ? nil : frame.functionStart)
+    return CrashReport.Frame(
+      address: Address(frame.pc), symbolAddress: start.map { Address($0) },
+      function: source.mangled.isEmpty ? "" : Demangler.simplified(source.mangled), mangled: source.mangled,
+      file: source.file, line: source.line, column: source.column, image: image?.path, isInline: source.isInline,
+      isAsync: frame.isAsync,
+      isOwn: Ownership.isOwn(mangled: source.mangled, file: source.file, line: source.line, image: image?.path),
+      trust: frame.trust)
+  }
+}

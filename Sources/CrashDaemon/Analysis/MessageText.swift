@@ -1,0 +1,34 @@
+import CrashReport
+
+/// Words of the runtime and of glibc, cut down to what a sentence needs.
+enum MessageText {
+  private static let sentenceLimit = 200
+
+  /// The first line, for a sentence.
+  static func line(_ text: String) -> String {
+    let first = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+    let clean = CleanText.line(first)
+    return clean.count <= sentenceLimit ? clean : clean.prefix(sentenceLimit) + "…"
+  }
+
+  /// Swift's message without `File.swift:12: Fatal error: `.
+  static func core(_ text: String) -> String {
+    let line = line(text)
+    let shorter = line.replacing(
+      /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?:: )?/, with: "", maxReplacements: 1)
+    return shorter.isEmpty ? line : shorter
+  }
+
+  private static let heapWords = [
+    "double free", "free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "corrupted", "malloc_consolidate(): ",
+    "unaligned tcache chunk",
+  ]
+
+  /// What glibc's malloc says before it aborts.
+  static func isHeapMessage(_ text: String) -> Bool { heapWords.contains { text.contains($0) } }
+}
+
+/// A signal's name, for sentences.
+enum SignalText {
+  static func name(_ signal: Int32) -> String { SignalNames.name(of: Int(signal)) }
+}

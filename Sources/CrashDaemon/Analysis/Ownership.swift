@@ -1,0 +1,68 @@
+import CrashReport
+import CrashSymbols
+
+/// Decides which frames are the program's own code: the ones that its author wants to see first, and that name a group.
+///
+/// Not own are: system and Swift runtime libraries; the standard library and the other runtime modules, also when they
+/// are linked statically; plumbing of the runtime; what the compiler made (thunks, code without a line); packages that
+/// the program depends on, which SwiftPM builds from `…/checkouts/…`.
+enum Ownership {
+  static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
+    guard let image, !isSystem(image: image) else { return false }
+    if mangled.isEmpty { return true }
+    if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) { return false }
+    guard let file else { return true }
+    return line != nil && !isGenerated(file: file) && !isDependency(file: file)
+  }
+
+  private static let systemDirectories = ["/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/usr/libexec/"]
+  private static let runtimeLibraries = [
+    "libswift", "lib_Foundation", "libFoundation", "libdispatch.", "libBlocksRuntime.", "lib_Internationalization",
+    "libXCTest.", "libTesting.", "lib_Testing", "libstdc++.", "libgcc_s.", "libc.", "libm.", "libpthread.", "ld-linux",
+    "libc++.",
+  ]
+
+  static func isSystem(image: String) -> Bool {
+    if image.hasPrefix("[") || systemDirectories.contains(where: image.hasPrefix) { return true }
+    let name = image.split(separator: "/").last ?? ""
+    return name.contains(".so") && runtimeLibraries.contains { name.hasPrefix($0) }
+  }
+
+  private static let plumbing = [
+    "swift_", "_swift_", "swift::", "_dispatch_", "dispatch_", "_ZN5swift", "_ZNK5swift", "_ZSt", "_ZNSt", "_ZNKSt",
+    "_ZN9__gnu_cxx", "__cxa_", "__gxx_", "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
+    "cs_handler_", "cs_shim_",
+  ]
+  private static let plumbingNames: Set<String> = [
+    "_start", "start_thread", "clone", "clone3", "__clone", "__stack_chk_fail", "__asan_report_error",
+  ]
+
+  /// Functions in C and C++ of the runtimes; linked statically they are in the program's own image.
+  static func isPlumbing(_ mangled: String) -> Bool {
+    plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) }
+  }
+
+  private static let runtimeModules: Set<String> = [
+    "Swift", "_Concurrency", "_StringProcessing", "_RegexParser", "Synchronization", "Distributed", "Dispatch",
+    "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking", "Glibc",
+    "SwiftGlibc", "Observation", "Runtime", "Testing", "XCTest", "CrashShield", "__C", "__C_Synthesized",
+  ]
+
+  /// Swift code that comes with the toolchain, or with us.
+  static func isRuntime(_ mangled: String) -> Bool {
+    guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
+    // `$ss…` is module Swift; `$sS…` is one of its types by its short code (Sa Array, Si Int, SS String, Sq Optional).
+    if mangled.hasPrefix("$ss") || mangled.hasPrefix("$sS") { return isExtensionOfOthers(mangled) == false }
+    return Demangler.module(of: mangled).map(runtimeModules.contains) ?? false
+  }
+
+  /// An extension of a standard library type is mangled as that type, then the module of the extension and `E`.
+  private static func isExtensionOfOthers(_ mangled: String) -> Bool {
+    Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
+  }
+
+  private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
+
+  /// SwiftPM's and Xcode's place for the sources of dependencies.
+  static func isDependency(file: String) -> Bool { file.contains("/checkouts/") }
+}

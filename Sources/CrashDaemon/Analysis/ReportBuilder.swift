@@ -1,0 +1,103 @@
+import CrashReport
+import CrashRing
+import CrashSymbols
+import Glibc
+
+/// Makes the report of a process from what it wrote: a pure function of the record and the symbols.
+struct ReportBuilder<Symbols: SymbolLookup> {
+  var contents: RingContents
+  var process: ProcessFacts
+  var symbols: Symbols
+
+  init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
+    self.contents = contents
+    self.process = process
+    self.symbols = symbols
+  }
+
+  /// The report; nil when no thread crashed.
+  func report(id: String) -> CrashReport? {
+    let records = contents.records.sorted { $0.sequence < $1.sequence }
+    guard let first = records.first else { return nil }
+    let threads = records.map(thread)
+    let main = threads[0]
+    let diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
+    return CrashReport(
+      id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
+      reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread), images: images,
+      annotations: contents.annotations, breadcrumbs: breadcrumbs,
+      group: Grouping.group(of: main.thread, kind: main.facts.kind, process: process.identity.name),
+      losses: contents.losses,
+      timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
+  }
+
+  /// Where the crash is, for the sentence: the first own function, else the first that has a name.
+  private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
+    frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
+  }
+
+  private var identity: CrashReport.ProcessIdentity {
+    let identity = process.identity
+    return CrashReport.ProcessIdentity(
+      pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
+      buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
+  }
+
+  private var images: [CrashReport.Image] {
+    contents.images.sorted { $0.start < $1.start }.map {
+      CrashReport.Image(path: $0.path, buildID: $0.buildID, base: Address($0.bias), end: Address($0.end))
+    }
+  }
+
+  private var breadcrumbs: [CrashReport.Breadcrumb] {
+    contents.breadcrumbs.map {
+      CrashReport.Breadcrumb(time: Moment(nanoseconds: $0.time_ns).description, text: $0.text)
+    }
+  }
+}
+
+// Threads.
+extension ReportBuilder {
+  private func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
+    let expanded = FrameExpansion(images: contents.images, symbols: symbols).frames(of: record)
+    let facts = CrashFacts(record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure)
+    let thread = CrashReport.CrashedThread(
+      tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
+      reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
+      framesBeforeGap: expanded.beforeGap, registers: registers(record))
+    return (thread, facts)
+  }
+
+  private func signal(_ record: CrashRecord) -> CrashReport.Signal {
+    let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
+    // SI_KERNEL comes without an address; the field is 0 then.
+    let hasAddress = isFault && record.code != 128
+    let isSent = record.code <= 0 && record.senderPid != 0
+    return CrashReport.Signal(
+      number: Int(record.signal), name: SignalNames.name(of: Int(record.signal)), code: Int(record.code),
+      codeName: SignalNames.codeName(of: Int(record.code), signal: Int(record.signal)),
+      address: hasAddress ? Address(record.address) : nil,
+      sender: isSent ? CrashReport.Sender(pid: Int(record.senderPid), uid: Int(record.senderUid)) : nil)
+  }
+
+  private func registers(_ record: CrashRecord) -> [String: Address] {
+    var registers: [String: Address] = [:]
+    for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
+    registers[RegisterNames.flags] = Address(record.flags)
+    return registers
+  }
+}
+
+/// Names of the registers by their DWARF numbers.
+enum RegisterNames {
+  #if arch(x86_64)
+    static let general = [
+      "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+      "rip",
+    ]
+    static let flags = "rflags"
+  #else
+    static let general = (0...30).map { "x\($0)" } + ["sp", "pc"]
+    static let flags = "pstate"
+  #endif
+}

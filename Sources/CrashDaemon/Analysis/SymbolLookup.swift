@@ -1,0 +1,32 @@
+import CrashRing
+import CrashSymbols
+
+/// Answers what function stands at an address of an image.
+protocol SymbolLookup: Sendable {
+  /// Innermost first, inlined ones included; empty when unknown.
+  func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame]
+}
+
+/// Answers from caches that are open.
+struct OpenCaches: SymbolLookup {
+  var caches: [String: SymbolCache] = [:]
+
+  func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
+    caches[buildID]?.frames(at: linkAddress) ?? []
+  }
+}
+
+extension CrashRecord.Frame {
+  /// The address to look up: a return address stands behind its call, thus one byte before it is still in it.
+  func linkAddress(in image: RingContents.Image) -> UInt64 {
+    (isExact ? pc : pc &- 1) &- image.bias
+  }
+}
+
+extension RingContents {
+  /// The build ids of the images that the records' frames lie in.
+  var buildIDsOfFrames: Set<String> {
+    let used = Set(records.flatMap { $0.frames.compactMap(\.image) })
+    return Set(images.filter { used.contains($0.index) && !$0.buildID.isEmpty }.map(\.buildID))
+  }
+}

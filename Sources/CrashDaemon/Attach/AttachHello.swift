@@ -1,0 +1,118 @@
+import CShimRing
+import CrashRing
+
+/// Why a process may not attach.
+struct AttachRefusal: Error, Equatable {
+  var status: cs_attach_status
+  var reason: String
+
+  static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
+  static func limit(_ reason: String) -> AttachRefusal { AttachRefusal(status: .limit, reason: reason) }
+
+  init(status: cs_attach_status, reason: String) {
+    self.status = status
+    self.reason = reason
+  }
+
+  /// What is wrong with the ring.
+  init(_ error: RingError) {
+    switch error {
+    case .unsealed: self.init(status: .unsealed, reason: error.description)
+    case .version: self.init(status: .version, reason: error.description)
+    default: self.init(status: .malformed, reason: error.description)
+    }
+  }
+}
+
+extension cs_attach_status {
+  static let accepted = CS_ATTACH_STATUS_ACCEPTED
+  static let malformed = CS_ATTACH_STATUS_MALFORMED
+  static let version = CS_ATTACH_STATUS_VERSION
+  static let unsealed = CS_ATTACH_STATUS_UNSEALED
+  static let limit = CS_ATTACH_STATUS_LIMIT
+}
+
+// Swift does not import UINT64_C: "CSATTCH" and a zero as a little-endian number.
+let attachMagic: UInt64 = 0x0048_4354_5441_5343
+
+/// The checked first message of a process.
+struct AttachHello: Equatable {
+  /// Index in the ring's image table of each descriptor after the first.
+  var images: [Int]
+
+  /// Checks a message.
+  /// - Parameters:
+  ///   - message: Its bytes.
+  ///   - descriptorCount: How many descriptors came with it.
+  ///   - isTruncated: Whether the kernel cut bytes or descriptors off.
+  /// - Throws: `AttachRefusal`.
+  init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
+    let size = MemoryLayout<cs_attach_hello>.size
+    guard message.count == size, !isTruncated else {
+      throw .malformed("the hello has \(message.count)\(isTruncated ? " or more" : "") bytes, expected \(size)")
+    }
+    // The bytes are as many as the structure has, and any bytes are a valid cs_attach_hello.
+    let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
+    guard hello.magic == attachMagic else { throw .malformed("the hello does not begin with CSATTCH") }
+    guard hello.version == CS_ATTACH_VERSION else {
+      throw AttachRefusal(
+        status: .version,
+        reason: "the hello has version \(hello.version), crashd speaks \(CS_ATTACH_VERSION): use the same release")
+    }
+    guard hello.ring_version == CS_RING_VERSION else {
+      throw AttachRefusal(
+        status: .version,
+        reason: "the ring has version \(hello.ring_version), crashd reads \(CS_RING_VERSION): use the same release")
+    }
+    guard hello.ring_bytes == UInt64(MemoryLayout<cs_ring>.size) else {
+      throw .malformed("the hello announces a ring of \(hello.ring_bytes) bytes")
+    }
+    guard hello.image_count <= UInt32(CS_ATTACH_IMAGE_LIMIT) else {
+      throw .malformed("the hello announces \(hello.image_count) images, the limit is \(CS_ATTACH_IMAGE_LIMIT)")
+    }
+    guard descriptorCount == Int(hello.image_count) + 1 else {
+      throw .malformed(
+        "\(descriptorCount) descriptors came with a hello that announces the ring and \(hello.image_count) images")
+    }
+    let count = Int(hello.image_count)
+    let images = unsafe message.withUnsafeBytes { bytes in
+      (0..<count).map { index in
+        // index is below CS_ATTACH_IMAGE_LIMIT, the length of the array at this offset of the checked message.
+        Int(unsafe bytes.loadUnaligned(fromByteOffset: Self.imagesOffset + 2 * index, as: UInt16.self))
+      }
+    }
+    self.images = images
+    if let index = images.first(where: { $0 >= Int(CS_RING_IMAGE_LIMIT) }) {
+      throw .malformed("the hello names image \(index), the limit is \(CS_RING_IMAGE_LIMIT)")
+    }
+  }
+
+  // Asserted by AttachHelloTests: MemoryLayout has no offset for an imported array.
+  static let imagesOffset = 32
+}
+
+/// What crashd answers.
+enum AttachReply {
+  static func bytes(status: cs_attach_status, text: String) -> [UInt8] {
+    var reply = cs_attach_reply()
+    reply.magic = attachMagic
+    reply.version = CS_ATTACH_VERSION
+    reply.status = status.rawValue
+    reply.ring_version = CS_RING_VERSION
+    let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
+    reply.text_bytes = UInt32(text.count)
+    // The text is no longer than the array that it is copied to.
+    unsafe withUnsafeMutableBytes(of: &reply.text) { unsafe $0.copyBytes(from: text) }
+    return unsafe withUnsafeBytes(of: reply) { unsafe Array($0) }
+  }
+
+  /// The longest beginning of whole characters that fits.
+  private static func cut(_ text: String, to limit: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for character in text {
+      if bytes.count + character.utf8.count > limit { break }
+      bytes += character.utf8
+    }
+    return bytes
+  }
+}

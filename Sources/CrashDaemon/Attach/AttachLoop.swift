@@ -1,0 +1,253 @@
+import CCrashDaemon
+import CShimRing
+import Glibc
+import Synchronization
+
+/// What the attach thread tells the pipeline.
+enum PipelineEvent: Sendable {
+  case attached(AttachedProcess, [ImageFile])
+  /// It wrote something, or ended.
+  case announced(AttachedProcess)
+  /// Files in the spool directory; nil: look for all of them.
+  case spooled([String]?)
+  /// Every event before this one was taken.
+  case settled(CheckedContinuation<Void, Never>)
+}
+
+/// The state of the attach thread: one epoll, never blocking on a process.
+struct AttachLoop {
+  struct Configuration: Sendable {
+    var listener: Descriptor
+    /// Watches the spool directory (inotify).
+    var spool: SpoolWatch
+    var limits: Limits
+    var ledger: Ledger
+    var events: AsyncStream<PipelineEvent>.Continuation
+  }
+
+  private struct Connection {
+    var socket: AttachSocket
+    var peer: Peer
+    /// Until it said hello.
+    var deadline_ns: UInt64
+    var process: AttachedProcess?
+    var pidfd: Descriptor?
+  }
+
+  // Tokens of the poller: 0 is its wake-up; a connection has two, its socket's and its pidfd's.
+  private static let listenerToken: UInt64 = 1
+  private static let spoolToken: UInt64 = 2
+  private static let firstToken: UInt64 = 4
+  private static let messagesPerTurn = 32
+  private static let acceptsPerTurn = 64
+  private static let pause_ms: Int32 = 100
+
+  private let configuration: Configuration
+  private let poller: Poller
+  private var connections: [UInt64: Connection] = [:]
+  private var nextToken = Self.firstToken
+  private var isListening = false
+
+  init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
+    self.configuration = configuration
+    self.poller = poller
+    try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
+  }
+
+  /// Serves until told to stop.
+  mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
+    while true {
+      try listen()
+      for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
+      for command in commands() {
+        try settle()
+        switch command {
+        case .settle(let continuation): configuration.events.yield(.settled(continuation))
+        case .stop: return
+        }
+      }
+      expire()
+    }
+  }
+
+  private mutating func handle(_ token: UInt64) {
+    switch token {
+    case Poller.wakeToken: break
+    case Self.listenerToken: acceptAll()
+    case Self.spoolToken: spooled()
+    default:
+      let number = token & ~1
+      if token & 1 == 1 { processEnded(number) } else { receive(number) }
+    }
+  }
+
+  /// Looks at everything at once, whether the poller has told of it yet or not.
+  private mutating func settle() throws(SystemError) {
+    for token in try poller.wait(timeout_ms: 0) { handle(token) }
+    acceptAll()
+    spooled()
+    for number in connections.keys.sorted() { receive(number) }
+  }
+
+  private func spooled() {
+    let news = configuration.spool.read()
+    if news.overflowed { configuration.events.yield(.spooled(nil)) }
+    if !news.names.isEmpty { configuration.events.yield(.spooled(news.names)) }
+  }
+}
+
+// Connections that begin.
+extension AttachLoop {
+  private mutating func listen() throws(SystemError) {
+    guard !isListening else { return }
+    try poller.add(configuration.listener, token: Self.listenerToken)
+    isListening = true
+  }
+
+  private mutating func acceptAll() {
+    for _ in 0..<Self.acceptsPerTurn {
+      var number: Int32 = -1
+      let code = unsafe cd_socket_accept(configuration.listener.number, &number)
+      switch code {
+      case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
+      case EINTR, ECONNABORTED: continue
+      case EMFILE, ENFILE, ENOMEM, ENOBUFS:
+        // The connection stays in the queue, and the listener would report it again at once: pause.
+        configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
+        poller.remove(configuration.listener)
+        isListening = false
+        return
+      default: return
+      }
+    }
+  }
+
+  private mutating func accepted(_ socket: AttachSocket) {
+    do {
+      let peer = try UnixSocket.peer(of: socket.descriptor.number)
+      let limits = configuration.limits
+      let waiting = connections.values.filter { $0.process == nil }
+      if waiting.count >= limits.greetings
+        || (peer.uid != 0 && waiting.count { $0.peer.uid == peer.uid } >= limits.greetingsPerUser)
+      {
+        refuse(socket, peer, .limit("too many connections that have not said hello"))
+        return
+      }
+      let number = nextToken
+      nextToken += 2
+      try poller.add(socket.descriptor, token: number)
+      let deadline = Moment.monotonic_ns() + UInt64(limits.greeting_ms) * 1_000_000
+      connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline)
+      receive(number)
+    } catch {
+      configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "\(error)")
+    }
+  }
+
+  private func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal) {
+    configuration.ledger.refuse("attach", from: peer, because: refusal.reason)
+    // A peer that does not take the reply sees the closed socket.
+    _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
+  }
+
+  private func timeout_ms() -> Int32 {
+    if !isListening { return Self.pause_ms }
+    guard let first = connections.values.lazy.filter({ $0.process == nil }).map(\.deadline_ns).min() else { return -1 }
+    let now = Moment.monotonic_ns()
+    return first <= now ? 0 : Int32(clamping: (first - now) / 1_000_000 + 1)
+  }
+
+  private mutating func expire() {
+    let now = Moment.monotonic_ns()
+    for (number, connection) in connections where connection.process == nil && connection.deadline_ns <= now {
+      refuse(connection.socket, connection.peer, .malformed("no hello within \(configuration.limits.greeting_ms) ms"))
+      close(number)
+    }
+  }
+}
+
+// Messages.
+extension AttachLoop {
+  private mutating func receive(_ number: UInt64) {
+    for _ in 0..<Self.messagesPerTurn {
+      guard let connection = connections[number] else { return }
+      do {
+        guard let message = try connection.socket.receive() else { return }
+        if message.isEnd {
+          close(number)
+        } else if let process = connection.process {
+          handle(message, of: process, number)
+        } else {
+          greet(message, number, connection)
+        }
+      } catch {
+        configuration.ledger.refuse("message", from: connection.peer, because: "\(error)")
+        close(number)
+      }
+    }
+  }
+
+  private mutating func handle(_ message: AttachSocket.Message, of process: AttachedProcess, _ number: UInt64) {
+    guard message.bytes == [UInt8(CS_ATTACH_CRASHED)], message.descriptors.isEmpty, !message.isTruncated else {
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "it is no wake-up")
+      close(number)
+      return
+    }
+    announce(process)
+  }
+
+  private func announce(_ process: AttachedProcess) {
+    // release: what was sent before is seen by the pipeline, which lowers the flag before it reads.
+    if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
+      configuration.events.yield(.announced(process))
+    }
+  }
+
+  private mutating func greet(_ message: AttachSocket.Message, _ number: UInt64, _ connection: Connection) {
+    do throws(AttachRefusal) {
+      try checkLimits(connection.peer)
+      let (process, images) = try AttachGreeting.check(message, from: connection.peer, number: number)
+      // Its end is told by the socket too, but a forked child may hold that open.
+      let pidfd = try? UnixSocket.process(of: connection.socket.descriptor.number, pid: connection.peer.pid)
+      guard connection.socket.send(AttachReply.bytes(status: .accepted, text: "")) else {
+        throw .malformed("it does not take the reply")
+      }
+      if let pidfd { try? poller.add(pidfd, token: number | 1) }
+      connections[number]?.process = process
+      connections[number]?.pidfd = pidfd
+      configuration.events.yield(.attached(process, images))
+      // It may have crashed before it found us.
+      announce(process)
+    } catch {
+      refuse(connection.socket, connection.peer, error)
+      close(number)
+    }
+  }
+
+  private func checkLimits(_ peer: Peer) throws(AttachRefusal) {
+    let attached = connections.values.filter { $0.process != nil }
+    let limits = configuration.limits
+    guard attached.count < limits.processes else { throw .limit("\(limits.processes) processes are attached") }
+    if peer.uid != 0 {
+      guard attached.count(where: { $0.peer.uid == peer.uid }) < limits.processesPerUser else {
+        throw .limit("\(limits.processesPerUser) processes of uid \(peer.uid) are attached")
+      }
+    }
+  }
+
+  private mutating func processEnded(_ number: UInt64) {
+    // What it sent last is still in the socket.
+    receive(number)
+    close(number)
+  }
+
+  private mutating func close(_ number: UInt64) {
+    guard let connection = connections.removeValue(forKey: number) else { return }
+    poller.remove(connection.socket.descriptor)
+    if let pidfd = connection.pidfd { poller.remove(pidfd) }
+    guard let process = connection.process else { return }
+    // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
+    process.hasEnded.store(true, ordering: .releasing)
+    configuration.events.yield(.announced(process))
+  }
+}

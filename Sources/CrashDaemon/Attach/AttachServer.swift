@@ -1,0 +1,93 @@
+import Glibc
+import ServiceLifecycle
+import Synchronization
+
+/// The attach socket: starts the one thread that serves it, and passes messages to that thread.
+final class AttachServer: Service {
+  enum Command: Sendable {
+    /// Look at every connection now; then all that was sent before is in the pipeline.
+    case settle(CheckedContinuation<Void, Never>)
+    case stop
+  }
+
+  private struct State {
+    var commands: [Command] = []
+    var hasStopped = false
+    var failure: SystemError?
+    var waiter: CheckedContinuation<Void, any Error>?
+  }
+
+  private let state = Mutex(State())
+  private let poller: Poller
+  private let configuration: AttachLoop.Configuration
+
+  init(_ configuration: AttachLoop.Configuration) throws(SystemError) {
+    self.configuration = configuration
+    poller = try Poller()
+  }
+
+  /// Serves until a graceful stop; then everything that was sent is in the pipeline.
+  func run() async throws {
+    try Thread.start(named: "attach") { [self] in
+      var failure: SystemError?
+      do throws(SystemError) {
+        var loop = try AttachLoop(configuration, poller: poller)
+        try loop.run { self.takeCommands() }
+      } catch {
+        failure = error
+      }
+      finish(failure)
+    }
+    try await withGracefulShutdownHandler {
+      try await withCheckedThrowingContinuation { wait($0) }
+    } onGracefulShutdown: {
+      self.post(.stop)
+    }
+  }
+
+  /// Returns when all that processes have sent until now is in the pipeline.
+  func settle() async {
+    await withCheckedContinuation { post(.settle($0)) }
+  }
+
+  private func post(_ command: Command) {
+    let isLate = state.withLock { state in
+      if !state.hasStopped { state.commands.append(command) }
+      return state.hasStopped
+    }
+    if isLate, case .settle(let continuation) = command {
+      continuation.resume()
+      return
+    }
+    poller.wake()
+  }
+
+  private func takeCommands() -> [Command] {
+    state.withLock { state in
+      defer { state.commands = [] }
+      return state.commands
+    }
+  }
+
+  private func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+    let result: Result<Void, any Error>? = state.withLock { state in
+      if let failure = state.failure { return .failure(failure) }
+      if state.hasStopped { return .success(()) }
+      state.waiter = continuation
+      return nil
+    }
+    if let result { continuation.resume(with: result) }
+  }
+
+  private func finish(_ failure: SystemError?) {
+    configuration.events.finish()
+    let (waiter, commands) = state.withLock { state in
+      state.hasStopped = true
+      state.failure = failure
+      defer { (state.waiter, state.commands) = (nil, []) }
+      return (state.waiter, state.commands)
+    }
+    for case .settle(let continuation) in commands { continuation.resume() }
+    if let failure { waiter?.resume(throwing: failure) } else { waiter?.resume() }
+  }
+}

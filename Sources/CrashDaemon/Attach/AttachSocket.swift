@@ -1,0 +1,44 @@
+import CCrashDaemon
+import Glibc
+
+/// One connection of the attach socket.
+struct AttachSocket {
+  let descriptor: Descriptor
+
+  /// A message and the descriptors that came with it.
+  struct Message {
+    var bytes: [UInt8]
+    var descriptors: [Descriptor]
+    var isTruncated: Bool
+
+    /// The other end is gone.
+    var isEnd: Bool { bytes.isEmpty && descriptors.isEmpty }
+  }
+
+  private static let messageLimit = 1_024
+  private static let descriptorLimit = 253  // SCM_MAX_FD
+
+  /// The next message; nil when there is none now.
+  func receive() throws(SystemError) -> Message? {
+    var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
+    var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
+    var message = cd_message()
+    // Both arrays have as many elements as the call is told.
+    let code = unsafe cd_socket_receive(
+      descriptor.number, &bytes, bytes.count, &numbers, numbers.count, &message)
+    if code == EAGAIN { return nil }
+    if code == ECONNRESET { return Message(bytes: [], descriptors: [], isTruncated: false) }
+    try SystemError.check(code, "receive a message")
+    // Owned from here on, whatever the message says: none is ever leaked.
+    let descriptors = numbers.prefix(message.descriptor_count).map { Descriptor(owning: $0) }
+    return Message(
+      bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
+  }
+
+  /// Sends without waiting; false when the other end does not take it.
+  func send(_ bytes: [UInt8]) -> Bool {
+    // send reads as many bytes as the array has.
+    unsafe Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      == bytes.count
+  }
+}

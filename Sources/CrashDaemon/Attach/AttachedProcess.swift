@@ -1,0 +1,48 @@
+import CrashRing
+import Synchronization
+
+/// What crashd knows of a process: the kernel's word for who it is, the ring's for the rest.
+struct ProcessFacts: Sendable {
+  var peer: Peer
+  var identity: RingContents.Identity
+  /// Of the executable.
+  var buildID: String
+  var unit: String?
+}
+
+/// Where the bytes of a process come from: its memfd, or a spool file.
+struct RingSource: Sendable {
+  let descriptor: Descriptor
+  let mapping: RingMapping
+
+  /// Maps a memfd that a process sent.
+  init(memory descriptor: Descriptor) throws(RingError) {
+    mapping = try RingMapping(descriptor: descriptor.number)
+    self.descriptor = descriptor
+  }
+
+  /// Reads a spool file.
+  init(file descriptor: Descriptor) throws(RingError) {
+    mapping = try RingMapping(spoolFile: descriptor.number)
+    self.descriptor = descriptor
+  }
+}
+
+/// A process that said hello, or left a spool file: the handle that the attach thread and the pipeline share.
+final class AttachedProcess: Sendable {
+  let number: UInt64
+  let facts: ProcessFacts
+  let ring: RingSource
+  let attachTime = Moment.now()
+  /// Raised by the attach thread with a wake-up, lowered by the pipeline before it reads: keeps its queue as short
+  /// as the number of processes, whatever a process sends.
+  let isAnnounced = Atomic(false)
+  /// The socket was closed, or the process has ended: what the ring holds now is all.
+  let hasEnded = Atomic(false)
+
+  init(number: UInt64, facts: ProcessFacts, ring: RingSource) {
+    self.number = number
+    self.facts = facts
+    self.ring = ring
+  }
+}

@@ -1,0 +1,108 @@
+import CrashStore
+import Glibc
+public import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// crashd: takes the crashes of the processes on this machine and answers for them.
+///
+///     let daemon = try Daemon(configuration, logger: logger)
+///     try await daemon.run()
+public final class Daemon: Sendable {
+  /// What `Status` and `GetInfo` tell.
+  public static let version = "0.1.0"
+
+  private let configuration: DaemonConfiguration
+  private let logger: Logger
+  private let lock: DirectoryLock
+  private let store: ReportStore
+  private let caches: SymbolCaches
+  private let services: ServiceGroup
+
+  /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
+  /// - Throws: `DaemonError`; nothing is left behind but directories.
+  public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
+    self.configuration = configuration
+    self.logger = logger
+    let directories = configuration.directories
+    Self.raiseDescriptorLimit()
+    do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
+    lock = try DirectoryLock(path: directories.lock)
+    store = try Self.openStore(directories.reports)
+    let passed = PassedSockets.parse(environment: configuration.environment, pid: getpid())
+    let ledger = Ledger(logger: logger, limits: configuration.limits)
+    let program = configuration.analyseProgram
+    if program == nil { logger.warning("crash-analyse was not found: reports will have addresses and no names") }
+    caches = SymbolCaches(
+      SymbolCaches.Configuration(
+        directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger))
+    let analysis = CrashAnalysis(
+      caches: caches, store: store, hub: EventHub(), ledger: ledger, limits: configuration.limits, logger: logger)
+    services = try Self.services(configuration, analysis, passed)
+  }
+
+  private static func services(
+    _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [String: Int32]
+  ) throws(DaemonError) -> ServiceGroup {
+    let directories = configuration.directories
+    let attachSocket = try socket("attach", directories.attachSocket, .packets, passed)
+    let varlinkSocket = try socket("varlink", directories.varlinkSocket, .stream, passed)
+    do throws(SystemError) {
+      let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+      let attach = try AttachServer(
+        AttachLoop.Configuration(
+          listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
+          ledger: analysis.ledger, events: continuation))
+      let pipeline = CrashPipeline(
+        analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events)
+      let interface = CrashdInterface(
+        store: analysis.store, pipeline: pipeline, attach: attach, ledger: analysis.ledger, limits: analysis.limits)
+      let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
+      let notifier = Notifier(environment: configuration.environment)
+      // Stopped in reverse: no new processes, then what they wrote is stored, then the subscribers have seen it.
+      return ServiceGroup(
+        services: [varlink, pipeline, attach, notifier],
+        gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)
+    } catch {
+      throw .system(error.description)
+    }
+  }
+
+  /// Serves until a signal or `stop()`, then stores what is left.
+  public func run() async throws {
+    logger.info("listening in '\(configuration.directories.runtime)'")
+    try await services.run()
+    do throws(StoreError) { try store.close() } catch { throw DaemonError.store(error.description) }
+    logger.info("stopped")
+  }
+
+  /// Begins a graceful stop.
+  public func stop() async {
+    await services.triggerGracefulShutdown()
+  }
+
+  private static func openStore(_ path: String) throws(DaemonError) -> ReportStore {
+    do throws(StoreError) { return try ReportStore(path: path) } catch { throw .store(error.description) }
+  }
+
+  private static func socket(
+    _ name: String, _ path: String, _ kind: UnixSocket.Kind, _ passed: [String: Int32]
+  ) throws(DaemonError) -> Descriptor {
+    if let number = passed[name] {
+      guard let descriptor = PassedSockets.take(number, kind: kind) else { throw .passedSocket(name: name) }
+      return descriptor
+    }
+    do throws(SystemError) { return try UnixSocket.listen(path: path, kind: kind) } catch {
+      throw .system(error.description)
+    }
+  }
+
+  /// Each process costs up to four descriptors; the hard limit is ours to use.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    // Both calls read or write one struct rlimit. Failure leaves the limit that there was.
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

@@ -1,0 +1,82 @@
+import CShimRing
+import Glibc
+
+/// Where crashd keeps its sockets and its reports.
+public struct Directories: Sendable, Equatable {
+  /// Sockets and the spool.
+  public var runtime: String
+  /// Reports and symbol caches.
+  public var state: String
+
+  /// Makes them from two paths.
+  public init(runtime: String, state: String) {
+    self.runtime = runtime
+    self.state = state
+  }
+
+  /// systemd's directories, else the system's for root, else the user's.
+  /// - Returns: nil when the environment names none: neither `XDG_RUNTIME_DIR` nor `HOME`.
+  public static func standard(environment: [String: String], user: UInt32) -> Directories? {
+    func directory(_ name: String) -> String? {
+      // systemd lists several with colons; the first is ours.
+      environment[name]?.split(separator: ":").first.map(String.init)
+    }
+    let home = environment["HOME"].map { "\($0)/.local/state" }
+    let userState = (environment["XDG_STATE_HOME"] ?? home).map { "\($0)/crashd" }
+    let userRuntime = environment["XDG_RUNTIME_DIR"].map { "\($0)/crashd" }
+    guard let runtime = directory("RUNTIME_DIRECTORY") ?? (user == 0 ? "/run/crashd" : userRuntime),
+      let state = directory("STATE_DIRECTORY") ?? (user == 0 ? "/var/lib/crashd" : userState)
+    else { return nil }
+    return Directories(runtime: runtime, state: state)
+  }
+
+  var attachSocket: String { "\(runtime)/\(CS_ATTACH_SOCKET_NAME)" }
+  var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
+  var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
+  var lock: String { "\(runtime)/crashd.lock" }
+  var reports: String { "\(state)/reports.sqlite" }
+  var symbols: String { "\(state)/symbols" }
+
+  /// Makes what is missing.
+  func make() throws(SystemError) {
+    try Self.make(runtime, mode: 0o755)
+    try Self.make(state, mode: 0o700)
+    try Self.make(symbols, mode: 0o700)
+    try Self.make(spool, mode: 0o1733)
+    // umask took bits away: everybody may put files there, nobody else may list or remove them.
+    guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
+  }
+
+  /// Makes a directory and its parents; one that is there is left alone.
+  static func make(_ path: String, mode: mode_t) throws(SystemError) {
+    if unsafe mkdir(path, mode) == 0 { return }
+    let what = "make the directory '\(path)'"
+    switch errno {
+    case ENOENT:
+      guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { throw SystemError(what, code: ENOENT) }
+      try make(String(path[..<slash]), mode: 0o755)
+      guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemError(what) }
+    case EEXIST:
+      var status = stat()
+      // stat writes one struct stat.
+      guard unsafe stat(path, &status) == 0 else { throw SystemError(what) }
+      guard status.isDirectory else { throw SystemError(what, code: ENOTDIR) }
+    default: throw SystemError(what)
+    }
+  }
+}
+
+/// Holds a runtime directory for one crashd: the kernel lets go of it when the process ends, however it ends.
+final class DirectoryLock: Sendable {
+  private let descriptor: Descriptor
+
+  init(path: String) throws(DaemonError) {
+    // The mode is the one variadic argument that open reads with O_CREAT.
+    let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw .system("\(SystemError("open '\(path)'"))") }
+    descriptor = Descriptor(owning: number)
+    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+      throw errno == EWOULDBLOCK ? .locked(path: path) : .system("\(SystemError("lock '\(path)'"))")
+    }
+  }
+}

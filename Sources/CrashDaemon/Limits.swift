@@ -1,0 +1,54 @@
+/// Every limit of crashd, named in one place.
+public struct Limits: Sendable {
+  /// Attached processes in all.
+  public var processes = 4096
+  /// Attached processes of one user who is not root.
+  public var processesPerUser = 1024
+  /// Connections that have not said hello yet, in all.
+  public var greetings = 1024
+  /// Connections of one user that have not said hello yet.
+  public var greetingsPerUser = 64
+  /// How long a connection may take to say hello.
+  public var greeting_ms = 5_000
+  /// Wake-ups of one process that brought nothing new, before later ones are ignored.
+  public var emptyWakes = 100
+  /// Processes that ended, of which `AwaitProcess` still knows.
+  public var endedProcesses = 1024
+
+  /// Spool files taken in one scan.
+  public var spoolFiles = 4096
+
+  /// Image descriptors held for symbol jobs.
+  public var heldDescriptors = 2048
+  /// Symbol jobs of one user that wait.
+  public var symbolJobsPerUser = 1024
+  /// Symbol jobs at once.
+  public var symbolJobs = 2
+  /// How long one symbol job may take.
+  public var symbolJob_ms = 60_000
+  /// How long a crash waits for the symbols that its frames need.
+  public var symbolWait_ms = 20_000
+  /// Symbol caches kept open.
+  public var openCaches = 512
+  /// Symbol caches kept on disk.
+  public var cacheDirectoryBytes = 4 << 30
+
+  /// Varlink connections in all.
+  public var connections = 512
+  /// Varlink connections of one user who is not root.
+  public var connectionsPerUser = 64
+  /// One Varlink message.
+  public var messageBytes = 1 << 20
+  /// How long one reply may wait for its reader, before the reader is cut off.
+  public var write_ms = 10_000
+  /// Reports in one reply of `List`.
+  public var listReports = 1_000
+  /// Events read from the store at once for a subscriber.
+  public var eventBatch = 16
+
+  /// Refusals of which the time of the last log line is remembered.
+  public var rememberedRefusals = 1_024
+
+  /// The limits that crashd uses.
+  public init() {}
+}

@@ -1,0 +1,96 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import Logging
+
+/// The way of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
+struct CrashAnalysis: Sendable {
+  var caches: SymbolCaches
+  var store: ReportStore
+  var hub: EventHub
+  var ledger: Ledger
+  var limits: Limits
+  var logger: Logger
+
+  /// What one look at a ring led to.
+  enum Outcome: Sendable, Equatable {
+    /// No thread has crashed, or none that the last look did not know.
+    case nothingNew
+    case stored(id: String, seen: Seen)
+    case failed
+  }
+
+  /// What a look at a ring found, to tell whether the next one finds more.
+  struct Seen: Sendable, Equatable {
+    var records: [[UInt64]]
+    var losses: [String: Int]
+
+    init(_ contents: RingContents) {
+      records = contents.records.map { [UInt64($0.slot), $0.generation] }
+      losses = contents.losses
+    }
+  }
+
+  /// Looks at a ring and stores what is new.
+  /// - Parameters:
+  ///   - process: Whose ring.
+  ///   - seen: What the last look found.
+  ///   - isFinal: Whether the process can write no more.
+  /// - Returns: What it led to.
+  func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool) async -> Outcome {
+    var contents = read(process, isFinal: isFinal)
+    if isFinal { ledger.lose(contents.losses, of: process.facts.peer, process: process.facts.identity.name) }
+    guard !contents.records.isEmpty, Seen(contents) != seen else { return .nothingNew }
+
+    let user = process.facts.peer.uid
+    let wanted = contents.buildIDsOfFrames
+    await caches.prepare(ImageFile.list(contents.images.filter { wanted.contains($0.buildID) }), for: user)
+    let symbols = OpenCaches(
+      caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
+    // More threads may have crashed while the symbols were made.
+    contents = read(process, isFinal: isFinal)
+    let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    do {
+      let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
+      let id = try put(builder, raw: raw)
+      return .stored(id: id, seen: Seen(contents))
+    } catch {
+      logger.error("cannot store the report of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
+      ledger.lose(["store": 1], of: process.facts.peer, process: process.facts.identity.name)
+      return .failed
+    }
+  }
+
+  private func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
+    var contents = process.ring.mapping.contents()
+    // While the process lives, a record without an end is being written.
+    if !isFinal { contents.losses["torn"] = nil }
+    return contents
+  }
+
+  /// Stores under the ring's id.
+  ///
+  /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
+  /// process is.
+  private func put(_ builder: ReportBuilder<OpenCaches>, raw: [UInt8]) throws -> String {
+    let facts = builder.process
+    for attempt in 0..<8 {
+      let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)
+      guard var report = builder.report(id: id) else { return id }
+      report.timing?.stored_ns = Moment.monotonic_ns()
+      do throws(StoreError) {
+        if try store.put(report, raw: raw) != .unchanged { hub.notify() }
+        logger.info("stored \(id) of '\(facts.identity.name)' (\(facts.peer)): \(report.diagnosis.sentence)")
+        return id
+      } catch .identifierTaken {
+        continue
+      }
+    }
+    throw StoreError.identifierTaken(id: facts.identity.ringID)
+  }
+
+  private static func derived(_ facts: ProcessFacts, _ attempt: Int) -> String {
+    let text = "\(facts.identity.ringID) \(facts.peer.uid) \(facts.peer.pid) \(attempt)"
+    return String(SHA256.hexadecimal(text).prefix(32))
+  }
+}

@@ -1,0 +1,197 @@
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// What is to be done with attached processes and spool files: takes the events of the attach thread in their order,
+/// looks at one ring at most once at a time, and knows when everything of a process is stored.
+actor CrashPipeline: Service {
+  private struct Entry {
+    var process: AttachedProcess
+    /// Symbol jobs for its images are in the queue when this has ended.
+    var preparation: Task<Void, Never>
+    var isBusy = false
+    var isDirty = false
+    var emptyWakes = 0
+    var seen: CrashAnalysis.Seen?
+    var reports: [String] = []
+  }
+
+  /// What `AwaitProcess` still tells of a process that has ended.
+  private struct Ended {
+    var peer: Peer
+    var reports: [String]
+  }
+
+  private let analysis: CrashAnalysis
+  private let spool: SpoolDirectory
+  private let events: AsyncStream<PipelineEvent>
+  private let limits: Limits
+  private var entries: [UInt64: Entry] = [:]
+  private var ended: [Ended] = []
+  private var spooled: Set<String> = []
+  private var isSpoolBusy = false
+  private var waiters: [UInt64: (pid: Int32, continuation: CheckedContinuation<Void, Never>)] = [:]
+  private var nextWaiter: UInt64 = 0
+
+  init(analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>) {
+    self.analysis = analysis
+    self.spool = spool
+    self.events = events
+    limits = analysis.limits
+  }
+
+  /// Takes events until the attach thread ends, then finishes what is begun.
+  func run() async throws {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.takeSpool(nil) }
+      for await event in events { handle(event, in: &group) }
+    }
+    // A service that returns before its turn counts as failed.
+    try await gracefulShutdown()
+  }
+
+  private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {
+    switch event {
+    case .attached(let process, let images):
+      let caches = analysis.caches
+      let preparation = Task { await caches.prepare(images, for: process.facts.peer.uid) }
+      entries[process.number] = Entry(process: process, preparation: preparation)
+    case .announced(let process):
+      guard var entry = entries[process.number] else { return }
+      entry.isDirty = true
+      let isIgnored = entry.emptyWakes >= limits.emptyWakes && !process.hasEnded.load(ordering: .acquiring)
+      if isIgnored {
+        analysis.ledger.refuse(
+          "wake-up", from: process.facts.peer, because: "they bring nothing new; ignored from now on")
+      }
+      let starts = !entry.isBusy && !isIgnored
+      if starts { entry.isBusy = true }
+      entries[process.number] = entry
+      if starts { group.addTask { await self.drain(process) } }
+    case .spooled(let names):
+      group.addTask { await self.takeSpool(names) }
+    case .settled(let continuation):
+      continuation.resume()
+    }
+  }
+}
+
+// Attached processes.
+extension CrashPipeline {
+  /// Looks at the ring as long as there is news of it.
+  private func drain(_ process: AttachedProcess) async {
+    while let entry = entries[process.number], entry.isDirty {
+      entries[process.number]?.isDirty = false
+      // Lowered before the look: what is written after it is announced again.
+      process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
+      let isFinal = process.hasEnded.load(ordering: .acquiring)
+      await entry.preparation.value
+      let outcome = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
+      record(outcome, of: process.number)
+      if isFinal {
+        end(process.number)
+        break
+      }
+    }
+    entries[process.number]?.isBusy = false
+    wakeWaiters()
+  }
+
+  private func record(_ outcome: CrashAnalysis.Outcome, of number: UInt64) {
+    switch outcome {
+    case .nothingNew: entries[number]?.emptyWakes += 1
+    case .failed: break
+    case .stored(let id, let seen):
+      entries[number]?.seen = seen
+      if entries[number]?.reports.contains(id) == false { entries[number]?.reports.append(id) }
+    }
+  }
+
+  private func end(_ number: UInt64) {
+    guard let entry = entries.removeValue(forKey: number) else { return }
+    ended.append(Ended(peer: entry.process.facts.peer, reports: entry.reports))
+    if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
+  }
+
+  /// Processes that are attached now.
+  func attached() -> [AttachedProcess] {
+    entries.values.map(\.process).sorted { $0.number < $1.number }
+  }
+}
+
+// Waiting for a process.
+extension CrashPipeline {
+  /// What is known of a process.
+  struct Progress: Sendable, Equatable {
+    var isAttached: Bool
+    var isSettled: Bool
+    var reports: [String]
+  }
+
+  /// Waits until everything that was announced of a process is stored, at most `timeout_ms`.
+  func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
+    if !isSettled(pid) { await wait(pid, timeout_ms: timeout_ms) }
+    let live = entries.values.filter { $0.process.facts.peer.pid == pid && mayRead($0.process.facts.peer) }
+    let past = ended.last { $0.peer.pid == pid && mayRead($0.peer) }
+    let reports = live.isEmpty ? past?.reports ?? [] : live.flatMap(\.reports)
+    return Progress(isAttached: !live.isEmpty || past != nil, isSettled: isSettled(pid), reports: reports)
+  }
+
+  private func isSettled(_ pid: Int32) -> Bool {
+    entries.values.allSatisfy { $0.process.facts.peer.pid != pid || (!$0.isBusy && !$0.isDirty) }
+  }
+
+  private func wait(_ pid: Int32, timeout_ms: Int) async {
+    nextWaiter += 1
+    let number = nextWaiter
+    let alarm = Task {
+      try await Task.sleep(for: .milliseconds(timeout_ms))
+      giveUp(number)
+    }
+    await withCheckedContinuation { waiters[number] = (pid, $0) }
+    alarm.cancel()
+  }
+
+  private func giveUp(_ number: UInt64) {
+    waiters.removeValue(forKey: number)?.continuation.resume()
+  }
+
+  private func wakeWaiters() {
+    for (number, waiter) in waiters where isSettled(waiter.pid) {
+      waiters[number] = nil
+      waiter.continuation.resume()
+    }
+  }
+}
+
+// Spool files.
+extension CrashPipeline {
+  /// Takes the named files, or all that are there; one after the other, whoever calls.
+  private func takeSpool(_ names: [String]?) async {
+    do {
+      spooled.formUnion(try names ?? spool.list(limit: limits.spoolFiles))
+    } catch {
+      analysis.logger.error("cannot read the spool directory: \(error)")
+    }
+    guard !isSpoolBusy else { return }
+    isSpoolBusy = true
+    while let name = spooled.popFirst() { await takeSpoolFile(name) }
+    isSpoolBusy = false
+  }
+
+  private func takeSpoolFile(_ name: String) async {
+    do throws(SpoolRefusal) {
+      guard let process = try spool.open(name) else { return }
+      let outcome = await analysis.look(at: process, seen: nil, isFinal: true)
+      // Not stored: the file stays for the next start.
+      if outcome == .failed { return }
+    } catch {
+      analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
+    }
+    do throws(SystemError) {
+      try spool.remove(name)
+    } catch {
+      analysis.logger.warning("\(error), ignoring")
+    }
+  }
+}

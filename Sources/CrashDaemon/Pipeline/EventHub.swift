@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Tells whoever waits that the store has something new.
+///
+/// What it is, they read from the store: nothing is queued here.
+final class EventHub: Sendable {
+  private struct State {
+    var next: UInt64 = 0
+    var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Something was stored.
+  func notify() {
+    for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
+  }
+
+  /// One element for any number of news since the last one was taken.
+  func news() -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.next += 1
+      state.listeners[state.next] = continuation
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { state in state.listeners[number] = nil }
+    }
+    return stream
+  }
+}

@@ -1,0 +1,112 @@
+import CCrashDaemon
+import CShimRing
+import CrashReport
+import CrashRing
+import Glibc
+
+/// Why a file in the spool directory was not read.
+struct SpoolRefusal: Error, Equatable {
+  var owner: Peer
+  var reason: String
+}
+
+/// A file name from outside, for the log.
+enum CleanName {
+  static func of(_ name: String) -> String { CleanText.line(String(name.prefix(64))) }
+}
+
+/// The directory where processes leave their rings when crashd is not there.
+///
+/// Everybody may put files there, so each is checked: who owns it is who it is about.
+struct SpoolDirectory: Sendable {
+  let path: String
+  private let directory: Descriptor
+
+  /// A partial file that was not renamed for so long was left by a process that died.
+  private static let partialAge_s = 600
+
+  init(path: String) throws(SystemError) {
+    self.path = path
+    let number = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    guard number >= 0 else { throw SystemError("open '\(path)'") }
+    directory = Descriptor(owning: number)
+  }
+
+  /// The finished files; partial ones that nobody will finish are removed.
+  func list(limit: Int) throws(SystemError) -> [String] {
+    let copy = fcntl(directory.number, F_DUPFD_CLOEXEC, 3)
+    guard copy >= 0 else { throw SystemError("read '\(path)'") }
+    // closedir closes the copy.
+    guard let stream = unsafe fdopendir(copy) else {
+      close(copy)
+      throw SystemError("read '\(path)'")
+    }
+    defer { unsafe closedir(stream) }
+    // The copy shares its position with the descriptor.
+    unsafe rewinddir(stream)
+    var names: [String] = []
+    while names.count < limit, let entry = unsafe readdir(stream) {
+      // d_name ends with a zero; it is a buffer inside the entry, which stays until the next readdir.
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { names.append(name) }
+      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name) }
+    }
+    return names.sorted()
+  }
+
+  /// The process that left a file; nil for a name that is none of ours yet, or gone.
+  func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
+    guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
+    let nobody = Peer(pid: 0, uid: geteuid())
+    guard name.wholeMatch(of: /[0-9a-f]{32}\.ring/) != nil else {
+      throw SpoolRefusal(owner: nobody, reason: "is no ring's name")
+    }
+    var number: Int32 = -1
+    let code = unsafe cd_file_open_regular(directory.number, name, false, &number)
+    if code == ENOENT { return nil }
+    guard code == 0 else {
+      throw SpoolRefusal(
+        owner: nobody, reason: code == ENOTSUP ? "is no regular file" : "cannot be opened: \(SystemError.text(code))")
+    }
+    let file = Descriptor(owning: number)
+    do {
+      let status = try file.status()
+      let owner = Peer(pid: 0, uid: status.st_uid)
+      guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "can be written by others") }
+      // A second name elsewhere: not made by rename, perhaps somebody else's file.
+      guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
+      return try process(file, owner: owner)
+    } catch let error as SpoolRefusal {
+      throw error
+    } catch {
+      throw SpoolRefusal(owner: nobody, reason: "cannot be read: \(error)")
+    }
+  }
+
+  private func process(_ file: Descriptor, owner: Peer) throws(SpoolRefusal) -> AttachedProcess {
+    do throws(RingError) {
+      let ring = try RingSource(file: file)
+      let contents = ring.mapping.contents()
+      let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
+      return AttachedProcess(number: 0, facts: ProcessFacts(contents, peer: peer, unit: nil), ring: ring)
+    } catch {
+      throw SpoolRefusal(owner: owner, reason: "is no ring: \(error)")
+    }
+  }
+
+  /// Removes a file that was taken, or refused.
+  func remove(_ name: String) throws(SystemError) {
+    if unsafe unlinkat(directory.number, name, 0) == 0 || errno == ENOENT { return }
+    if errno == EISDIR, unsafe unlinkat(directory.number, name, AT_REMOVEDIR) == 0 { return }
+    throw SystemError("remove '\(CleanName.of(name))' from the spool directory")
+  }
+
+  private func removeIfOld(_ name: String) {
+    var status = stat()
+    // fstatat writes one struct stat.
+    guard unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+    if time(nil) - status.st_mtim.tv_sec > Self.partialAge_s { _ = unsafe unlinkat(directory.number, name, 0) }
+  }
+}

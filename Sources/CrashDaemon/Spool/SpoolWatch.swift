@@ -1,0 +1,48 @@
+import Glibc
+
+/// inotify on the spool directory: which files were put there.
+struct SpoolWatch: Sendable {
+  let descriptor: Descriptor
+
+  /// What came since the last look.
+  struct News: Equatable {
+    var names: [String] = []
+    /// The kernel's queue was full: look at the whole directory.
+    var overflowed = false
+  }
+
+  init(directory: String) throws(SystemError) {
+    let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+    guard number >= 0 else { throw SystemError("make an inotify instance") }
+    descriptor = Descriptor(owning: number)
+    guard unsafe inotify_add_watch(number, directory, UInt32(IN_MOVED_TO | IN_ONLYDIR)) >= 0 else {
+      throw SystemError("watch '\(directory)'")
+    }
+  }
+
+  /// Everything that is there to read; never waits.
+  func read() -> News {
+    var news = News()
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      // read writes at most as many bytes as the array has.
+      let count = unsafe Glibc.read(descriptor.number, &bytes, bytes.count)
+      guard count > 0 else { return news }
+      Self.parse(bytes.prefix(count), into: &news)
+    }
+  }
+
+  private static func parse(_ bytes: ArraySlice<UInt8>, into news: inout News) {
+    let headerSize = MemoryLayout<inotify_event>.size
+    var rest = bytes
+    while rest.count >= headerSize {
+      // The kernel writes whole events; an inotify_event is plain numbers.
+      let event = unsafe rest.withUnsafeBytes { unsafe $0.loadUnaligned(as: inotify_event.self) }
+      rest = rest.dropFirst(headerSize)
+      let name = rest.prefix(Int(event.len)).prefix { $0 != 0 }
+      if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { news.overflowed = true }
+      if !name.isEmpty { news.names.append(String(decoding: name, as: UTF8.self)) }
+      rest = rest.dropFirst(Int(event.len))
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Logging
+import Synchronization
+
+/// Who is at the other end of a socket, or owns a file.
+struct Peer: Sendable, Hashable, CustomStringConvertible {
+  /// 0 when only the user is known.
+  var pid: Int32
+  var uid: UInt32
+
+  var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
+}
+
+/// Counts what was refused and what was lost, and logs it so that nobody can flood the log: one line a kind and
+/// user in a second; the next one tells how many were left out.
+final class Ledger: Sendable {
+  private struct Line: Hashable {
+    var kind: String
+    var uid: UInt32
+  }
+
+  private struct Quiet {
+    var since_ns: UInt64
+    var omitted: Int
+  }
+
+  private struct State {
+    var losses: [String: Int] = [:]
+    var refusals: [String: Int] = [:]
+    var quiet: [Line: Quiet] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let logger: Logger
+  private let rememberedLimit: Int
+  private static let quiet_ns: UInt64 = 1_000_000_000
+
+  init(logger: Logger, limits: Limits) {
+    self.logger = logger
+    rememberedLimit = limits.rememberedRefusals
+  }
+
+  var losses: [String: Int] { state.withLock { $0.losses } }
+  var refusals: [String: Int] { state.withLock { $0.refusals } }
+
+  /// Something from outside was not accepted.
+  func refuse(_ kind: String, from peer: Peer, because reason: String) {
+    let omitted = state.withLock { state in
+      state.refusals[kind, default: 0] += 1
+      return Self.admit(Line(kind: kind, uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+    }
+    guard let omitted else { return }
+    logger.notice("refused \(kind) from \(peer): \(reason)\(Self.more(omitted))")
+  }
+
+  /// Something of a process could not be kept.
+  func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
+    guard !losses.isEmpty else { return }
+    let omitted = state.withLock { state in
+      for (kind, count) in losses { state.losses[kind, default: 0] &+= max(0, count) }
+      return Self.admit(Line(kind: "loss", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+    }
+    guard let omitted else { return }
+    let list = losses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    logger.warning("lost of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
+  }
+
+  /// How many lines were left out since the last one, or nil when this one is to be left out too.
+  private static func admit(_ line: Line, to quiet: inout [Line: Quiet], limit: Int) -> Int? {
+    let now = Moment.monotonic_ns()
+    if let last = quiet[line], now - last.since_ns < quiet_ns {
+      quiet[line]?.omitted += 1
+      return nil
+    }
+    if quiet.count >= limit { quiet = quiet.filter { now - $0.value.since_ns < quiet_ns } }
+    if quiet.count >= limit, quiet[line] == nil { return nil }
+    let omitted = quiet[line]?.omitted ?? 0
+    quiet[line] = Quiet(since_ns: now, omitted: 0)
+    return omitted
+  }
+
+  private static func more(_ omitted: Int) -> String { omitted == 0 ? "" : " (and \(omitted) more before)" }
+}

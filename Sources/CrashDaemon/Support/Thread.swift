@@ -1,0 +1,34 @@
+import CCrashDaemon
+import Glibc
+
+/// A thread of our own, for work that waits in the kernel. (Foundation's Thread would bring all of Foundation.)
+enum Thread {
+  private final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Starts a detached thread; `name` has at most 15 bytes.
+  static func start(named name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
+    var thread = pthread_t()
+    // The retain is given back by the thread's first line, or below when there is no thread.
+    let body = unsafe Unmanaged.passRetained(
+      Body {
+        // The string lives during the call.
+        unsafe name.withCString { unsafe cd_thread_set_name($0) }
+        run()
+      })
+    let code = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument = unsafe argument else { return nil }
+        unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+        return nil
+      }, body.toOpaque())
+    guard code == 0 else {
+      unsafe body.release()
+      throw SystemError("start the thread '\(name)'", code: code)
+    }
+    pthread_detach(thread)
+  }
+}

@@ -1,0 +1,72 @@
+import CCrashDaemon
+import Glibc
+
+/// Listening Unix sockets and their peers.
+enum UnixSocket {
+  enum Kind {
+    case packets
+    case stream
+
+    var type: Int32 {
+      switch self {
+      case .packets: Int32(SOCK_SEQPACKET.rawValue)
+      case .stream: Int32(SOCK_STREAM.rawValue)
+      }
+    }
+  }
+
+  /// Binds and listens; an old socket at the path is replaced.
+  ///
+  /// Everybody may connect: access is decided by the peer's user id.
+  static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
+    let what = "listen on '\(path)'"
+    let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let number = socket(AF_UNIX, kind.type | flags, 0)
+    guard number >= 0 else { throw SystemError(what) }
+    let descriptor = Descriptor(owning: number)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+      throw SystemError(what, code: ENAMETOOLONG)
+    }
+    // The path and its zero fit into sun_path: checked above.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    if unsafe unlink(path) != 0, errno != ENOENT { throw SystemError(what) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    // A sockaddr_un may be read as the sockaddr that it begins with; size is its own.
+    let result = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(number, $0, size) }
+    }
+    guard result == 0, unsafe chmod(path, 0o666) == 0, Glibc.listen(number, 1_024) == 0 else {
+      throw SystemError(what)
+    }
+    return descriptor
+  }
+
+  /// Whether a descriptor that systemd passed is a listening socket of this kind.
+  static func isListening(_ descriptor: Int32, kind: Kind) -> Bool {
+    option(descriptor, SO_ACCEPTCONN) == 1 && option(descriptor, SO_TYPE) == kind.type
+  }
+
+  private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {
+    var value: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    // getsockopt writes at most `size` bytes to `value`.
+    return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+  }
+
+  /// Who is at the other end.
+  static func peer(of socket: Int32) throws(SystemError) -> Peer {
+    var peer = cd_peer()
+    try SystemError.check(unsafe cd_socket_peer(socket, &peer), "ask for a socket's peer")
+    return Peer(pid: peer.pid, uid: peer.uid)
+  }
+
+  /// A pidfd of the peer, readable when it has ended.
+  static func process(of socket: Int32, pid: Int32) throws(SystemError) -> Descriptor {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_socket_peer_process(socket, pid, &number), "open process \(pid)")
+    return Descriptor(owning: number)
+  }
+}

@@ -1,0 +1,217 @@
+import CrashSymbols
+import Glibc
+import Logging
+
+/// The symbol caches of all images: made ahead, when a process attaches, and found by build id when one crashes.
+actor SymbolCaches {
+  private enum Entry {
+    case ready(SymbolCache, lastUse: UInt64)
+    /// Not made yet.
+    case pending
+    case failed
+  }
+
+  private struct Job {
+    var name: CacheName
+    var path: String
+    var user: UInt32
+    var image: Descriptor
+    var isUrgent: Bool
+    var order: UInt64
+  }
+
+  struct Configuration: Sendable {
+    /// Where the caches are kept.
+    var directory: String
+    /// `crash-analyse`; nil when it was not found: then there are no symbols.
+    var program: String?
+    var limits: Limits
+    var ledger: Ledger
+    var logger: Logger
+  }
+
+  private let configuration: Configuration
+  private var entries: [CacheName: Entry] = [:]
+  private var waiting: [Job] = []
+  private var running: [UInt32: Int] = [:]
+  private var clock: UInt64 = 0
+  private var waiters: [UInt64: Waiter] = [:]
+
+  private struct Waiter {
+    var names: Set<CacheName>
+    var continuation: CheckedContinuation<Void, Never>
+  }
+
+  init(_ configuration: Configuration) { self.configuration = configuration }
+
+  private func tick() -> UInt64 {
+    clock += 1
+    return clock
+  }
+}
+
+// Making.
+extension SymbolCaches {
+  /// Sees to it that there are caches of these images, as far as there can be.
+  func prepare(_ images: [ImageFile], for user: UInt32) {
+    for image in images where find(image.buildID, user) == nil {
+      guard configuration.program != nil else { continue }
+      guard waiting.count < configuration.limits.heldDescriptors,
+        waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
+      else {
+        configuration.ledger.refuse(
+          "symbols", from: Peer(pid: 0, uid: user), because: "too many images wait for their symbols")
+        return
+      }
+      do throws(SystemError) {
+        let opened = try image.open(for: user)
+        let name = CacheName(buildID: image.buildID, owner: opened.owner)
+        if case .failed = entries[name] { continue }
+        entries[name] = .pending
+        waiting.append(
+          Job(
+            name: name, path: image.path, user: user, image: opened.descriptor, isUrgent: image.isExecutable,
+            order: tick()))
+      } catch {
+        // A process in a container names files that are not here; it can send them.
+        configuration.logger.debug("no symbols for '\(image.path)': \(error)")
+      }
+    }
+    startJobs()
+  }
+
+  private func startJobs() {
+    while running.values.reduce(0, +) < configuration.limits.symbolJobs, let next = takeNext() {
+      running[next.user, default: 0] += 1
+      let job = SymbolJob(
+        program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
+        output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms)
+      let directory = next.name.directory(in: configuration.directory)
+      do {
+        try Directories.make(directory, mode: 0o700)
+        // A thread a job: it waits for a child in the kernel, and there are only a few at once.
+        try Thread.start(named: "symbols") { [self] in
+          let result = Result { try job.run() }
+          Task { await finish(next, result) }
+        }
+      } catch {
+        finish(next, .failure(error))
+      }
+    }
+  }
+
+  /// Fair between users, then what a crash waits for, then first come.
+  private func takeNext() -> Job? {
+    let index = waiting.indices.min { left, right in
+      rank(waiting[left]) < rank(waiting[right])
+    }
+    return index.map { waiting.remove(at: $0) }
+  }
+
+  private func rank(_ job: Job) -> (Int, Int, UInt64) {
+    (running[job.user, default: 0], job.isUrgent ? 0 : 1, job.order)
+  }
+
+  private func finish(_ job: Job, _ result: Result<Void, any Error>) {
+    running[job.user, default: 1] -= 1
+    if running[job.user] == 0 { running[job.user] = nil }
+    do {
+      try result.get()
+      try open(job.name)
+    } catch {
+      entries[job.name] = .failed
+      configuration.ledger.refuse(
+        "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
+    }
+    for (number, waiter) in waiters where isSettled(waiter.names) {
+      waiters[number] = nil
+      waiter.continuation.resume()
+    }
+    startJobs()
+  }
+}
+
+// Finding.
+extension SymbolCaches {
+  /// The caches of these build ids that `user` may use, after waiting for the ones that are being made.
+  func caches(of buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async -> [String: SymbolCache] {
+    let names = Set(buildIDs.compactMap { find($0, user) })
+    for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
+    if !isSettled(names) { await wait(for: names, timeout_ms: timeout_ms) }
+    var found: [String: SymbolCache] = [:]
+    for name in names {
+      if case .ready(let cache, _) = entries[name] {
+        entries[name] = .ready(cache, lastUse: tick())
+        found[name.buildID] = cache
+      }
+    }
+    return found
+  }
+
+  private func wait(for names: Set<CacheName>, timeout_ms: Int) async {
+    let number = tick()
+    let alarm = Task {
+      try await Task.sleep(for: .milliseconds(timeout_ms))
+      giveUp(number)
+    }
+    await withCheckedContinuation { waiters[number] = Waiter(names: names, continuation: $0) }
+    alarm.cancel()
+  }
+
+  private func giveUp(_ number: UInt64) {
+    waiters.removeValue(forKey: number)?.continuation.resume()
+  }
+
+  /// Lets nobody wait any longer: crashd stops.
+  func stopWaiting() {
+    for waiter in waiters.values { waiter.continuation.resume() }
+    waiters = [:]
+    waiting = []
+  }
+
+  private func isSettled(_ names: Set<CacheName>) -> Bool {
+    names.allSatisfy { name in
+      if case .pending = entries[name] { return false }
+      return true
+    }
+  }
+
+  /// The name under which this build id is known, or on disk; nil when it is neither.
+  private func find(_ buildID: String, _ user: UInt32) -> CacheName? {
+    let names = [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+    for name in names {
+      switch entries[name] {
+      case .ready, .pending: return name
+      case .failed, nil: break
+      }
+    }
+    for name in names where entries[name] == nil {
+      guard unsafe access(name.path(in: configuration.directory), R_OK) == 0 else { continue }
+      do {
+        try open(name)
+        return name
+      } catch {
+        // Of an earlier version, or damaged: made anew.
+        configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
+      }
+    }
+    return nil
+  }
+
+  private func open(_ name: CacheName) throws(SymbolCacheError) {
+    let cache = try SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
+    if entries.count >= configuration.limits.openCaches { forgetOldest() }
+    entries[name] = .ready(cache, lastUse: tick())
+  }
+
+  private func forgetOldest() {
+    let ready = entries.compactMap { name, entry in
+      if case .ready(_, let lastUse) = entry { (name, lastUse) } else { nil }
+    }
+    if let oldest = ready.min(by: { $0.1 < $1.1 }) { entries[oldest.0] = nil }
+    // Failures are only remembered as long as there is room.
+    if ready.isEmpty {
+      entries = entries.filter { if case .pending = $0.value { true } else { false } }
+    }
+  }
+}

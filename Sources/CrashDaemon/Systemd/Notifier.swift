@@ -1,0 +1,42 @@
+import Glibc
+import ServiceLifecycle
+
+/// Tells systemd how crashd is (sd_notify(3), without libsystemd).
+///
+/// Without `NOTIFY_SOCKET` it tells nobody.
+struct Notifier: Service {
+  private let path: String?
+
+  init(environment: [String: String]) { path = environment["NOTIFY_SOCKET"] }
+
+  /// The last service to start and the first to stop.
+  func run() async throws {
+    send("READY=1\nSTATUS=Waiting for crashes")
+    try await gracefulShutdown()
+    send("STOPPING=1\nSTATUS=Storing what is left")
+  }
+
+  /// Best effort, as sd_notify itself: systemd's own time-out notices what is missing.
+  func send(_ text: String) {
+    guard let path, !path.isEmpty else { return }
+    let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard number >= 0 else { return }
+    let descriptor = Descriptor(owning: number)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+    // `@` stands for the zero that begins an abstract address.
+    if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+    // Fits: checked above.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+    let message = Array(text.utf8)
+    // A sockaddr_un may be read as the sockaddr that it begins with; both sizes are those of what they belong to.
+    _ = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe sendto(descriptor.number, message, message.count, Int32(MSG_NOSIGNAL), $0, size)
+      }
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import Glibc
+
+/// `io.crashshield.Crashd`: the methods with one reply.
+struct CrashdInterface: Sendable {
+  static let name = "io.crashshield.Crashd"
+  /// The interface file, built into the program.
+  static let description = String(decoding: PackageResources.io_crashshield_Crashd_varlink, as: UTF8.self)
+
+  var store: ReportStore
+  var pipeline: CrashPipeline
+  var attach: AttachServer
+  var ledger: Ledger
+  var limits: Limits
+  var start_ns = Moment.monotonic_ns()
+
+  private static let defaultListLimit = 100
+  private static let defaultTimeout_ms = 10_000
+  private static let longestTimeout_ms: Int64 = 600_000
+
+  /// Root and crashd's own user see everything.
+  static func visibility(of peer: Peer) -> Visibility {
+    peer.uid == 0 || peer.uid == geteuid() ? .all : .user(peer.uid)
+  }
+
+  func reply(to call: VarlinkCall, from peer: Peer) async throws(VarlinkError) -> any Encodable & Sendable {
+    let visibility = Self.visibility(of: peer)
+    return switch call.name {
+    case "List": try list(call, visibility)
+    case "Get": try get(call, visibility)
+    case "Processes": try await processes(call, visibility)
+    case "AwaitProcess": try await awaitProcess(call, visibility)
+    case "Status": try await status(call, visibility)
+    case "Subscribe": throw .expectedMore
+    default: throw .methodNotFound(String(call.method.prefix(128)))
+    }
+  }
+
+  private func list(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ListReply {
+    let parameters = try VarlinkParameters(call, known: ["limit", "before", "pid", "name", "since", "until"])
+    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
+    let filter = ReportFilter(
+      pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
+      since: try time("since", parameters), until: try time("until", parameters))
+    let before = try cursor("before", parameters)
+    let summaries = try reading { () throws(StoreError) in
+      try store.list(filter, visibility: visibility, before: before, limit: min(limit, limits.listReports))
+    }
+    return ListReply(reports: summaries.map { ListReply.Summary($0) })
+  }
+
+  private func get(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GetReply {
+    let parameters = try VarlinkParameters(call, known: ["id", "raw"])
+    let prefix = try parameters.string("id")
+    let wantsRaw = try parameters.bool("raw") ?? false
+    return try reading { () throws(StoreError) in
+      let report = try store.report(idPrefix: prefix, visibility: visibility).report
+      let raw = wantsRaw ? try store.raw(id: report.id) : nil
+      return GetReply(report: report, raw: raw.map { Data($0).base64EncodedString() })
+    }
+  }
+
+  private func processes(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> ProcessesReply {
+    _ = try VarlinkParameters(call, known: [])
+    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    return ProcessesReply(processes: processes.map { ProcessesReply.Process($0) })
+  }
+
+  private func awaitProcess(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) async throws(VarlinkError) -> AwaitProcessReply {
+    let parameters = try VarlinkParameters(call, known: ["pid", "timeout_ms"])
+    let pid = try parameters.required("pid", parameters.int("pid", in: 1...Int64(Int32.max)))
+    let timeout = try parameters.int("timeout_ms", in: 0...Self.longestTimeout_ms) ?? Self.defaultTimeout_ms
+    await attach.settle()
+    let progress = await pipeline.progress(
+      pid: Int32(pid), mayRead: { visibility.includes($0) }, timeout_ms: timeout)
+    return AwaitProcessReply(
+      attached: progress.isAttached, settled: progress.isSettled, reports: progress.reports)
+  }
+
+  private func status(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> StatusReply {
+    _ = try VarlinkParameters(call, known: [])
+    let processes = await pipeline.attached().count { visibility.includes($0.facts.peer) }
+    let (count, bytes) = try reading { () throws(StoreError) in
+      (try store.count(visibility: visibility), try store.sizeBytes())
+    }
+    return StatusReply(
+      version: Daemon.version, pid: Int(getpid()),
+      uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes, reports: count,
+      storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals)
+  }
+
+  /// Checks the cursor's form; the store checks the rest.
+  func cursor(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> StoreCursor? {
+    guard let text = try parameters.string(name) else { return nil }
+    guard let cursor = StoreCursor(text) else { throw VarlinkError(.invalidCursor(String(text.prefix(64)))) }
+    return cursor
+  }
+
+  private func time(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> String? {
+    guard let text = try parameters.string(name) else { return nil }
+    guard let moment = Moment(rfc3339: text) else { throw .invalidParameter(name) }
+    return moment.description
+  }
+
+  func reading<Value>(_ body: () throws(StoreError) -> Value) throws(VarlinkError) -> Value {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      throw VarlinkError(error)
+    }
+  }
+}
+
+extension Visibility {
+  func includes(_ peer: Peer) -> Bool {
+    switch self {
+    case .all: true
+    case .user(let uid): peer.uid == uid
+    }
+  }
+}

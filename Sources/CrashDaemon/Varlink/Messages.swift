@@ -1,0 +1,104 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import Synchronization
+
+// The replies of io.crashshield.Crashd, in the shape of the interface file.
+
+struct ListReply: Encodable, Sendable {
+  struct Summary: Encodable, Sendable {
+    var cursor: String
+    var id: String
+    var time: String
+    var pid: Int
+    var uid: Int
+    var name: String
+    var executable: String
+    var unit: String?
+    var signal: String
+    var reason: String
+    var sentence: String
+    var function: String
+    var file: String?
+    var line: Int?
+    var groupKey: String
+    var groupTitle: String
+
+    init(_ summary: ReportSummary) {
+      cursor = summary.cursor.description
+      id = summary.id
+      time = summary.time
+      pid = summary.pid
+      uid = summary.uid
+      name = summary.name
+      executable = summary.executable
+      unit = summary.unit
+      signal = summary.signal
+      reason = summary.reason
+      sentence = summary.sentence
+      function = summary.function
+      file = summary.file
+      line = summary.line
+      groupKey = summary.groupKey
+      groupTitle = summary.groupTitle
+    }
+  }
+
+  var reports: [Summary]
+}
+
+struct GetReply: Encodable, Sendable {
+  var report: CrashReport
+  /// Base64.
+  var raw: String?
+}
+
+struct SubscribeReply: Encodable, Sendable {
+  var ready: Bool?
+  var cursor: String?
+  var report: CrashReport?
+}
+
+struct ProcessesReply: Encodable, Sendable {
+  struct Process: Encodable, Sendable {
+    var pid: Int
+    var uid: Int
+    var name: String
+    var executable: String
+    var buildID: String
+    var startTime: String
+    var attachTime: String
+    var state: String
+
+    init(_ process: AttachedProcess) {
+      let facts = process.facts
+      pid = Int(facts.peer.pid)
+      uid = Int(facts.peer.uid)
+      name = facts.identity.name
+      executable = facts.identity.executable
+      buildID = facts.buildID
+      startTime = Moment(nanoseconds: facts.identity.startTime_ns).description
+      attachTime = process.attachTime.description
+      state = process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached"
+    }
+  }
+
+  var processes: [Process]
+}
+
+struct AwaitProcessReply: Encodable, Sendable {
+  var attached: Bool
+  var settled: Bool
+  var reports: [String]
+}
+
+struct StatusReply: Encodable, Sendable {
+  var version: String
+  var pid: Int
+  var uptime_s: Int
+  var processes: Int
+  var reports: Int
+  var storeBytes: Int
+  var losses: [String: Int]
+  var refusals: [String: Int]
+}

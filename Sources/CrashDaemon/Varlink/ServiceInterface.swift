@@ -1,0 +1,66 @@
+/// `org.varlink.service`: what every Varlink service says of itself.
+struct ServiceInterface: Sendable {
+  static let name = "org.varlink.service"
+
+  private struct Info: Encodable {
+    var vendor = "swift-crash-shield"
+    var product = "crashd"
+    var version = Daemon.version
+    var url = "https://varlink.org"
+    var interfaces = [ServiceInterface.name, CrashdInterface.name]
+  }
+
+  private struct Description: Encodable {
+    var description: String
+  }
+
+  func reply(to call: VarlinkCall) throws(VarlinkError) -> any Encodable & Sendable {
+    switch call.name {
+    case "GetInfo":
+      _ = try VarlinkParameters(call, known: [])
+      return Info()
+    case "GetInterfaceDescription":
+      let parameters = try VarlinkParameters(call, known: ["interface"])
+      let interface = try parameters.required("interface", parameters.string("interface"))
+      switch interface {
+      case Self.name: return Description(description: Self.description)
+      case CrashdInterface.name: return Description(description: CrashdInterface.description)
+      default: throw .interfaceNotFound(String(interface.prefix(128)))
+      }
+    default: throw .methodNotFound(String(call.method.prefix(128)))
+    }
+  }
+
+  static let description = """
+    # The Varlink Service Interface is provided by every varlink service. It describes the service and the interfaces it
+    # implements.
+    interface org.varlink.service
+
+    # Get a list of all the interfaces a service provides and information about the implementation.
+    method GetInfo() -> (
+      vendor: string,
+      product: string,
+      version: string,
+      url: string,
+      interfaces: []string
+    )
+
+    # Get the description of an interface that is implemented by this service.
+    method GetInterfaceDescription(interface: string) -> (description: string)
+
+    # The requested interface was not found.
+    error InterfaceNotFound (interface: string)
+
+    # The requested method was not found.
+    error MethodNotFound (method: string)
+
+    # The interface defines the requested method, but the service does not implement it.
+    error MethodNotImplemented (method: string)
+
+    # One of the passed parameters is invalid.
+    error InvalidParameter (parameter: string)
+
+    # The method has more than one reply; call it with `more`.
+    error ExpectedMore ()
+    """
+}

@@ -1,0 +1,114 @@
+import CrashStore
+import NIOCore
+
+/// One client: its calls are answered one after the other.
+struct VarlinkConnection {
+  let server: VarlinkServer
+  let peer: Peer
+  var inbound: NIOAsyncChannelInboundStream<[UInt8]>.AsyncIterator
+  let writer: ReplyWriter
+
+  /// Until the client closes, or says something that is no call.
+  mutating func serve() async throws {
+    while let frame = try await inbound.next() {
+      guard let call = VarlinkCall(frame: frame) else {
+        server.ledger.refuse("call", from: peer, because: "it is no Varlink call")
+        return
+      }
+      if call.method == "\(CrashdInterface.name).Subscribe", call.more == true {
+        if try await subscribe(call) { return }
+        continue
+      }
+      let reply = await answer(call)
+      if call.oneway != true { try await writer.write(reply) }
+    }
+  }
+
+  private func answer(_ call: VarlinkCall) async -> ByteBuffer {
+    do throws(VarlinkError) {
+      if call.upgrade == true { throw .methodNotImplemented(String(call.method.prefix(128))) }
+      switch call.interface {
+      case ServiceInterface.name: return VarlinkReply.success(try server.service.reply(to: call))
+      case CrashdInterface.name: return VarlinkReply.success(try await server.interface.reply(to: call, from: peer))
+      default: throw .interfaceNotFound(String(call.interface.prefix(128)))
+      }
+    } catch {
+      if error.name.hasPrefix(ServiceInterface.name) {
+        server.ledger.refuse("call", from: peer, because: "\(error.name) \(error.parameters.description.prefix(160))")
+      }
+      return VarlinkReply.failure(error)
+    }
+  }
+}
+
+// Subscribe.
+extension VarlinkConnection {
+  /// Streams events.
+  ///
+  /// Returns whether the connection is at its end.
+  private mutating func subscribe(_ call: VarlinkCall) async throws -> Bool {
+    let cursor: StoreCursor
+    do throws(VarlinkError) {
+      cursor = try start(call)
+    } catch {
+      try await writer.write(VarlinkReply.failure(error))
+      return false
+    }
+    // Listening begins before the first look into the store: no event falls between the two.
+    let stream = self.stream(from: cursor, news: server.hub.news())
+    await withTaskGroup { group in
+      group.addTask { await stream() }
+      do {
+        // The stream has no end but the connection's.
+        if try await inbound.next() != nil {
+          server.ledger.refuse("call", from: peer, because: "it came while Subscribe was answered on its connection")
+        }
+      } catch {
+        // Closed by the client, by the stream below, or because crashd stops.
+      }
+      group.cancelAll()
+    }
+    return true
+  }
+
+  private func start(_ call: VarlinkCall) throws(VarlinkError) -> StoreCursor {
+    let interface = server.interface
+    let parameters = try VarlinkParameters(call, known: ["cursor"])
+    let given = try interface.cursor("cursor", parameters)
+    let visibility = CrashdInterface.visibility(of: peer)
+    return try interface.reading { () throws(StoreError) in
+      guard let given else { return try interface.store.newestCursor() }
+      _ = try interface.store.events(after: given, visibility: visibility, limit: 0)
+      return given
+    }
+  }
+
+  private func stream(from start: StoreCursor, news: AsyncStream<Void>) -> @Sendable () async -> Void {
+    let (store, writer, batch) = (server.interface.store, writer, server.limits.eventBatch)
+    let visibility = CrashdInterface.visibility(of: peer)
+    return {
+      do {
+        var cursor = start
+        var news = news.makeAsyncIterator()
+        try await writer.write(
+          VarlinkReply.success(SubscribeReply(ready: true, cursor: cursor.description), continues: true))
+        repeat {
+          while true {
+            let events = try store.events(after: cursor, visibility: visibility, limit: batch)
+            for event in events {
+              let reply = SubscribeReply(cursor: event.cursor.description, report: event.report)
+              try await writer.write(VarlinkReply.success(reply, continues: true))
+              cursor = event.cursor
+            }
+            if events.count < batch { break }
+          }
+        } while await news.next() != nil
+      } catch let error as StoreError {
+        await writer.writeLast(VarlinkReply.failure(VarlinkError(error)))
+      } catch {
+        // The client went away.
+      }
+      writer.close()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import CrashStore
+
+/// An error reply.
+struct VarlinkError: Error, Sendable, Equatable {
+  var name: String
+  var parameters: [String: JSONValue] = [:]
+
+  static func invalidParameter(_ name: String) -> VarlinkError {
+    VarlinkError(name: "org.varlink.service.InvalidParameter", parameters: ["parameter": .string(name)])
+  }
+
+  static func methodNotFound(_ method: String) -> VarlinkError {
+    VarlinkError(name: "org.varlink.service.MethodNotFound", parameters: ["method": .string(method)])
+  }
+
+  static func methodNotImplemented(_ method: String) -> VarlinkError {
+    VarlinkError(name: "org.varlink.service.MethodNotImplemented", parameters: ["method": .string(method)])
+  }
+
+  static func interfaceNotFound(_ interface: String) -> VarlinkError {
+    VarlinkError(name: "org.varlink.service.InterfaceNotFound", parameters: ["interface": .string(interface)])
+  }
+
+  /// The method has many replies, and the call did not ask for them.
+  static let expectedMore = VarlinkError(name: "org.varlink.service.ExpectedMore")
+
+  /// What the store said, in the words of the interface.
+  init(_ error: StoreError) {
+    switch error {
+    case .noSuchReport(let id): self.init(own: "NoSuchReport", ["id": .string(id)])
+    case .ambiguous(let id, let count):
+      self.init(own: "AmbiguousID", ["id": .string(id), "count": .int(Int64(count))])
+    case .invalidCursor(let text): self.init(own: "InvalidCursor", ["cursor": .string(text)])
+    case .notADatabase, .tooNew, .unavailable, .identifierTaken:
+      self.init(own: "StoreUnavailable", ["reason": .string(error.description)])
+    }
+  }
+
+  init(name: String, parameters: [String: JSONValue] = [:]) {
+    self.name = name
+    self.parameters = parameters
+  }
+
+  private init(own name: String, _ parameters: [String: JSONValue]) {
+    self.init(name: "io.crashshield.Crashd.\(name)", parameters: parameters)
+  }
+}

@@ -1,0 +1,123 @@
+import CCrashDaemon
+import Glibc
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// The socket for clients: accepts connections and serves each in a task of its own.
+struct VarlinkServer: Service {
+  typealias Channel = NIOAsyncChannel<[UInt8], ByteBuffer>
+
+  var listener: Descriptor
+  var service = ServiceInterface()
+  var interface: CrashdInterface
+  var hub: EventHub
+  var ledger: Ledger
+  var limits: Limits
+  private let connections = ConnectionCount()
+
+  init(listener: Descriptor, interface: CrashdInterface, hub: EventHub) {
+    self.listener = listener
+    self.interface = interface
+    self.hub = hub
+    ledger = interface.ledger
+    limits = interface.limits
+  }
+
+  func run() async throws {
+    try await cancelWhenGracefulShutdown { try await serve() }
+  }
+
+  private func serve() async throws {
+    // The server's channel owns and closes its own copy.
+    let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
+    guard copy >= 0 else { throw SystemError("copy the listening socket") }
+    let messageBytes = limits.messageBytes
+    let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .bind(copy) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
+          try channel.pipeline.syncOperations.addHandler(decoder)
+          return try Channel(wrappingChannelSynchronously: channel)
+        }
+      }
+    do {
+      try await server.executeThenClose { inbound in
+        try await withThrowingDiscardingTaskGroup { group in
+          for try await channel in inbound { group.addTask { await serve(channel) } }
+        }
+      }
+    } catch is CancellationError {
+      // The way a graceful stop ends.
+    }
+  }
+
+  private func serve(_ channel: Channel) async {
+    let peer: Peer
+    do {
+      peer = try await Self.peer(of: channel.channel)
+    } catch {
+      ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "no peer: \(error)")
+      await Self.close(channel)
+      return
+    }
+    guard connections.enter(peer.uid, limits: limits) else {
+      ledger.refuse("connection", from: peer, because: "too many connections")
+      await Self.close(channel)
+      return
+    }
+    defer { connections.leave(peer.uid) }
+    do {
+      try await channel.executeThenClose { inbound, outbound in
+        let writer = ReplyWriter(
+          outbound: outbound, channel: channel.channel, peer: peer, ledger: ledger, limit_ms: limits.write_ms)
+        var connection = VarlinkConnection(
+          server: self, peer: peer, inbound: inbound.makeAsyncIterator(), writer: writer)
+        try await connection.serve()
+      }
+    } catch let error as VarlinkFrameDecoder.TooLong {
+      ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
+    } catch {
+      // The client went away, or crashd stops: nobody is left to tell.
+    }
+  }
+
+  private static func close(_ channel: Channel) async {
+    // executeThenClose is the one way to let go of a NIOAsyncChannel; what it throws is of the closed socket.
+    do { try await channel.executeThenClose { _, _ in } } catch {}
+  }
+
+  private static func peer(of channel: any NIOCore.Channel) async throws -> Peer {
+    guard let options = channel as? any SocketOptionProvider else { throw SystemError("ask for a peer", code: ENOTSUP) }
+    // The kernel fills a struct ucred for SO_PEERCRED: pid, uid and gid, as cd_peer has them.
+    let credentials: cd_peer = try await options.unsafeGetSocketOption(
+      level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+    ).get()
+    return Peer(pid: credentials.pid, uid: credentials.uid)
+  }
+}
+
+/// How many connections there are, in all and of each user.
+private final class ConnectionCount: Sendable {
+  private let counts = Mutex<[UInt32: Int]>([:])
+
+  func enter(_ uid: UInt32, limits: Limits) -> Bool {
+    counts.withLock { counts in
+      let own = counts[uid, default: 0]
+      guard counts.values.reduce(0, +) < limits.connections, uid == 0 || own < limits.connectionsPerUser else {
+        return false
+      }
+      counts[uid] = own + 1
+      return true
+    }
+  }
+
+  func leave(_ uid: UInt32) {
+    counts.withLock { counts in
+      let own = counts[uid, default: 1] - 1
+      counts[uid] = own == 0 ? nil : own
+    }
+  }
+}
