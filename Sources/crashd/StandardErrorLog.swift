@@ -1,0 +1,51 @@
+import Glibc
+import Logging
+
+/// Writes log lines to standard error: for the journal with the level as sd-daemon(3) wants it and without a time, which
+/// the journal adds; else with a time, for people.
+struct StandardErrorLog: LogHandler {
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+  private let isJournal: Bool
+
+  init(level: Logger.Level, isJournal: Bool) {
+    logLevel = level
+    self.isJournal = isJournal
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let text = "\(event.message)".replacing("\n", with: " ")
+    let line = isJournal ? "<\(Self.priority(event.level))>\(text)\n" : "\(Self.time()) \(event.level): \(text)\n"
+    let bytes = Array(line.utf8)
+    // One write a line, so that lines of several threads do not mix. write reads as many bytes as the array has.
+    _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  }
+
+  private static func priority(_ level: Logger.Level) -> Int {
+    switch level {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+
+  /// Local time of day.
+  private static func time() -> String {
+    var now = time_t()
+    var parts = unsafe tm()
+    var bytes = [CChar](repeating: 0, count: 16)
+    // Each call writes one structure, or at most as many bytes as the array has, with a zero at their end.
+    unsafe Glibc.time(&now)
+    unsafe localtime_r(&now, &parts)
+    let count = unsafe strftime(&bytes, 16, "%H:%M:%S", &parts)
+    return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
