@@ -23,6 +23,7 @@ OFFSET(cs_ring_header, annotation_lost, 88);
 OFFSET(cs_ring_header, breadcrumb_head, 96);
 OFFSET(cs_ring_header, name, 104);
 OFFSET(cs_ring_header, executable, 168);
+OFFSET(cs_ring_header, slot_overwritten, 488);
 
 SIZE(cs_ring_image, 384);
 OFFSET(cs_ring_image, flags, 24);

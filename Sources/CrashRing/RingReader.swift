@@ -45,7 +45,7 @@ public struct RingReader: @unchecked Sendable {
     // Records come first: a handler adds its images before it commits, so that each committed record finds them.
     let records = committedRecords(losses: &losses)
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
-    losses.add(.overwritten, header[\.slot_head].subtractingOrZero(UInt64(RingLayout.slotLimit)))
+    losses.add(.overwritten, header[\.slot_overwritten])
     losses.add(.noSlot, header[\.slot_lost])
     losses.add(.minimal, header[\.record_minimal])
     losses.add(.annotations, header[\.annotation_lost])

@@ -92,6 +92,7 @@ struct RingFormatTests {
       "breadcrumb_head": Field(\cs_ring_header.breadcrumb_head),
       "name": Field(\cs_ring_header.name),
       "executable": Field(\cs_ring_header.executable),
+      "slot_overwritten": Field(\cs_ring_header.slot_overwritten),
     ],
     "cs_ring_image": [
       "bias": Field(\cs_ring_image.bias),

@@ -107,7 +107,7 @@ struct RingReaderTests {
   @Test("what the header counts as lost is told by kind")
   func losses() throws {
     let ring = TestRing()
-    ring.set(\cs_ring_header.slot_head, 70)
+    ring.set(\cs_ring_header.slot_overwritten, 6)
     ring.set(\cs_ring_header.slot_lost, 2)
     ring.set(\cs_ring_header.record_minimal, 3)
     ring.set(\cs_ring_header.annotation_lost, 4)
@@ -122,7 +122,7 @@ struct RingReaderTests {
     let ring = TestRing()
     for field in [
       \cs_ring_header.slot_head, \.slot_lost, \.record_minimal, \.annotation_lost, \.breadcrumb_head,
-      \.start_time_ns,
+      \.start_time_ns, \.slot_overwritten,
     ] {
       ring.set(field, UInt64.max)
     }

@@ -31,6 +31,10 @@ static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
     // acquire: what follows is not written before the state says so; pairs with a reader's second look.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       __atomic_thread_fence(__ATOMIC_RELEASE);
+      // relaxed: a count for people. seen is what the exchange replaced.
+      if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
+        __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
+      }
       *ret_ticket = ticket;
       return true;
     }

@@ -87,14 +87,15 @@ typedef struct cs_ring_header {
   uint64_t start_time_ns; // of the process, CLOCK_REALTIME
   uint32_t image_count;   // release: pairs with cs_ring_image_count_acquire()
   uint32_t image_total;   // exact, also when the table is full
-  uint64_t slot_head;     // claims ever made
+  uint64_t slot_head;     // tickets ever drawn; a claim draws another when its slot is being written
   uint64_t slot_lost;     // crashes that found no free slot
   uint64_t record_minimal;
   uint64_t annotation_lost;
   uint64_t breadcrumb_head; // breadcrumbs ever left
   uint8_t name[CS_RING_NAME_LIMIT_BYTES];
   uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
-  uint8_t reserved[3608];
+  uint64_t slot_overwritten; // committed records that gave their slot to later ones
+  uint8_t reserved[3600];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.
