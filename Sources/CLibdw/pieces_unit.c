@@ -67,7 +67,11 @@ static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbo
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;
   struct cs_symbols_location location = {
-      .file = row ? row->file : 0, .position = row ? row->position : 0, .parent = CS_SYMBOLS_NONE};
+      .file = row ? row->file : 0,
+      .line = row ? row->line : 0,
+      .column = row ? row->column : 0,
+      .parent = CS_SYMBOLS_NONE,
+  };
   if (node != CS_SYMBOLS_NONE) {
     const struct cs_unit_node *known = (const struct cs_unit_node *)unit->nodes.items + node;
     location.function = known->function;

@@ -55,7 +55,8 @@ static bool read_rows(struct cs_unit *unit) {
     int number = 0, column = 0;
     if (row->is_end || dwarf_lineno(line, &number) != 0 || dwarf_linecol(line, &column) != 0) continue;
     row->file = cs_unit_path(unit, dwarf_linesrc(line, NULL, NULL));
-    row->position = cs_unit_position((uint32_t)number, (uint32_t)column);
+    row->line = (uint32_t)number;
+    row->column = (uint32_t)column;
   }
   return true;
 }

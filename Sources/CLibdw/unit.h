@@ -7,7 +7,8 @@
 struct cs_unit_row {
   uint32_t start;
   uint32_t file;
-  uint32_t position;
+  uint32_t line;
+  uint32_t column;
   bool is_end; // of a sequence: what follows has no line
 };
 
@@ -48,10 +49,3 @@ bool cs_unit_read_tree(struct cs_unit *unit);
 
 /// The string of a path as libdw tells it, made absolute.
 uint32_t cs_unit_path(struct cs_unit *unit, const char *path);
-
-/// Line and column in one word.
-static inline uint32_t cs_unit_position(uint64_t line, uint64_t column) {
-  if (line >> (32 - CS_SYMBOLS_COLUMN_BITS)) line = 0;
-  if (column >> CS_SYMBOLS_COLUMN_BITS) column = 0;
-  return (uint32_t)(line << CS_SYMBOLS_COLUMN_BITS | column);
-}

@@ -60,8 +60,8 @@ static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller)
   return cs_store_location(&unit->image->store, (struct cs_symbols_location){
                                                     .function = node->function,
                                                     .file = cs_unit_path(unit, path),
-                                                    .position = cs_unit_position(number(die, DW_AT_call_line, 0),
-                                                                                 number(die, DW_AT_call_column, 0)),
+                                                    .line = (uint32_t)number(die, DW_AT_call_line, 0),
+                                                    .column = (uint32_t)number(die, DW_AT_call_column, 0),
                                                     .parent = node->call_site,
                                                 });
 }

@@ -16,7 +16,7 @@ public enum SymbolCacheBuilder: Sendable {
   /// Reads the image open as `image` and writes its cache into the file open as `output`.
   ///
   /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image, also one
-  /// without a build id. Takes about a second for a server of 150 MB. Reads the debug information once, in C.
+  /// without a build id. Takes about a second for a server of 150 MB. It reads the debug information once, in C.
   public static func build(image: Int32, buildID: String, output: Int32) throws(Failure) {
     try write(contents(image: image, buildID: buildID), to: output)
   }

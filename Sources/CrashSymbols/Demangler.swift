@@ -21,9 +21,8 @@ public enum Demangler: Sendable {
     if isCxx(mangled) { return full(mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
-    let full = fullOfStem(stem)
-    guard full != stem else { return mangled }
-    let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? SwiftNameTrimmer.simplified(full)
+    let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? trimmed(stem)
+    if simple == stem { return mangled }
     // A closure of top-level code is "in" nothing.
     return simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
   }
@@ -32,7 +31,7 @@ public enum Demangler: Sendable {
   public static func module(of mangled: String) -> String? {
     guard isSwift(mangled) else { return nil }
     let stem = stem(of: mangled)
-    return SwiftNameTrimmer.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
+    return SwiftNameModule.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
   }
 
   /// Whether the function only leads to another one, so that a reader does not miss it.
@@ -59,20 +58,24 @@ extension Demangler {
 
   private static func fullOfStem(_ stem: String) -> String { SwiftRuntimeDemangler.shared.full(stem) ?? stem }
 
+  private static func trimmed(_ stem: String) -> String {
+    SwiftRuntimeDemangler.shared.full(stem).map { $0 == stem ? $0 : SwiftNameTrimmer.simplified($0) } ?? stem
+  }
+
   /// The name without what LLVM and the async splitter have put after it: `.17`, `.resume.0`, `TY0_`, `TQ1_`.
   static func stem(of mangled: String) -> String {
-    var stem = Substring(mangled)
-    if let dot = stem.firstIndex(of: ".") { stem = stem[..<dot] }
+    var stem = mangled.utf8.prefix { $0 != UInt8(ascii: ".") }
     while let shorter = withoutAsyncSuffix(stem) { stem = shorter }
-    return String(stem)
+    return String(Substring(stem))
   }
 
   /// Without a last `T[YQ][0-9]*_`; nil when there is none.
-  private static func withoutAsyncSuffix(_ name: Substring) -> Substring? {
-    guard name.last == "_" else { return nil }
+  private static func withoutAsyncSuffix(_ name: Substring.UTF8View) -> Substring.UTF8View? {
+    guard name.last == UInt8(ascii: "_") else { return nil }
     var rest = name.dropLast()
-    while let last = rest.last, last.isASCII, last.isNumber { rest = rest.dropLast() }
-    return rest.hasSuffix("TY") || rest.hasSuffix("TQ") ? rest.dropLast(2) : nil
+    while let last = rest.last, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(last) { rest = rest.dropLast() }
+    let kind = rest.suffix(2)
+    return kind.elementsEqual("TY".utf8) || kind.elementsEqual("TQ".utf8) ? rest.dropLast(2) : nil
   }
 
   /// The first identifier of the mangled name (`$s4shop…`), for names whose text tells no module.

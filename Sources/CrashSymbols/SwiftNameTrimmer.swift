@@ -1,22 +1,5 @@
-/// Takes names apart that `swift_demangle` has written out: where the runtime's own short form is not to be had, and
-/// for the module, which that form leaves out.
+/// Shortens names that `swift_demangle` has written out, where the runtime's own short form is not to be had.
 enum SwiftNameTrimmer {
-  /// The module of a full name; nil when it names none.
-  static func module(ofFull name: String) -> String? {
-    guard !name.hasPrefix("reabstraction thunk"), !name.contains("of reabstraction thunk"),
-      !name.contains("for reabstraction thunk")
-    else { return nil }
-    let split = lastSplit(of: name[...], at: [" in ", " of ", " for "])
-    let entity = split?.after ?? name[...]
-    if let range = afterPrefix("(extension in ", of: entity) { return String(range.prefix { $0 != ")" }) }
-    guard let dot = entity.firstIndex(of: ".") else {
-      // "closure #1 () -> () in shop": only "in" is followed by a bare module.
-      return split?.separator == " in " ? String(entity) : nil
-    }
-    let module = entity[..<dot].reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-    return module.isEmpty ? nil : String(module.reversed())
-  }
-
   /// `Cart.total(for:)` from `shop.Cart.total(for: Swift.Int) async throws -> Swift.Int`.
   static func simplified(_ full: String) -> String { String(simplified(full[...])) }
 
@@ -25,7 +8,7 @@ enum SwiftNameTrimmer {
       return "partial apply for " + simplified(rest)
     }
     if let rest = afterPrefix("protocol witness for ", of: name),
-      let split = lastSplit(of: rest, at: [" in conformance "])
+      let split = splits(of: rest, at: " in conformance ").last
     {
       return "protocol witness for " + simplified(split.before) + " in conformance " + type(split.after)
     }
@@ -138,7 +121,6 @@ enum SwiftNameTrimmer {
 extension SwiftNameTrimmer {
   private struct Split {
     var before: Substring
-    var separator: String
     var after: Substring
   }
 
@@ -147,17 +129,13 @@ extension SwiftNameTrimmer {
   }
 
   private static func firstSplit(of text: Substring, at separator: String) -> Split? {
-    splits(of: text, at: [separator]).first
-  }
-
-  private static func lastSplit(of text: Substring, at separators: [String]) -> Split? {
-    splits(of: text, at: separators).last
+    splits(of: text, at: separator).first
   }
 
   /// Every separator outside of parentheses.
   ///
   /// Angle brackets do not count: they are also names of operators.
-  private static func splits(of text: Substring, at separators: [String]) -> [Split] {
+  private static func splits(of text: Substring, at separator: String) -> [Split] {
     var splits: [Split] = []
     var depth = 0
     for index in text.indices {
@@ -165,9 +143,8 @@ extension SwiftNameTrimmer {
       case "(", "[": depth += 1
       case ")", "]": depth -= 1
       case " " where depth == 0:
-        for separator in separators where text[index...].hasPrefix(separator) {
-          let after = text[index...].dropFirst(separator.count)
-          splits.append(Split(before: text[..<index], separator: separator, after: after))
+        if let after = afterPrefix(separator, of: text[index...]) {
+          splits.append(Split(before: text[..<index], after: after))
         }
       default: break
       }

@@ -74,7 +74,8 @@ extension SymbolCache {
     let offset = header.locationsOffset + Int(index) * SymbolCacheFormat.locationBytes
     guard
       let function: UInt32 = file.integer(at: offset), let path: UInt32 = file.integer(at: offset + 4),
-      let position: UInt32 = file.integer(at: offset + 8), let parent: UInt32 = file.integer(at: offset + 12),
+      let line: UInt32 = file.integer(at: offset + 8), let column: UInt32 = file.integer(at: offset + 12),
+      let parent: UInt32 = file.integer(at: offset + 16),
       function < header.functionCount
     else { return nil }
     let functionOffset = header.functionsOffset + Int(function) * SymbolCacheFormat.functionBytes
@@ -82,11 +83,9 @@ extension SymbolCache {
       let name: UInt32 = file.integer(at: functionOffset), let entry: UInt32 = file.integer(at: functionOffset + 4),
       let mangled = string(name), let pathText = string(path)
     else { return nil }
-    let line = Int(position >> SymbolCacheFormat.columnBits)
-    let column = Int(position & (1 << SymbolCacheFormat.columnBits - 1))
     let frame = SourceFrame(
       mangled: mangled, symbolAddress: entry == SymbolCacheFormat.none ? nil : header.base &+ UInt64(entry),
-      file: path == 0 ? nil : pathText, line: line == 0 ? nil : line, column: column == 0 ? nil : column,
+      file: path == 0 ? nil : pathText, line: line == 0 ? nil : Int(line), column: column == 0 ? nil : Int(column),
       isInline: parent != SymbolCacheFormat.none)
     return (frame, parent)
   }

@@ -6,24 +6,23 @@
 /// |-----------|---------------------------------------------------|------------------------------------------------|
 /// | header    | see ``SymbolCacheHeader``                         | 112 bytes                                      |
 /// | ranges    | start, location                                   | sorted by start; one ends where the next starts |
-/// | locations | function, file, position, parent                  | a place, and the place it was inlined into     |
+/// | locations | function, file, line, column, parent              | a place, and the place it was inlined into     |
 /// | functions | name, entry                                       | entry is ``none`` for inlined functions        |
 /// | strings   | UTF-8, each ended by a zero byte; the first empty | names are linkage names, files absolute paths  |
 ///
 /// `start` and `entry` count from the header's base; `name` and `file` are byte offsets into the strings; `location`,
 /// `function` and `parent` are indexes, or ``none``. A parent stands before its children, so every chain ends.
-/// `position` is `line << 12 | column`; 0 in either is unknown.
+/// A `line` or `column` of 0 is unknown.
 enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
   /// Raised by every change of the layout; crashd rebuilds caches of another version.
   static let version: UInt32 = 1
   static let none = UInt32.max
-  static let columnBits: UInt32 = 12
 
   static let headerBytes = 112
   static let rangeBytes = 8
-  static let locationBytes = 16
+  static let locationBytes = 20
   static let functionBytes = 8
   /// Longer than any linker's: SHA-1 has 20.
   static let buildIDLimitBytes = 64

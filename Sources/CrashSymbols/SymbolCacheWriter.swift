@@ -8,7 +8,7 @@ public struct SymbolCacheContents: Sendable {
   public var buildID: [UInt8]
   /// Two words each: start, location.
   public var ranges: [UInt32]
-  /// Four words each: function, file, position, parent.
+  /// Five words each: function, file, line, column, parent.
   public var locations: [UInt32]
   /// Two words each: name, entry.
   public var functions: [UInt32]
@@ -76,7 +76,7 @@ public enum SymbolCacheWriter: Sendable {
     if contents.isIncomplete { flags.insert(.incomplete) }
     let header = SymbolCacheHeader(
       base: contents.base, rangeCount: UInt32(contents.ranges.count / 2),
-      locationCount: UInt32(contents.locations.count / 4), functionCount: UInt32(contents.functions.count / 2),
+      locationCount: UInt32(contents.locations.count / 5), functionCount: UInt32(contents.functions.count / 2),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
     guard header.fileBytes <= limit else { throw .tooLarge }
     return header

@@ -103,6 +103,6 @@ import Testing
     let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
     // Nothing it makes can be longer than what it was given and the labels that stand for missing ones.
     #expect(SwiftNameTrimmer.simplified(text).count <= 4 * text.count + 8)
-    #expect((SwiftNameTrimmer.module(ofFull: text) ?? "").count <= text.count)
+    #expect((SwiftNameModule.module(ofFull: text) ?? "").count <= text.count)
   }
 }

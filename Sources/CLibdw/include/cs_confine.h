@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/// What a job may use. SIZES: a server of 145 MB needs 0.6 GiB of addresses and about a second.
+/// What a job may use. An executable of 261 MB needs 0.6 GiB of addresses and 2 s of CPU time.
 #define CS_CONFINE_MEMORY_BYTES (UINT64_C(2) << 30)
 #define CS_CONFINE_FILE_BYTES   (UINT64_C(256) << 20)
 #define CS_CONFINE_CPU_S        30

@@ -9,9 +9,6 @@
 /// "None" in every index of the tables.
 #define CS_SYMBOLS_NONE UINT32_MAX
 
-/// The line and the column share a word: lines above 2^20-1 and columns above 2^12-1 become 0, unknown.
-#define CS_SYMBOLS_COLUMN_BITS 12
-
 /// From `start` up to the next range's start, the code belongs to `location` (or to none).
 struct cs_symbols_range {
   uint32_t start; // from the image's base
@@ -23,7 +20,8 @@ struct cs_symbols_range {
 struct cs_symbols_location {
   uint32_t function;
   uint32_t file; // offset of a string; 0 when unknown
-  uint32_t position;
+  uint32_t line; // 0 when unknown, as the column
+  uint32_t column;
   uint32_t parent;
 };
 
@@ -33,7 +31,7 @@ struct cs_symbols_function {
 };
 
 _Static_assert(sizeof(struct cs_symbols_range) == 8, "two words of the cache file");
-_Static_assert(sizeof(struct cs_symbols_location) == 16, "four words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_location) == 20, "five words of the cache file");
 _Static_assert(sizeof(struct cs_symbols_function) == 8, "two words of the cache file");
 
 /// The tables; they live as long as the image.

@@ -1,0 +1,60 @@
+/// Finds the module in a name that `swift_demangle` has written out; the runtime's short form leaves it out.
+///
+/// Works on bytes: it runs for every frame of every report, and Swift's characters are ten times as slow.
+enum SwiftNameModule {
+  /// The module of a full name; nil when it names none.
+  static func module(ofFull name: String) -> String? {
+    let bytes = Array(name.utf8)
+    let (entity, isBare) = lastEntity(of: bytes)
+    // Its types would be taken for the name.
+    if entity.starts(with: "reabstraction thunk".utf8) { return nil }
+    let extensionStart = "(extension in ".utf8
+    if entity.starts(with: extensionStart) {
+      return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
+    }
+    guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
+    // Words may stand before it: `static shop.Cart.total()`.
+    let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
+    return text(entity[start..<dot])
+  }
+
+  /// What a closure, a specialisation or a witness belongs to: the text after the last " in ", " of " or " for " outside
+  /// of parentheses.
+  ///
+  /// After " in " it may be a module and nothing more: `isBare`.
+  private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
+    var start = 0
+    var isBare = false
+    var depth = 0
+    for (index, byte) in bytes.enumerated() {
+      switch byte {
+      case UInt8(ascii: "("), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: ")"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: " ") where depth == 0:
+        let rest = bytes[(index + 1)...]
+        if rest.starts(with: "in ".utf8) || rest.starts(with: "of ".utf8) {
+          start = index + 4
+          isBare = rest.first == UInt8(ascii: "i")
+        } else if rest.starts(with: "for ".utf8) {
+          start = index + 5
+          isBare = false
+        }
+      default: break
+      }
+    }
+    return (bytes[start...], isBare)
+  }
+
+  private static func isIdentifier(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+      true
+    default: false
+    }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+    bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+}
