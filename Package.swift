@@ -57,7 +57,10 @@ var targets: [Target] = [
     name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CShim"], swiftSettings: swift),
   .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
 
-  .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing"], swiftSettings: swift),
+  .target(
+    name: "CShimTestSupport", dependencies: ["CShim", "CShimRing"], path: "Tests/CShimTestSupport", cSettings: c),
+  .testTarget(
+    name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(
     name: "CrashReportTests", dependencies: ["CrashReport"], resources: [.copy("Golden")],

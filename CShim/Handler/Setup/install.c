@@ -61,6 +61,7 @@ void cs_warm_up(void) {
   cs_record_signal(&record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
   cs_record_messages(&record);
   cs_unwind(&scratch, &record);
+  cs_unwind_find_images(&record);
 }
 
 static void make_action(struct sigaction *ret_action) {

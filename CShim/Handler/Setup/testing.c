@@ -36,7 +36,7 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
   size_t count = 0;
   // Frame 0 is this function.
   for (size_t index = 1; index < record.frame_count && count < limit; index++) {
-    ret_pcs[count++] = record.frames[index].pc;
+    if ((record.frames[index].flags & CS_RING_FRAME_ASYNC) == 0) ret_pcs[count++] = record.frames[index].pc;
   }
   return count;
 }
@@ -44,9 +44,17 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset) {
   static _Thread_local cs_cfi_scratch scratch;
   const uint64_t start = (uint64_t)(uintptr_t)bytes;
+  const uint64_t pc = start + pc_offset;
   const cs_cfi_image image = {.start = start, .end = start + size, .header = start + header_offset};
   memset(&scratch, 0, sizeof scratch);
-  return cs_cfi_find(&image, start + pc_offset, &scratch.function) && cs_cfi_run(&scratch, start + pc_offset);
+  if (!cs_cfi_find(&image, pc, &scratch.function) || !cs_cfi_run(&scratch, pc)) return false;
+  // The row is the one of this pc: the step looks nothing up and applies it.
+  uint64_t registers[CS_REGISTER_COUNT];
+  for (int index = 0; index < CS_REGISTER_COUNT; index++)
+    registers[index] = (uint64_t)(uintptr_t)&scratch;
+  registers[CS_REGISTER_PC] = pc;
+  scratch.row_pc = pc;
+  return cs_cfi_step(&scratch, registers, true) != CS_CFI_UNKNOWN;
 }
 
 const void *cs_testing_ring(void) {

@@ -19,11 +19,12 @@ bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE {
 bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word) SIGNAL_SAFE {
   const bool is_known = address >= memory->low && address < memory->high && memory->high - address >= sizeof *ret_word;
   if (!is_known) {
-    const uint64_t page = address & ~(CS_PAGE_BYTES - 1);
-    const bool is_inside_page = address - page <= CS_PAGE_BYTES - sizeof *ret_word;
-    if (memory->page != page || !is_inside_page) {
+    const uint64_t offset = address & (CS_PAGE_BYTES - 1);
+    const uint64_t mark = (address - offset) | 1; // an odd number: page 0 must not look known in cleared memory
+    const bool is_inside_page = offset <= CS_PAGE_BYTES - sizeof *ret_word;
+    if (memory->probed_page != mark || !is_inside_page) {
       if (!cs_memory_is_readable(address)) return false;
-      memory->page = page;
+      memory->probed_page = mark;
     }
   }
   memcpy(ret_word, (const void *)(uintptr_t)address, sizeof *ret_word);

@@ -14,7 +14,7 @@
 typedef struct cs_memory {
   uint64_t low;
   uint64_t high;
-  uint64_t page;
+  uint64_t probed_page; // its address + 1; 0 when none
 } cs_memory;
 
 // Asks the kernel whether the eight bytes at `address` can be read; changes nothing.

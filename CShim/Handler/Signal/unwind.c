@@ -126,14 +126,6 @@ static void finish_tail(cs_ring_record *record) SIGNAL_SAFE {
   record->frame_count = CS_UNWIND_HEAD_LIMIT + CS_UNWIND_TAIL_LIMIT;
 }
 
-static void find_images(cs_ring_record *record) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < record->frame_count; index++) {
-    cs_ring_frame *frame = &record->frames[index];
-    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    frame->image = cs_image_index(frame->pc - !is_exact);
-  }
-}
-
 void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
   walk way = {.scratch = scratch, .record = record, .is_exact = true};
   memcpy(way.registers, record->registers.general, sizeof way.registers);
@@ -155,5 +147,12 @@ void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
   record->unwind_stop = stop;
   finish_tail(record);
   if (way.async.is_found) cs_async_append(scratch, way.async.context, record);
-  find_images(record);
+}
+
+void cs_unwind_find_images(cs_ring_record *record) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < record->frame_count; index++) {
+    cs_ring_frame *frame = &record->frames[index];
+    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
+    frame->image = cs_image_index(frame->pc - !is_exact);
+  }
 }

@@ -23,6 +23,9 @@ typedef struct cs_async_start {
 // of its frames are valid, so that one that is cut short by a second crash is still right.
 void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE;
 
+// Looks up the image of each frame, adding those that were loaded late to the ring's table.
+void cs_unwind_find_images(cs_ring_record *record) SIGNAL_SAFE;
+
 // If the function that scratch->function describes is async, finds its context. `registers` are those in that function.
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE;

@@ -17,8 +17,8 @@ void cs_testing_crash_in_handler(void);
 // first is in the caller.
 size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit);
 
-// Runs the call frame information unwinder's look-up on `size` bytes that stand for an image whose .eh_frame_hdr is at
-// `header_offset`, with the pc at `pc_offset`. true when it found a row of rules.
+// Runs the reader of call frame information on `size` bytes that stand for an image whose .eh_frame_hdr is at
+// `header_offset`, with the pc at `pc_offset`. true when it found rules that can be applied.
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset);
 
 // The ring of this process, and its descriptor; NULL and -1 when not started.

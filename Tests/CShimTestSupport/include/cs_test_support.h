@@ -1,0 +1,88 @@
+// What the tests of the shim need in C: processes that fork and crash, a stand-in for crashd, hostile bytes.
+#ifndef CS_TEST_SUPPORT_H
+#define CS_TEST_SUPPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A new directory under /tmp; NULL when it cannot be made.
+char *cs_test_make_directory(void);
+// Removes the directory with all that is in it, and frees its path.
+bool cs_test_remove_directory(char *path);
+
+// Ways to use the shim in a child process. Each starts it with DIRECTORY/attach and DIRECTORY/spool.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
+  CS_TEST_SEGV,
+  CS_TEST_BUS,
+  CS_TEST_ABRT,
+  CS_TEST_ILL,
+  CS_TEST_TRAP,
+  CS_TEST_FPE,
+  CS_TEST_SYS,
+  CS_TEST_SENT, // kill(getpid(), SIGSEGV)
+  CS_TEST_STACK_OVERFLOW,
+  CS_TEST_BAD_CALL,
+  CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are rubbish
+  CS_TEST_IN_HANDLER,         // the handler crashes
+  CS_TEST_EIGHT_THREADS,      // all crash at once
+  CS_TEST_NO_DESCRIPTORS,     // RLIMIT_NOFILE is used up
+  CS_TEST_ABANDONED_SLOT,     // a slot is left half-written, then a crash
+  CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened files of its own
+  CS_TEST_LOADER_LOCK,        // another thread sits in a dl_iterate_phdr callback
+  CS_TEST_PREVIOUS_RETURNS,   // an earlier handler of SIGTRAP returns; exits 0 if it ran once and errno was kept
+  CS_TEST_IGNORED,            // an ignored signal is sent; exits 0
+  CS_TEST_FORKED_CHILD,       // a child crashes without starting anew; exits 0 if it ended by its signal
+  CS_TEST_CHILD_STARTS,       // a child starts anew, then crashes; exits 0 if it ended by its signal
+  CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
+} cs_test_way;
+
+// Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
+int cs_test_run(cs_test_way way, const char *directory);
+
+// Like cs_test_run(), with this process as crashd: it accepts, takes the ring and replies. 0 if the protocol went as
+// cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied.
+int cs_test_run_attached(const char *directory, int *ret_wait_status);
+
+// What the spool file of a directory holds.
+typedef struct cs_test_spool {
+  uint32_t file_count;
+  uint32_t partial_count;
+  uint32_t mode;
+  uint64_t slot_head;
+  uint64_t slot_lost;
+  uint64_t record_minimal;
+  uint32_t committed_count;
+  uint32_t writing_count;
+  uint32_t bad_checksum_count;
+  int32_t signal; // of the first committed record
+  int32_t code;
+  int32_t sender_pid;
+  int32_t pid;
+  uint32_t flags;
+  uint32_t frame_count;
+  uint32_t frame_total;
+  uint32_t frame_head;
+  uint32_t unwind_stop;
+  uint32_t frame1_trust;
+  uint32_t image_count;
+  uint64_t commit_after_ns; // from the handler's entry to the commit
+} cs_test_spool;
+
+// false when a file is there that is no ring.
+bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
+
+// Program counters above the caller by the shim's unwinder and by glibc's backtrace(), in a callback of qsort.
+void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *ret_glibc, size_t *ret_glibc_count,
+                         size_t limit);
+
+// Feeds the reader of call frame information a small good image, each cut of it, and each byte changed to each value;
+// a page behind its end faults. Returns how many of the `ret_tried` were accepted.
+uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
+// The same good image, unchanged.
+bool cs_test_good_frame_information(void);
+
+// The checksum without the processor's instruction.
+uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
+
+#endif

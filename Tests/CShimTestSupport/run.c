@@ -1,0 +1,150 @@
+// Child processes that crash, and crashd's side of the attach socket.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cs_attach.h"
+#include "cs_ring_access.h"
+#include "ways.h"
+
+#define PATIENCE_MS 20000
+
+int cs_test_fork(void) {
+  const int child = fork();
+  if (child != 0) return child;
+  const struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  // The Swift runtime of the test process has handlers of its own.
+  for (int signal_number = 1; signal_number < 32; signal_number++)
+    signal(signal_number, SIG_DFL);
+  sigset_t nothing;
+  sigemptyset(&nothing);
+  sigprocmask(SIG_SETMASK, &nothing, NULL);
+  return 0;
+}
+
+int cs_test_wait(int child) {
+  int status = 0;
+  const int descriptor = pidfd_open(child, 0);
+  struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+  int ready = 0;
+  do {
+    ready = poll(&wait, 1, PATIENCE_MS);
+  } while (ready < 0 && errno == EINTR);
+  close(descriptor);
+  if (ready != 1) kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return ready == 1 ? status : -1;
+}
+
+int cs_test_run(cs_test_way way, const char *directory) {
+  const int child = cs_test_fork();
+  if (child == 0) _exit(cs_test_way_run(way, directory));
+  return cs_test_wait(child);
+}
+
+static int listen_in(const char *directory) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "%s/attach", directory);
+  const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0) {
+    close(listener);
+    return -1;
+  }
+  return listener;
+}
+
+// Receives one message within the patience; its size, 0 at the hang-up.
+static ssize_t receive(int socket_number, struct msghdr *message) {
+  struct pollfd wait = {.fd = socket_number, .events = POLLIN};
+  if (poll(&wait, 1, PATIENCE_MS) != 1) return -1;
+  const ssize_t size = recvmsg(socket_number, message, MSG_CMSG_CLOEXEC);
+  // A process that dies without having read our reply resets the connection; what it sent comes after that error.
+  return size < 0 && errno == ECONNRESET ? recvmsg(socket_number, message, MSG_CMSG_CLOEXEC) : size;
+}
+
+// What was not satisfied is the line.
+#define REQUIRE(condition)                                                                                             \
+  do {                                                                                                                 \
+    if (!(condition)) return __LINE__;                                                                                 \
+  } while (0)
+
+static int check_hello(int connection, int *ret_ring) {
+  cs_attach_hello hello;
+  _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
+  struct iovec part = {&hello, sizeof hello};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  REQUIRE(receive(connection, &message) == (ssize_t)sizeof hello);
+  REQUIRE(hello.magic == CS_ATTACH_MAGIC && hello.version == CS_ATTACH_VERSION);
+  REQUIRE(hello.ring_version == CS_RING_VERSION && hello.ring_bytes == sizeof(cs_ring));
+  const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  REQUIRE(header != NULL && header->cmsg_type == SCM_RIGHTS);
+  const uint32_t count = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+  REQUIRE(count == hello.image_count + 1 && hello.image_count >= 1);
+  int descriptors[253];
+  memcpy(descriptors, CMSG_DATA(header), count * sizeof(int));
+  for (uint32_t index = 1; index < count; index++)
+    close(descriptors[index]);
+  *ret_ring = descriptors[0];
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  REQUIRE((fcntl(descriptors[0], F_GET_SEALS) & seals) == seals);
+  return 0;
+}
+
+static int check_crash(int connection, const cs_ring *ring) {
+  const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
+                                 .version = CS_ATTACH_VERSION,
+                                 .status = CS_ATTACH_STATUS_ACCEPTED,
+                                 .ring_version = CS_RING_VERSION};
+  REQUIRE(ring->header.magic == CS_RING_MAGIC && ring->header.image_count > 0);
+  REQUIRE(send(connection, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply);
+  uint8_t byte = 0;
+  struct iovec part = {&byte, sizeof byte};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  REQUIRE(receive(connection, &message) == 1 && byte == CS_ATTACH_CRASHED);
+  const uint64_t state = cs_ring_slot_state_acquire(&ring->slots[0]);
+  REQUIRE((state & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED);
+  REQUIRE(ring->slots[0].record.signal == SIGSEGV);
+  REQUIRE(receive(connection, &message) == 0); // the process ended
+  return 0;
+}
+
+static int serve(int listener) {
+  struct pollfd wait = {.fd = listener, .events = POLLIN};
+  REQUIRE(poll(&wait, 1, PATIENCE_MS) == 1);
+  const int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+  int ring_descriptor = -1;
+  int line = check_hello(connection, &ring_descriptor);
+  if (line == 0) {
+    void *memory = mmap(NULL, sizeof(cs_ring), PROT_READ, MAP_SHARED, ring_descriptor, 0);
+    line = memory == MAP_FAILED ? __LINE__ : check_crash(connection, memory);
+    if (memory != MAP_FAILED) munmap(memory, sizeof(cs_ring));
+  }
+  if (ring_descriptor >= 0) close(ring_descriptor);
+  close(connection);
+  return line;
+}
+
+int cs_test_run_attached(const char *directory, int *ret_wait_status) {
+  const int listener = listen_in(directory);
+  if (listener < 0) return __LINE__;
+  const int child = cs_test_fork();
+  if (child == 0) {
+    close(listener);
+    _exit(cs_test_way_run(CS_TEST_SEGV, directory));
+  }
+  const int line = serve(listener);
+  close(listener);
+  *ret_wait_status = cs_test_wait(child);
+  return line;
+}

@@ -1,0 +1,88 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cs_attach.h"
+#include "cs_ring_access.h"
+#include "cs_test_support.h"
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t text_bytes = strlen(text);
+  const size_t end_bytes = strlen(end);
+  return text_bytes >= end_bytes && strcmp(text + text_bytes - end_bytes, end) == 0;
+}
+
+static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
+  const cs_ring_record *record = &slot->record;
+  spool->signal = record->signal;
+  spool->code = record->code;
+  spool->sender_pid = record->sender_pid;
+  spool->pid = record->pid;
+  spool->flags = record->flags;
+  spool->frame_count = record->frame_count;
+  spool->frame_total = record->frame_total;
+  spool->frame_head = record->frame_head;
+  spool->unwind_stop = record->unwind_stop;
+  spool->frame1_trust = record->frames[1].trust;
+  spool->commit_after_ns = slot->commit_ns - record->entry_ns;
+}
+
+static void read_ring(const cs_ring *ring, cs_test_spool *spool) {
+  spool->slot_head = ring->header.slot_head;
+  spool->slot_lost = ring->header.slot_lost;
+  spool->record_minimal = ring->header.record_minimal;
+  spool->image_count = ring->header.image_count;
+  for (size_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    const cs_ring_slot *slot = &ring->slots[index];
+    const uint64_t state = slot->state & CS_RING_STATE_MASK;
+    if (state == CS_RING_STATE_WRITING) spool->writing_count++;
+    if (state != CS_RING_STATE_COMMITTED) continue;
+    if (spool->committed_count++ == 0) describe(slot, spool);
+    uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
+    crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
+    if (crc != slot->crc) spool->bad_checksum_count++;
+  }
+}
+
+static bool read_file(int directory, const char *name, cs_test_spool *spool) {
+  const int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  struct stat status;
+  bool is_ring = fstat(file, &status) == 0 && status.st_size == (off_t)sizeof(cs_ring);
+  if (is_ring) {
+    spool->mode = status.st_mode & 07777;
+    const cs_ring *ring = mmap(NULL, sizeof *ring, PROT_READ, MAP_PRIVATE, file, 0);
+    is_ring = ring != MAP_FAILED && ring->header.magic == CS_RING_MAGIC;
+    if (is_ring) read_ring(ring, spool);
+    if (ring != MAP_FAILED) munmap((void *)(uintptr_t)ring, sizeof *ring);
+  }
+  close(file);
+  return is_ring;
+}
+
+bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/spool", directory);
+  cs_test_spool spool = {0};
+  bool is_good = true;
+  DIR *entries = opendir(path);
+  if (entries != NULL) {
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+      if (entry->d_name[0] == '.') continue;
+      const bool is_ring = ends_with(entry->d_name, CS_ATTACH_SPOOL_SUFFIX);
+      if (is_ring) {
+        spool.file_count++;
+        is_good = read_file(dirfd(entries), entry->d_name, &spool) && is_good;
+      } else {
+        spool.partial_count++;
+      }
+    }
+    closedir(entries);
+  }
+  *ret_spool = spool;
+  return is_good;
+}

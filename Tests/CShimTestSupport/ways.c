@@ -1,0 +1,211 @@
+#include "ways.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cs_ring.h"
+#include "cs_shim.h"
+#include "cs_testing.h"
+
+// Nowhere, in a way that no compiler can know.
+static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
+static volatile int zero = 0;
+
+void cs_test_start(const char *directory) {
+  char socket_path[256];
+  char spool[256];
+  snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
+  snprintf(spool, sizeof spool, "%s/spool", directory);
+  const cs_shim_configuration configuration = {
+      .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests"};
+  cs_shim_failure failure = {0};
+  if (cs_shim_start(&configuration, &failure) != CS_SHIM_OK) _exit(90);
+}
+
+__attribute__((noinline)) static uint32_t recurse(uint32_t depth) {
+  volatile uint32_t here[16];
+  here[0] = depth;
+  if (depth == UINT32_MAX) return 0;
+  const uint32_t below = recurse(depth + 1);
+  return here[0] + below;
+}
+
+__attribute__((noinline)) static void smash_stack(void) {
+  volatile uint64_t small[2];
+  // Over the saved registers and return addresses of this function and its callers.
+  for (int index = 0; index < 64; index++)
+    ((volatile uint64_t *)small)[index] = UINT64_C(0x4141414141414141);
+  *nowhere = 1;
+}
+
+static void fault(int signal) {
+  switch (signal) {
+  case SIGSEGV:
+    *nowhere = 1;
+    break;
+  case SIGILL:
+    __asm__ volatile("ud2");
+    break;
+  case SIGTRAP:
+    __asm__ volatile("int3");
+    break;
+  case SIGFPE:
+    __asm__ volatile("cltd; idivl %1" : : "a"(1), "r"(zero) : "edx");
+    break;
+  default:
+    raise(signal);
+  }
+}
+
+static pthread_barrier_t barrier;
+
+static void *crash_at_barrier(void *unused) {
+  pthread_barrier_wait(&barrier);
+  *nowhere = 1;
+  return unused;
+}
+
+static void crash_on_threads(uint32_t count) {
+  pthread_barrier_init(&barrier, NULL, count);
+  pthread_t thread;
+  for (uint32_t index = 1; index < count; index++)
+    pthread_create(&thread, NULL, crash_at_barrier, NULL);
+  crash_at_barrier(NULL);
+}
+
+static int stay_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)info;
+  (void)size;
+  (void)context;
+  pthread_barrier_wait(&barrier);
+  for (;;)
+    pause();
+}
+
+static void *hold_loader_lock(void *unused) {
+  dl_iterate_phdr(stay_in_callback, NULL);
+  return unused;
+}
+
+static void crash_with_loader_lock_held(void) {
+  pthread_barrier_init(&barrier, NULL, 2);
+  pthread_t thread;
+  pthread_create(&thread, NULL, hold_loader_lock, NULL);
+  pthread_barrier_wait(&barrier);
+  *nowhere = 1;
+}
+
+static void use_up_descriptors(void) {
+  const struct rlimit limit = {64, 64};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  while (open("/dev/null", O_RDONLY) >= 0) {
+  }
+}
+
+// A daemon's habit. Files of its own then get the numbers that were ours.
+static void close_and_reuse_descriptors(const char *directory) {
+  char path[256];
+  syscall(SYS_close_range, 3, ~0U, 0);
+  for (int index = 0; index < 8; index++) {
+    snprintf(path, sizeof path, "%s/own%d", directory, index);
+    open(path, O_RDWR | O_CREAT, 0600);
+  }
+}
+
+static volatile int previous_calls;
+
+static void count_call(int signal) {
+  (void)signal;
+  previous_calls = previous_calls + 1;
+  errno = ERANGE; // what a careless handler does; ours is looked at before it
+}
+
+static void handler_that_keeps_errno(int signal) {
+  const int saved = errno;
+  count_call(signal);
+  errno = saved;
+}
+
+static int previous_returns(const char *directory) {
+  struct sigaction action = {.sa_handler = handler_that_keeps_errno};
+  sigaction(SIGTRAP, &action, NULL);
+  cs_test_start(directory);
+  errno = EXDEV;
+  __asm__ volatile("int3");
+  return errno == EXDEV && previous_calls == 1 ? 0 : 1;
+}
+
+static int is_ignored(const char *directory) {
+  signal(SIGTRAP, SIG_IGN);
+  cs_test_start(directory);
+  raise(SIGTRAP);
+  const cs_ring *ring = cs_testing_ring();
+  return ring->header.slot_head == 0 ? 0 : 1;
+}
+
+static bool ended_by(pid_t child, int signal) {
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == signal;
+}
+
+static int child_crashes(const char *directory, bool starts_anew) {
+  cs_test_start(directory);
+  const cs_ring *ring = cs_testing_ring();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (cs_shim_is_started() || cs_shim_annotate("key", 3, "value", 5)) _exit(1);
+    if (starts_anew) cs_test_start(directory);
+    *nowhere = 1;
+  }
+  const bool was_left_alone = ended_by(child, SIGSEGV) && ring->header.slot_head == 0;
+  return was_left_alone && cs_shim_is_started() ? 0 : 1;
+}
+
+static int vfork_child_crashes(const char *directory) {
+  cs_test_start(directory);
+  const cs_ring *ring = cs_testing_ring();
+  const pid_t child = vfork();
+  if (child == 0) {
+    *nowhere = 1;
+    _exit(1);
+  }
+  return ended_by(child, SIGSEGV) && ring->header.slot_head == 0 && cs_shim_is_started() ? 0 : 1;
+}
+
+int cs_test_way_run(cs_test_way way, const char *directory) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
+  if (way == CS_TEST_PREVIOUS_RETURNS) return previous_returns(directory);
+  if (way == CS_TEST_IGNORED) return is_ignored(directory);
+  if (way == CS_TEST_FORKED_CHILD) return child_crashes(directory, false);
+  if (way == CS_TEST_CHILD_STARTS) return child_crashes(directory, true);
+  if (way == CS_TEST_VFORKED_CHILD) return vfork_child_crashes(directory);
+
+  cs_test_start(directory);
+  if (way == CS_TEST_ABRT) abort();
+  if (way <= CS_TEST_SYS) fault(signals[way]);
+  if (way == CS_TEST_SENT) kill(getpid(), SIGSEGV);
+  if (way == CS_TEST_STACK_OVERFLOW) recurse(0);
+  if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();
+  if (way == CS_TEST_SMASHED_STACK) smash_stack();
+  if (way == CS_TEST_IN_HANDLER) cs_testing_crash_in_handler();
+  if (way == CS_TEST_EIGHT_THREADS) crash_on_threads(8);
+  if (way == CS_TEST_NO_DESCRIPTORS) use_up_descriptors();
+  if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
+  if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);
+  if (way == CS_TEST_LOADER_LOCK) crash_with_loader_lock_held();
+  *nowhere = 1;
+  return 1;
+}

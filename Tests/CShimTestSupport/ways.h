@@ -1,0 +1,19 @@
+// What a child process does.
+#ifndef CS_TEST_WAYS_H
+#define CS_TEST_WAYS_H
+
+#include "cs_test_support.h"
+
+// Starts the shim with the directory's socket and spool; ends the process with 90 when that fails.
+void cs_test_start(const char *directory);
+
+// Does not return when the way is a crash.
+int cs_test_way_run(cs_test_way way, const char *directory);
+
+// Forks a child without core dumps and with the default actions for all signals; 0 in the child.
+int cs_test_fork(void);
+
+// The wait status of the child, -1 when it had to be killed after 20 s.
+int cs_test_wait(int child);
+
+#endif

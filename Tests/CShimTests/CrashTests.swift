@@ -1,0 +1,199 @@
+import CShim
+import CShimRing
+import CShimTestSupport
+import Glibc
+import Testing
+
+/// What a crashed child process left, and how it ended.
+struct Outcome {
+  var waitStatus: Int32
+  var spool: cs_test_spool
+
+  /// The signal that ended the process; nil when it exited.
+  var signal: Int32? {
+    let number = waitStatus & 0x7f
+    return waitStatus >= 0 && number != 0 ? number : nil
+  }
+
+  /// The exit status; nil when a signal ended the process.
+  var exitCode: Int32? { waitStatus >= 0 && signal == nil ? waitStatus >> 8 & 0xff : nil }
+}
+
+/// Runs a child process in a directory of its own, with no daemon there.
+func crash(_ way: cs_test_way) throws -> Outcome {
+  try withTemporaryDirectory { directory in
+    // A Swift string passed as a C string lives for the call, which keeps nothing of it.
+    let waitStatus = unsafe cs_test_run(way, directory)
+    var spool = cs_test_spool()
+    // As above; the summary is written before the call returns.
+    let isReadable = unsafe cs_test_read_spool(directory, &spool)
+    try #require(isReadable)
+    return Outcome(waitStatus: waitStatus, spool: spool)
+  }
+}
+
+@Suite("A crash")
+struct CrashTests {
+  static let signals: [(cs_test_way, Int32)] = [
+    (.CS_TEST_SEGV, SIGSEGV), (.CS_TEST_BUS, SIGBUS), (.CS_TEST_ABRT, SIGABRT), (.CS_TEST_ILL, SIGILL),
+    (.CS_TEST_TRAP, SIGTRAP), (.CS_TEST_FPE, SIGFPE), (.CS_TEST_SYS, SIGSYS),
+  ]
+
+  @Test(
+    "keeps its signal and leaves one whole record",
+    arguments: CrashTests.signals)
+  func signalIsKept(way: cs_test_way, signal: Int32) throws {
+    let outcome = try crash(way)
+    #expect(outcome.signal == signal)
+    #expect(outcome.spool.file_count == 1)
+    #expect(outcome.spool.partial_count == 0)
+    #expect(outcome.spool.mode == 0o600)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.bad_checksum_count == 0)
+    #expect(outcome.spool.signal == signal)
+    #expect(outcome.spool.frame_count > 3)
+    #expect(outcome.spool.flags == 0)
+    #expect(outcome.spool.image_count > 1)
+  }
+
+  @Test("that was sent names its sender")
+  func sender() throws {
+    let outcome = try crash(.CS_TEST_SENT)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.code == SI_USER)
+    #expect(outcome.spool.sender_pid == outcome.spool.pid)
+  }
+
+  @Test("by stack overflow keeps the innermost and the outermost frames")
+  func stackOverflow() throws {
+    let outcome = try crash(.CS_TEST_STACK_OVERFLOW)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.frame_head == 128)
+    #expect(outcome.spool.frame_count >= 192)
+    #expect(outcome.spool.frame_total > 1000)
+    #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
+  }
+
+  @Test("by a call through a bad pointer keeps the caller, as a guess")
+  func badCall() throws {
+    let outcome = try crash(.CS_TEST_BAD_CALL)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.frame_count > 3)
+    #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
+  }
+
+  @Test("on a smashed stack is recorded, however few its frames")
+  func smashedStack() throws {
+    let outcome = try crash(.CS_TEST_SMASHED_STACK)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.frame_count >= 1)
+    #expect(outcome.spool.unwind_stop != cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
+  }
+
+  @Test("of the handler itself leaves a minimal record and the original signal")
+  func handlerCrashes() throws {
+    let outcome = try crash(.CS_TEST_IN_HANDLER)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.bad_checksum_count == 0)
+    #expect(outcome.spool.record_minimal == 1)
+    #expect(outcome.spool.flags == CS_RING_RECORD_MINIMAL)
+    #expect(outcome.spool.frame_count == 1)
+  }
+
+  @Test("of eight threads at once leaves no record unfinished")
+  func eightThreads() throws {
+    let outcome = try crash(.CS_TEST_EIGHT_THREADS)
+    #expect(outcome.signal == SIGSEGV)
+    // A thread that had not faulted when the first was done never does; each that had is there.
+    #expect(outcome.spool.committed_count >= 1)
+    #expect(UInt64(outcome.spool.committed_count) == outcome.spool.slot_head)
+    #expect(outcome.spool.writing_count == 0)
+    #expect(outcome.spool.bad_checksum_count == 0)
+  }
+
+  @Test("finds a slot beside one that was left half-written")
+  func abandonedSlot() throws {
+    let outcome = try crash(.CS_TEST_ABANDONED_SLOT)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.writing_count == 1)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.slot_head == 2)
+  }
+
+  @Test("is spooled when the process has no descriptor left")
+  func noDescriptors() throws {
+    let outcome = try crash(.CS_TEST_NO_DESCRIPTORS)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+  }
+
+  @Test("is spooled when the program closed our descriptors and reused their numbers")
+  func closedDescriptors() throws {
+    let outcome = try crash(.CS_TEST_CLOSED_DESCRIPTORS)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+  }
+
+  @Test("is captured while another thread sits in a dl_iterate_phdr callback")
+  func loaderLock() throws {
+    let outcome = try crash(.CS_TEST_LOADER_LOCK)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.frame_count > 3)
+  }
+
+  @Test("reaches a daemon: hello with the ring, wake-up byte, committed record, hang-up")
+  func attached() throws {
+    try withTemporaryDirectory { directory in
+      var waitStatus: Int32 = -1
+      // The C string lives for the call; the status is written before it returns.
+      let unsatisfiedLine = unsafe cs_test_run_attached(directory, &waitStatus)
+      #expect(unsatisfiedLine == 0)
+      #expect(waitStatus & 0x7f == SIGSEGV)
+      var spool = cs_test_spool()
+      let isReadable = unsafe cs_test_read_spool(directory, &spool)
+      #expect(isReadable)
+      #expect(spool.file_count == 0)
+    }
+  }
+}
+
+@Suite("The handlers leave the program as it was")
+struct TransparencyTests {
+  @Test("an earlier handler runs once and returns to the program; errno is kept")
+  func previousHandler() throws {
+    #expect(try crash(.CS_TEST_PREVIOUS_RETURNS).exitCode == 0)
+  }
+
+  @Test("a signal that the program ignores is no crash")
+  func ignoredSignal() throws {
+    let outcome = try crash(.CS_TEST_IGNORED)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("a forked child's crash is its own, and not in its parent's ring")
+  func forkedChild() throws {
+    let outcome = try crash(.CS_TEST_FORKED_CHILD)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("a forked child that starts anew has a ring of its own")
+  func forkedChildStarts() throws {
+    let outcome = try crash(.CS_TEST_CHILD_STARTS)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 1)
+    #expect(outcome.spool.committed_count == 1)
+  }
+
+  @Test("a vfork child's crash touches nothing of its parent")
+  func vforkedChild() throws {
+    let outcome = try crash(.CS_TEST_VFORKED_CHILD)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+}

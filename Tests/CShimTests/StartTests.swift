@@ -1,0 +1,126 @@
+import CShim
+import CShimRing
+import Glibc
+import Testing
+
+/// Starts the shim in this process, which an exit test has for itself.
+private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
+  var failure = cs_shim_failure()
+  // The path lives for the call, which copies it.
+  let error = unsafe socket.withCString { path in
+    var configuration = unsafe cs_shim_configuration()
+    unsafe configuration.socket_path = path
+    return unsafe cs_shim_start(&configuration, &failure)
+  }
+  return (error, failure)
+}
+
+/// Sets an annotation of this process.
+private func annotate(_ key: String, _ value: String) -> Bool {
+  // The characters live for the call, which copies them.
+  unsafe cs_shim_annotate(key, key.utf8.count, value, value.utf8.count)
+}
+
+/// The ring of this process.
+private func ring() -> UnsafePointer<cs_ring>? {
+  // The shim maps its ring for the life of the process and gives out nothing else.
+  unsafe cs_testing_ring()?.assumingMemoryBound(to: cs_ring.self)
+}
+
+@Suite("Starting")
+struct StartTests {
+  @Test("a second time says that it has started")
+  func twice() async {
+    await #expect(processExitsWith: .success) {
+      guard start().0 == .CS_SHIM_OK, cs_shim_is_started() else { exit(1) }
+      exit(start().0 == .CS_SHIM_ALREADY_STARTED ? 0 : 2)
+    }
+  }
+
+  @Test("does nothing when the operator disabled it")
+  func disabled() async {
+    await #expect(processExitsWith: .success) {
+      // No other thread of this process reads the environment yet.
+      unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
+      exit(start().0 == .CS_SHIM_DISABLED && !cs_shim_is_started() ? 0 : 1)
+    }
+  }
+
+  @Test("refuses a socket path that does not fit, and leaves nothing behind")
+  func longPath() async {
+    await #expect(processExitsWith: .success) {
+      let (error, failure) = start(socket: String(repeating: "x", count: 200))
+      var action = sigaction()
+      // The present action is written into `action`.
+      unsafe sigaction(SIGSYS, nil, &action)
+      let isUntouched = unsafe action.__sigaction_handler.sa_handler == nil
+      let isRefused = error == .CS_SHIM_BAD_ARGUMENT && failure.errno_value == ENAMETOOLONG
+      exit(isRefused && isUntouched && !cs_shim_is_started() ? 0 : 1)
+    }
+  }
+
+  @Test("a process that is not started takes no annotation")
+  func notStarted() {
+    #expect(!annotate("key", "value"))
+    #expect(!cs_shim_is_started())
+  }
+}
+
+@Suite("Annotations and breadcrumbs")
+struct TextTests {
+  @Test("a key is set, replaced and removed")
+  func annotations() async {
+    await #expect(processExitsWith: .success) {
+      guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
+      guard annotate("route", "/a"), annotate("route", "/other") else { exit(2) }
+      // The ring stays mapped; this thread is its only writer.
+      let entry = unsafe ring.pointee.annotations.0
+      guard entry.key_bytes == 5, entry.value_bytes == 6, entry.sequence == 4 else { exit(3) }
+      guard entry.value.0 == UInt8(ascii: "/"), entry.value.1 == UInt8(ascii: "o") else { exit(4) }
+      guard annotate("route", "") else { exit(5) }
+      exit(unsafe ring.pointee.annotations.0.key_bytes == 0 ? 0 : 6)
+    }
+  }
+
+  @Test("a value that is too long is cut between two characters")
+  func cut() async {
+    await #expect(processExitsWith: .success) {
+      guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
+      let value = String(repeating: "ä", count: 300) + "x"
+      guard !annotate("long", "x" + value) else { exit(2) }
+      // The ring stays mapped; this thread is its only writer. 1 + 2 × 219 = 439 of 440 bytes.
+      exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
+    }
+  }
+
+  @Test("a full table refuses a new key and counts it")
+  func full() async {
+    await #expect(processExitsWith: .success) {
+      guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
+      for index in 0..<Int(CS_RING_ANNOTATION_LIMIT) {
+        guard annotate(String(index), "v") else { exit(2) }
+      }
+      guard !annotate("one more", "v") else { exit(3) }
+      // The ring stays mapped.
+      exit(unsafe ring.pointee.header.annotation_lost == 1 ? 0 : 4)
+    }
+  }
+
+  @Test("breadcrumbs overwrite the oldest")
+  func breadcrumbs() async {
+    await #expect(processExitsWith: .success) {
+      guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
+      for _ in 0...Int(CS_RING_BREADCRUMB_LIMIT) {
+        // The characters live for the call, which copies them.
+        unsafe cs_shim_breadcrumb("step", 4)
+      }
+      // The ring stays mapped; this thread is its only writer.
+      let header = unsafe ring.pointee.header
+      let newest = unsafe ring.pointee.breadcrumbs.0
+      let oldest = unsafe ring.pointee.breadcrumbs.1
+      guard header.breadcrumb_head == UInt64(CS_RING_BREADCRUMB_LIMIT) + 1 else { exit(2) }
+      guard newest.sequence == header.breadcrumb_head, newest.text_bytes == 4 else { exit(3) }
+      exit(oldest.sequence == 2 ? 0 : 4)
+    }
+  }
+}

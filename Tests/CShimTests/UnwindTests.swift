@@ -1,0 +1,33 @@
+import CShimTestSupport
+import Testing
+
+@Suite("The unwinder")
+struct UnwindTests {
+  @Test("finds the frames that glibc's backtrace() finds, through a callback of qsort")
+  func glibc() {
+    var shim = [UInt64](repeating: 0, count: 64)
+    var glibc = [UInt64](repeating: 0, count: 64)
+    var shimCount = 0
+    var glibcCount = 0
+    // Both arrays have room for the limit that is passed; the counts are written before the call returns.
+    unsafe cs_test_unwind_both(&shim, &shimCount, &glibc, &glibcCount, 64)
+    #expect(shimCount > 4)
+    #expect(shimCount == glibcCount)
+    // Frame 0 is the callback, at two different calls.
+    #expect(Array(shim[1..<shimCount]) == Array(glibc[1..<glibcCount]))
+  }
+
+  @Test("reads good call frame information")
+  func good() {
+    #expect(cs_test_good_frame_information())
+  }
+
+  @Test("never leaves the bytes of hostile call frame information, and comes to an end")
+  func hostile() {
+    var tried: UInt32 = 0
+    // The count is written before the call returns.
+    let accepted = unsafe cs_test_hostile_frame_information(&tried)
+    #expect(tried > 20_000)
+    #expect(accepted < tried)
+  }
+}
