@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,22 @@
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static volatile int zero = 0;
 
+static sem_t attached;
+
+static void note_status(void *context, cs_shim_status status, const char *text) {
+  (void)context;
+  (void)text;
+  if (status == CS_SHIM_STATUS_ATTACHED) sem_post(&attached);
+}
+
 void cs_test_start(const char *directory) {
   char socket_path[256];
   char spool[256];
   snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
   snprintf(spool, sizeof spool, "%s/spool", directory);
+  sem_init(&attached, 0, 0);
   const cs_shim_configuration configuration = {
-      .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests"};
+      .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests", .status_function = note_status};
   cs_shim_failure failure = {0};
   if (cs_shim_start(&configuration, &failure) != CS_SHIM_OK) _exit(90);
 }
@@ -196,6 +206,10 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   cs_test_start(directory);
   if (way == CS_TEST_ABRT) abort();
   if (way <= CS_TEST_SYS) fault(signals[way]);
+  if (way == CS_TEST_ONCE_ATTACHED) {
+    while (sem_wait(&attached) != 0) {
+    }
+  }
   if (way == CS_TEST_SENT) kill(getpid(), SIGSEGV);
   if (way == CS_TEST_STACK_OVERFLOW) recurse(0);
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();

@@ -20,7 +20,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_TRAP,
   CS_TEST_FPE,
   CS_TEST_SYS,
-  CS_TEST_SENT, // kill(getpid(), SIGSEGV)
+  CS_TEST_ONCE_ATTACHED, // SIGSEGV, once crashd has accepted the process
+  CS_TEST_SENT,          // kill(getpid(), SIGSEGV)
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
   CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are rubbish
