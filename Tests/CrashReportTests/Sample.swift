@@ -78,7 +78,9 @@ enum Sample {
         "Sources/CartServer/Router.swift", 120, nil),
       frame(0x7f00_0000_1200, "start_thread", image: "/lib/x86_64-linux-gnu/libc.so.6"),
       own(0x5581_2345_8000, "Server.handle(_:)", "Sources/CartServer/Server.swift", 58, 13, async: true),
-      frame(0x5581_2345_9000, "thunk for @escaping @async () -> ()", image: server, isAsync: true, trust: .async),
+      frame(
+        0x5581_2345_9000, "thunk for @escaping @async () -> ()", file: "/<compiler-generated>",
+        image: server, isAsync: true, trust: .async),
     ],
     registers: [
       "rip": 0x7f00_0117_df7f, "rsp": 0x7ffe_0000_1000, "rbp": 0x7ffe_0000_1040, "rax": 0, "rdi": 2,

@@ -24,6 +24,12 @@ extension TextRenderer {
     return style.faint(text.truncated(to: width))
   }
 
+  /// nil also for the compiler's own code, whose "file" names nothing that one could open.
+  private func sourceFile(of frame: CrashReport.Frame) -> String? {
+    guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
+    return CleanText.line(file)
+  }
+
   private func frameLines(_ frame: CrashReport.Frame, index: Int, in report: CrashReport) -> [String] {
     let number = String(index).rightAligned(3)
     let notes = notes(on: frame)
@@ -34,13 +40,13 @@ extension TextRenderer {
     let location: String
     if frame.isOwn {
       head = "\(style.marker(" ▶")) \(number) \(style.own(name))\(style.faint(notes))"
-      location = frame.file == nil ? place : style.place(place)
+      location = sourceFile(of: frame) == nil ? place : style.place(place)
     } else {
       head = style.faint("   \(number) \(name)\(notes)")
       location = style.faint(place)
     }
     var lines: [String]
-    let link = frame.file == nil ? " in " : " at "
+    let link = sourceFile(of: frame) == nil ? " in " : " at "
     if plain.count <= width || place.isEmpty {
       lines = [place.isEmpty ? head : head + style.faint(link) + location]
     } else {
@@ -57,8 +63,7 @@ extension TextRenderer {
 
   /// `file:line:column`, or the image where there is no line.
   private func place(of frame: CrashReport.Frame, in report: CrashReport) -> String {
-    guard let file = frame.file else { return offset(of: frame, in: report, short: true) }
-    var place = CleanText.line(file)
+    guard var place = sourceFile(of: frame) else { return offset(of: frame, in: report, short: true) }
     if let line = frame.line {
       place += ":\(line)"
       if let column = frame.column { place += ":\(column)" }
