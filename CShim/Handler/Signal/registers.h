@@ -25,6 +25,12 @@
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
+// Whether the fault was the fetch of the instruction at pc: a jump or call went where no code is.
+bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
+
+// Whether pc has moved past the instruction that stopped: a breakpoint traps after it, everything else before.
+bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
+
 // Whether a function that starts with these bytes is a Swift async function: it keeps its AsyncContext one word below
 // the saved frame pointer.
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;

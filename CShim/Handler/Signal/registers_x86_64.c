@@ -22,6 +22,18 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
   ret_registers->fault_address = (uint64_t)from[REG_CR2];
 }
 
+bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
+  const uint64_t page_fault = 14;
+  const uint64_t fetch = 16; // bit 4 of a page fault's error code
+  return registers->trap_number == page_fault && (registers->error_code & fetch) != 0 &&
+         registers->fault_address == registers->general[CS_REGISTER_PC];
+}
+
+bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE {
+  const uint64_t breakpoint = 3;
+  return registers->trap_number == breakpoint;
+}
+
 // Swift on Linux leaves bit 60 of the saved frame pointer alone, so the extended frame shows only in the prologue:
 //   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
 //   55                           push %rbp

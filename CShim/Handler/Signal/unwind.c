@@ -54,11 +54,12 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call through a bad pointer has only pushed its return address.
+// A call through a bad pointer has only pushed its return address. Data of an image belongs to an image, too: the
+// processor says that it was no code.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  if (is_code(registers[CS_REGISTER_PC])) return false;
+  if (is_code(registers[CS_REGISTER_PC]) && !cs_registers_show_bad_fetch(&way->record->registers)) return false;
   if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
     return false;
   }
@@ -127,7 +128,7 @@ static void finish_tail(cs_ring_record *record) SIGNAL_SAFE {
 }
 
 void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
-  walk way = {.scratch = scratch, .record = record, .is_exact = true};
+  walk way = {.scratch = scratch, .record = record, .is_exact = !cs_registers_are_past_trap(&record->registers)};
   memcpy(way.registers, record->registers.general, sizeof way.registers);
   record->frame_count = record->frame_head = record->frame_total = 0;
 
