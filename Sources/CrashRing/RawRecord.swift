@@ -31,7 +31,8 @@ struct RawRecord {
 
   /// The record as values, with each frame's image found.
   func decoded(images: ImageTable) -> CrashRecord {
-    CrashRecord(
+    let frames = frames(images)
+    return CrashRecord(
       slot: slot, generation: generation, sequence: record[\.sequence], time_ns: record[\.time_ns],
       entry_ns: record[\.entry_ns], commit_ns: commit_ns, tid: record[\.tid],
       threadName: CleanText.line(record.text(zeroTerminated: \.thread_name)), signal: record[\.signal],
@@ -44,8 +45,9 @@ struct RawRecord {
       message: trimmed(record.text(\.message, count: record[\.message_bytes])),
       abortMessage: trimmed(record.text(\.abort_message, count: record[\.abort_bytes])),
       exceptionType: CleanText.line(record.text(\.exception, count: record[\.exception_bytes])),
-      frames: frames(images), frameHead: Int(clamping: record[\.frame_head]),
-      frameTotal: Int(clamping: max(record[\.frame_total], record[\.frame_count])),
+      frames: frames, frameHead: Int(clamping: record[\.frame_head]),
+      // The async callers were not walked: they stand on no stack.
+      frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack)
   }
 
