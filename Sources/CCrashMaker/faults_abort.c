@@ -25,8 +25,9 @@ FAULT void cs_fault_double_free(void) {
 }
 
 FAULT void cs_fault_free_invalid(void) {
-  char *block = malloc(64);
-  void *inside = opaque_pointer((uint64_t)(uintptr_t)block + 8);
+  // Zeros, because free() takes the words before a pointer for the size of its block.
+  char *block = calloc(1, 64);
+  void *inside = opaque_pointer((uint64_t)(uintptr_t)block + 24);
   free(inside); // fault: free-invalid
   cs_opaque(1);
 }
@@ -46,6 +47,6 @@ FAULT void cs_fault_kill_from_outside(void) {
   if (child < 0) return;
   // Bounded: the signal comes within the first of these, or something is very wrong.
   for (int second = 0; second < 10; second++) {
-    sleep(1); // fault: kill-from-outside
+    sleep(1);
   }
 }

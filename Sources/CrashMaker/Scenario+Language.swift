@@ -101,7 +101,7 @@ private func stock() -> [Int] { [opaque(12), opaque(7), opaque(3)] }
   _ = opaque(field as! Int)  // fault: forced-cast-any
 }
 
-private enum OrderError: Error {
+enum OrderError: Error {
   case soldOut
 }
 
