@@ -1,0 +1,130 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A child of the test, always reaped, and killed when it outlives its limit.
+final class ChildProcess: Sendable {
+  /// How large a core file it may leave in its directory.
+  enum CoreLimit: String {
+    case none = "0"
+    case unlimited = "unlimited"
+  }
+
+  /// What a child is started with.
+  struct Options {
+    var environment: [String: String] = [:]
+    var directory = "/"
+    var coreLimit = CoreLimit.none
+    /// Standard input; the null device when nil.
+    var input: Int32?
+    /// Standard output; the null device when nil.
+    var output: Int32?
+    /// Where standard error is appended.
+    var errorPath = "/dev/null"
+  }
+
+  let pid: pid_t
+  /// The raw wait status, once it is reaped.
+  private let status = Mutex<Int32?>(nil)
+
+  private init(pid: pid_t) { self.pid = pid }
+
+  /// Starts a program by its path.
+  static func start(_ path: String, _ arguments: [String] = [], _ options: Options = Options()) throws -> ChildProcess {
+    // posix_spawn sets no limits: a shell does, and becomes the program.
+    let script = #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
+    let words = ["/bin/sh", "-c", script, "sh", options.coreLimit.rawValue, options.directory, path] + arguments
+    var environment = ["SWIFT_BACKTRACE": "enable=no"]
+    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR"] {
+      environment[name] = Environment.value(of: name)
+    }
+    environment.merge(options.environment) { $1 }
+
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    for (target, source) in [(STDIN_FILENO, options.input), (STDOUT_FILENO, options.output)] {
+      if let source {
+        unsafe posix_spawn_file_actions_adddup2(&actions, source, target)
+      } else {
+        unsafe posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
+      }
+    }
+    unsafe posix_spawn_file_actions_addopen(
+      &actions, STDERR_FILENO, options.errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+
+    // The test's own thread may block signals, which a child would inherit.
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    unsafe sigemptyset(&none)
+    unsafe sigfillset(&all)
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var pid: pid_t = 0
+    // Each array ends with nil and is freed after the call.
+    var argumentVector = unsafe words.map { unsafe strdup($0) } + [nil]
+    var environmentVector = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+    defer { unsafe (argumentVector + environmentVector).forEach { unsafe free($0) } }
+    let error = unsafe posix_spawn(&pid, "/bin/sh", &actions, &attributes, &argumentVector, &environmentVector)
+    guard error == 0 else { throw SystemError("posix_spawn '\(path)'", error) }
+    return ChildProcess(pid: pid)
+  }
+
+  /// Sends a signal, unless the child is reaped.
+  func signal(_ number: Int32) {
+    status.withLock { status in
+      if status == nil { kill(pid, number) }
+    }
+  }
+
+  /// Waits until the child has ended and reaps it; kills it and throws after `limit`.
+  @discardableResult
+  func wait(limit: Duration = .seconds(60)) async throws -> ExitStatus {
+    let watchdog = DispatchWorkItem { self.signal(SIGKILL) }
+    let seconds = Double(limit.components.seconds)
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+    defer { watchdog.cancel() }
+    let start = ContinuousClock.now
+    let ended = try await blocking { try self.reap() }
+    if ended.signal == SIGKILL && start.duration(to: .now) >= limit {
+      throw SystemError("process \(pid) did not end within \(limit)", ETIMEDOUT)
+    }
+    return ended
+  }
+
+  private func reap() throws -> ExitStatus {
+    // Waits without reaping first: the pid stays ours until the lock is held, so that `signal` hits nobody else.
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
+      guard errno == EINTR else { throw SystemError("waitid", errno) }
+    }
+    return try status.withLock { status in
+      if let status { return ExitStatus(raw: status) }
+      var raw: Int32 = 0
+      guard unsafe waitpid(pid, &raw, 0) == pid else { throw SystemError("waitpid", errno) }
+      status = raw
+      return ExitStatus(raw: raw)
+    }
+  }
+}
+
+/// How a process ended, as wait(2) tells it.
+struct ExitStatus: Equatable, CustomStringConvertible {
+  var raw: Int32
+
+  /// The signal that killed it; 0 when it exited.
+  var signal: Int32 { raw & 0x7f }
+  /// What it exited with; nil when a signal killed it.
+  var code: Int32? { signal == 0 ? (raw >> 8) & 0xff : nil }
+  /// Whether it left a core file.
+  var dumpedCore: Bool { raw & 0x80 != 0 }
+
+  var description: String {
+    if let code { return "exit \(code)" }
+    return "signal \(signal)" + (dumpedCore ? " (core dumped)" : "")
+  }
+}

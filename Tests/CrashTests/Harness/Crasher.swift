@@ -1,0 +1,63 @@
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// Runs crash-maker.
+enum Crasher {
+  /// How a run ended.
+  struct Outcome {
+    var pid: pid_t
+    var status: ExitStatus
+    /// What it wrote to standard error.
+    var error: String
+  }
+
+  /// Crashes in a way of choice and waits for the end.
+  static func run(
+    _ scenario: String, _ options: [String] = [], environment: [String: String], program: String? = nil,
+    coreLimit: ChildProcess.CoreLimit = .none
+  ) async throws -> Outcome {
+    let directory = try TemporaryDirectory()
+    let errorPath = directory.path + "/stderr"
+    let child = try ChildProcess.start(
+      program ?? Binaries.path("crash-maker"), [scenario] + options,
+      ChildProcess.Options(
+        environment: environment, directory: directory.path, coreLimit: coreLimit, errorPath: errorPath))
+    let status = try await child.wait()
+    return Outcome(pid: child.pid, status: status, error: try contents(of: errorPath))
+  }
+
+  /// The number of the signal that a scenario ends with.
+  static func signalNumber(_ name: String) throws -> Int32 {
+    let numbers = [
+      "SIGILL": SIGILL, "SIGTRAP": SIGTRAP, "SIGABRT": SIGABRT, "SIGBUS": SIGBUS, "SIGFPE": SIGFPE,
+      "SIGSEGV": SIGSEGV, "SIGSYS": SIGSYS, "SIGKILL": SIGKILL,
+    ]
+    return try #require(numbers[name], "no scenario ends with '\(name)'")
+  }
+}
+
+extension CrashReport {
+  /// The thread that crashed first.
+  var crashedThread: CrashedThread? { threads.first { $0.crashed } }
+}
+
+extension CrashReport.CrashedThread {
+  /// The innermost function of the program's own code.
+  ///
+  /// Data of the program, which a wild jump leads to, is none.
+  var topOwnFrame: CrashReport.Frame? { frames.first { $0.isOwn && !$0.function.isEmpty } }
+
+  /// The frames that stand on the stack: neither inlined ones nor the async callers.
+  var stackFrames: [CrashReport.Frame] { frames.filter { !$0.isInline && !$0.isAsync } }
+
+  /// The frames as text, for the message of a failed expectation.
+  var listing: String {
+    frames.map { frame in
+      let place = frame.file.map { " at \($0):\(frame.line ?? 0)" } ?? ""
+      let marks = (frame.isOwn ? " own" : "") + (frame.isInline ? " inline" : "") + (frame.isAsync ? " async" : "")
+      return "\(frame.address) \(frame.function)\(place) [\(frame.trust.rawValue)\(marks)]"
+    }.joined(separator: "\n")
+  }
+}

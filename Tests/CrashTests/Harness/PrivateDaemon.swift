@@ -1,0 +1,120 @@
+import CrashClient
+import CrashReport
+import Glibc
+
+/// A crashd of a test's own, in a directory of its own.
+final class PrivateDaemon: Sendable {
+  /// Where it runs; outlives the daemon, so that another one can be started in the same place.
+  let place: Place
+  let process: ChildProcess
+
+  /// The directories of a daemon that may not run yet.
+  final class Place: Sendable {
+    let root: TemporaryDirectory
+    let runtime: String
+    let state: String
+
+    init() throws {
+      root = try TemporaryDirectory()
+      runtime = try root.directory("run")
+      state = try root.directory("state")
+    }
+
+    /// What a process needs to know in order to find the daemon.
+    var environment: [String: String] { ["CRASHSHIELD_SOCKET": runtime + "/attach"] }
+    var varlinkSocket: String { runtime + "/io.crashshield.Crashd" }
+    /// Everything that daemons wrote to standard error here.
+    var logPath: String { root.path + "/log" }
+  }
+
+  private init(place: Place, process: ChildProcess) {
+    self.place = place
+    self.process = process
+  }
+
+  /// Starts one and waits until it says `READY=1`.
+  static func start(in place: Place? = nil) async throws -> PrivateDaemon {
+    let place = try place ?? Place()
+    let notifications = try NotificationSocket(path: place.root.path + "/notify")
+    let process = try ChildProcess.start(
+      Binaries.path("crashd"),
+      [
+        "--runtime-directory", place.runtime, "--state-directory", place.state,
+        "--analyse-path", Binaries.path("crash-analyse"),
+      ],
+      ChildProcess.Options(
+        environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path, errorPath: place.logPath))
+    do {
+      try await blocking { try notifications.awaitReady() }
+    } catch {
+      process.signal(SIGKILL)
+      let status = try await process.wait()
+      throw SystemError("crashd is not ready (\(error); \(status)): \(try contents(of: place.logPath))", 0)
+    }
+    return PrivateDaemon(place: place, process: process)
+  }
+
+  /// Runs `body` with a daemon, stops it, and throws when it did not end well.
+  static func run<Result>(_ body: (PrivateDaemon) async throws -> Result) async throws -> Result {
+    let daemon = try await start()
+    let result: Result
+    do {
+      result = try await body(daemon)
+    } catch {
+      try await daemon.kill()
+      throw error
+    }
+    try await daemon.stop()
+    return result
+  }
+
+  var client: CrashClient { CrashClient(socketPath: place.varlinkSocket) }
+
+  /// Stops it as systemd does, and throws unless it exits with 0.
+  func stop() async throws {
+    process.signal(SIGTERM)
+    let status = try await process.wait()
+    guard status.code == 0 else {
+      throw SystemError("crashd ended with \(status): \(try contents(of: place.logPath))", 0)
+    }
+  }
+
+  /// Kills it as nobody should.
+  func kill() async throws {
+    process.signal(SIGKILL)
+    try await process.wait()
+  }
+
+  /// The reports of a process that has ended, once crashd has stored all of them.
+  func reports(of pid: pid_t) async throws -> [CrashReport] {
+    let client = client
+    return try await blocking {
+      let outcome = try client.awaitProcess(Int(pid), timeout: .seconds(60))
+      guard outcome.settled else { throw SystemError("crashd did not settle process \(pid)", ETIMEDOUT) }
+      return try outcome.reports.map { try client.report(id: $0).report }
+    }
+  }
+
+  /// The first report of a process, also one that came through the spool.
+  func firstReport(of pid: pid_t) async throws -> CrashReport {
+    let client = client
+    return try await blocking {
+      // Subscribed first, listed then: no report can fall between the two.
+      let events = try client.subscribe()
+      while let event = try events.next(timeout: .seconds(60)) {
+        switch event {
+        case .ready:
+          if let summary = try client.list(ListQuery(pid: Int(pid))).first {
+            return try client.report(id: summary.id).report
+          }
+        case .report(let received, _):
+          if received.report.process.pid == Int(pid) { return received.report }
+        }
+      }
+      throw SystemError("crashd ended the stream before a report of process \(pid)", 0)
+    }
+  }
+
+  /// How many descriptors it has open.
+  func descriptorCount() throws -> Int { try entries(of: "/proc/\(process.pid)/fd").count }
+}

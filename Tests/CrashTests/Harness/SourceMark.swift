@@ -1,0 +1,28 @@
+import Testing
+
+/// The line of this package's source that carries a comment `// fault: NAME`.
+struct SourceMark: Equatable, CustomStringConvertible {
+  /// The last component of the path.
+  var file: String
+  var line: Int
+
+  var description: String { "\(file):\(line)" }
+
+  /// Finds the mark in a directory below `Sources`; nil when no line has it.
+  static func find(_ name: String, in directories: [String]) throws -> SourceMark? {
+    for directory in directories {
+      let path = package + "/Sources/" + directory
+      for file in try entries(of: path) where file.hasSuffix(".swift") || file.hasSuffix(".c") {
+        let lines = try contents(of: path + "/" + file).split(separator: "\n", omittingEmptySubsequences: false)
+        if let index = lines.firstIndex(where: { $0.hasSuffix("// fault: \(name)") }) {
+          return SourceMark(file: file, line: index + 1)
+        }
+      }
+    }
+    return nil
+  }
+
+  /// The directory of this package, by way of this file: Tests/CrashTests/Harness/SourceMark.swift.
+  static let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)
+    .joined(separator: "/")
+}

@@ -1,0 +1,115 @@
+import Dispatch
+import Glibc
+
+/// A system call that failed.
+struct SystemError: Error, CustomStringConvertible {
+  var what: String
+  var errno: Int32
+
+  init(_ what: String, _ errno: Int32) {
+    self.what = what
+    self.errno = errno
+  }
+
+  // glibc's strerror returns a constant or storage of this thread.
+  var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
+}
+
+/// Runs something that blocks on a thread of its own, so that it does not take one of the few that tasks share.
+func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }
+  }
+}
+
+enum Environment {
+  /// A variable of the test process; nil when it is unset or empty.
+  static func value(of name: String) -> String? {
+    // Nothing here changes the environment.
+    guard let value = unsafe getenv(name) else { return nil }
+    let text = unsafe String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+}
+
+/// The whole of a file as text.
+func contents(of path: String) throws -> String {
+  let file = try FileDescriptor(opening: path, O_RDONLY)
+  return String(decoding: try file.readToEnd(), as: UTF8.self)
+}
+
+/// Names in a directory, without `.` and `..`.
+func entries(of path: String) throws -> [String] {
+  guard let directory = unsafe opendir(path) else { throw SystemError("opendir '\(path)'", errno) }
+  defer { unsafe closedir(directory) }
+  var names: [String] = []
+  while let entry = unsafe readdir(directory) {
+    // d_name is NUL-terminated.
+    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    if name != "." && name != ".." { names.append(name) }
+  }
+  return names
+}
+
+/// A descriptor that is closed when the last reference goes.
+final class FileDescriptor: Sendable {
+  let number: Int32
+
+  init(_ number: Int32, from call: String) throws {
+    guard number >= 0 else { throw SystemError(call, errno) }
+    self.number = number
+  }
+
+  convenience init(opening path: String, _ flags: Int32) throws {
+    try self.init(unsafe open(path, flags | O_CLOEXEC), from: "open '\(path)'")
+  }
+
+  deinit { close(number) }
+
+  /// Two ends of a connection.
+  ///
+  /// Not a pipe: without pipe2, which Swift does not import, another thread's child could
+  /// inherit it.
+  static func pair() throws -> (FileDescriptor, FileDescriptor) {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw SystemError("socketpair", errno)
+    }
+    return (try FileDescriptor(ends[0], from: "socketpair"), try FileDescriptor(ends[1], from: "socketpair"))
+  }
+
+  /// Waits until there is something to read, or the other end is gone; throws after `limit`.
+  func awaitInput(limit: Duration) throws {
+    var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    let ready = unsafe poll(&wanted, 1, Int32(limit.components.seconds * 1_000))
+    if ready < 0 { throw SystemError("poll", errno) }
+    if ready == 0 { throw SystemError("nothing came within \(limit)", ETIMEDOUT) }
+  }
+
+  /// At most `count` bytes; none at the end.
+  func read(_ count: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let got = unsafe Glibc.read(number, &bytes, count)
+    guard got >= 0 else { throw SystemError("read", errno) }
+    return Array(bytes.prefix(got))
+  }
+
+  func readToEnd() throws -> [UInt8] {
+    var all: [UInt8] = []
+    while case let bytes = try read(65_536), !bytes.isEmpty { all += bytes }
+    return all
+  }
+
+  /// One line without its end; what there is when the other end closes first.
+  func readLine(limit: Duration = .seconds(30)) throws -> String {
+    var line: [UInt8] = []
+    while true {
+      try awaitInput(limit: limit)
+      guard let byte = try read(1).first, byte != UInt8(ascii: "\n") else { break }
+      line.append(byte)
+    }
+    return String(decoding: line, as: UTF8.self)
+  }
+}

@@ -1,0 +1,35 @@
+import CrashClient
+import Glibc
+import Testing
+
+/// What a process sends to the attach socket costs nobody else anything.
+@Suite(.sharedDaemon, .serialized)
+struct HostileHelloTests {
+  @Test(
+    "a malformed hello is refused and counted; the next crash is reported all the same",
+    arguments: [1, 16, 4_096, 100_000])
+  func malformed(byteCount: Int) async throws {
+    let daemon = try SharedDaemon.current
+    let client = daemon.client
+    let before = try await blocking { try client.status() }.refusals.values.reduce(0, +)
+    let connection = try UnixSocket.make(SOCK_SEQPACKET)
+    try unsafe UnixSocket.withAddress(daemon.place.runtime + "/attach") { address, size in
+      guard unsafe connect(connection.number, address, size) == 0 else { throw SystemError("connect", errno) }
+    }
+    let noise = [UInt8](repeating: 0xa5, count: byteCount)
+    #expect(unsafe send(connection.number, noise, noise.count, Int32(MSG_NOSIGNAL)) == byteCount)
+    // crashd says why and hangs up: the end comes after at most one message.
+    try await blocking {
+      try connection.awaitInput(limit: .seconds(30))
+      let reply = try connection.read(1_024)
+      if !reply.isEmpty {
+        #expect(try connection.read(1_024).isEmpty)
+      }
+    }
+    let after = try await blocking { try client.status() }.refusals.values.reduce(0, +)
+    #expect(after == before + 1)
+
+    let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
+    #expect(try await daemon.reports(of: crash.pid).count == 1)
+  }
+}

@@ -1,0 +1,32 @@
+import Glibc
+import Testing
+
+/// What the library brings into a program.
+@Suite
+struct LinkageTests {
+  @Test("an optimized crash-maker links neither libunwind nor Foundation")
+  func crashMaker() async throws {
+    guard let program = try Binaries.optimizedCrashMaker() else { return }
+    let libraries = try await libraries(of: program)
+    #expect(libraries.contains("libc.so"))
+    #expect(!libraries.contains("libunwind"))
+    #expect(!libraries.contains("Foundation"))
+  }
+
+  @Test("the demo server links no libunwind")
+  func demoServer() async throws {
+    let libraries = try await libraries(of: Binaries.path("DemoServer"))
+    #expect(libraries.contains("libc.so"))
+    #expect(!libraries.contains("libunwind"))
+  }
+
+  /// What ldd prints.
+  private func libraries(of program: String) async throws -> String {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/libraries"
+    let output = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
+    let child = try ChildProcess.start("/usr/bin/ldd", [program], ChildProcess.Options(output: output.number))
+    #expect(try await child.wait().code == 0)
+    return try contents(of: path)
+  }
+}

@@ -1,0 +1,69 @@
+"""For `gdb -batch -x`: runs the program once for each word of FRAMES_RUNS and writes to the file FRAMES_OUTPUT, a line
+each, how gdb unwinds the first fatal signal: the words of the run, `|`, the pid, then the pc of each frame that stands
+on the stack. A run is a list of arguments with commas between them. The process then goes on, so that its own handler
+sees the same stack."""
+
+import os
+
+import gdb
+
+SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
+FRAME_LIMIT = 120
+STOP_LIMIT = 16
+
+
+last_signal = None
+
+
+def remember(event):
+    global last_signal
+    # gdb names every signal but this one, and there are no breakpoints of ours.
+    last_signal = getattr(event, "stop_signal", "SIGTRAP")
+
+
+def go_on():
+    # "handle SIGTRAP pass" would also pass on the traps by which gdb itself works.
+    gdb.execute("signal SIGTRAP" if last_signal == "SIGTRAP" else "continue", to_string=True)
+
+
+def stack():
+    frame = gdb.newest_frame()
+    pcs = []
+    while frame is not None and len(pcs) < FRAME_LIMIT:
+        # Frames that gdb only infers from debug information stand on no stack.
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            pcs.append(hex(frame.pc()))
+        frame = frame.older()
+    return pcs
+
+
+for setting in (
+    "set confirm off",
+    "set pagination off",
+    "set debuginfod enabled off",
+    "set startup-with-shell off",
+    "set backtrace past-main on",
+    "set backtrace past-entry on",
+    "handle all nostop noprint pass",
+    "handle " + SIGNALS + " stop print pass",
+):
+    gdb.execute(setting, to_string=True)
+
+gdb.events.stop.connect(remember)
+with open(os.environ["FRAMES_OUTPUT"], "w") as output:
+    for run in os.environ["FRAMES_RUNS"].split():
+        gdb.execute("set args " + run.replace(",", " "))
+        gdb.execute("run", to_string=True)
+        pid = gdb.selected_inferior().pid
+        pcs = stack() if pid != 0 else []
+        output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
+        output.flush()
+        try:
+            for _ in range(STOP_LIMIT):
+                if gdb.selected_inferior().pid == 0:
+                    break
+                go_on()
+        except gdb.error as error:
+            # gdb 13 sometimes looks at a thread of a process that has just died. All is written by then.
+            print("frames:", run, error)
+            gdb.execute("kill", to_string=True)
