@@ -213,6 +213,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_SENT) kill(getpid(), SIGSEGV);
   if (way == CS_TEST_STACK_OVERFLOW) recurse(0);
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();
+  if (way == CS_TEST_CALL_OF_DATA) ((void (*)(void))(uintptr_t)&nowhere)();
   if (way == CS_TEST_SMASHED_STACK) smash_stack();
   if (way == CS_TEST_IN_HANDLER) cs_testing_crash_in_handler();
   if (way == CS_TEST_EIGHT_THREADS) crash_on_threads(8);

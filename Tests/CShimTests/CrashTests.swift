@@ -75,9 +75,11 @@ struct CrashTests {
     #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
   }
 
-  @Test("by a call through a bad pointer keeps the caller, as a guess")
-  func badCall() throws {
-    let outcome = try crash(.CS_TEST_BAD_CALL)
+  @Test(
+    "by a call through a bad pointer keeps the caller, as a guess",
+    arguments: [cs_test_way.CS_TEST_BAD_CALL, .CS_TEST_CALL_OF_DATA])
+  func badCall(way: cs_test_way) throws {
+    let outcome = try crash(way)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.frame_count > 3)
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))

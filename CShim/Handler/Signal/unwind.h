@@ -10,8 +10,8 @@
 #define CS_UNWIND_HEAD_LIMIT  128
 #define CS_UNWIND_TAIL_LIMIT  64
 #define CS_UNWIND_ASYNC_LIMIT (CS_RING_FRAME_LIMIT - CS_UNWIND_HEAD_LIMIT - CS_UNWIND_TAIL_LIMIT)
-// 8 MiB of 32-byte frames, some 30 ms: more than the default stack holds.
-#define CS_UNWIND_STEP_LIMIT 262144
+// The smallest frames (16 bytes) in the default 8 MiB; some 30 ms.
+#define CS_UNWIND_STEP_LIMIT 524288
 
 // The Swift task that the walk met: where its AsyncContext is kept.
 typedef struct cs_async_start {

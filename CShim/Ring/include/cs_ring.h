@@ -70,7 +70,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_IMAGE_PATH_TRUNCATED 8u
 
 // Bits of cs_ring_record.flags.
-#define CS_RING_RECORD_MINIMAL 1u // a crash inside the handler: signal, pc and registers only
+// A crash inside the handler: signal and registers for certain, stack and frames as far as it came.
+#define CS_RING_RECORD_MINIMAL 1u
 
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
@@ -109,7 +110,7 @@ typedef struct cs_ring_image {
   uint8_t path[CS_RING_PATH_LIMIT_BYTES];
 } cs_ring_image;
 
-// A key and its value under a sequence lock: odd while it is written, 0 when never used.
+// A key and its value under a sequence lock: odd while it is written, 0 when never used. A removed one has no key.
 typedef struct cs_ring_annotation {
   uint32_t sequence;
   uint16_t key_bytes;
@@ -161,8 +162,8 @@ typedef struct cs_ring_record {
   int32_t system_call; // si_syscall of SIGSYS, else -1
   uint32_t flags;
   uint32_t frame_count;
-  uint32_t frame_total; // depth that was walked; more than frame_count for deep recursion
-  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the rest is the tail
+  uint32_t frame_total; // depth that was walked, without async frames; more than are here for deep recursion
+  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost, then the outermost, then the async frames
   uint32_t unwind_stop; // why the walk ended: cs_shim's cs_unwind_stop
   uint32_t instruction_bytes;
   uint32_t message_bytes;   // swift_getFatalErrorMessageBuffer

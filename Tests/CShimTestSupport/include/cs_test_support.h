@@ -24,6 +24,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_SENT,          // kill(getpid(), SIGSEGV)
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
+  CS_TEST_CALL_OF_DATA,
   CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are rubbish
   CS_TEST_IN_HANDLER,         // the handler crashes
   CS_TEST_EIGHT_THREADS,      // all crash at once
