@@ -209,9 +209,8 @@ extension AttachLoop {
       let (process, images) = try AttachGreeting.check(message, from: connection.peer, number: number)
       // Its end is told by the socket too, but a forked child may hold that open.
       let pidfd = try? UnixSocket.process(of: connection.socket.descriptor.number, pid: connection.peer.pid)
-      guard connection.socket.send(AttachReply.bytes(status: .accepted, text: "")) else {
-        throw .malformed("it does not take the reply")
-      }
+      // A process that crashed before it was accepted takes no reply; its ring came all the same.
+      _ = connection.socket.send(AttachReply.bytes(status: .accepted, text: ""))
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
