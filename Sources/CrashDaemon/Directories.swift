@@ -43,7 +43,18 @@ public struct Directories: Sendable, Equatable {
     try Self.make(state, mode: 0o700)
     try Self.make(symbols, mode: 0o700)
     try Self.make(spool, mode: 0o1733)
-    // umask took bits away: everybody may put files there, nobody else may list or remove them.
+    try openSpool()
+  }
+
+  /// Lets everybody put files there, and nobody else list or remove them, whatever the umask.
+  ///
+  /// A set-group-id bit that tmpfiles.d(5) gave stays, and a mode that is right is left alone: the service may not set
+  /// that bit itself.
+  private func openSpool() throws(SystemError) {
+    var status = stat()
+    // stat writes one struct stat.
+    guard unsafe stat(spool, &status) == 0 else { throw SystemError("look at '\(spool)'") }
+    guard status.st_mode & 0o1777 != 0o1733 else { return }
     guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
   }
 

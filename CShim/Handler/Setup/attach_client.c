@@ -132,6 +132,9 @@ cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration,
   sigfillset(&blocked);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
     sigdelset(&blocked, crash_signals[index]);
+  // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. Dispatch's workers leave
+  // it open too.
+  sigdelset(&blocked, SIGPROF);
 
   pthread_t thread;
   pthread_attr_t attributes;
@@ -139,7 +142,7 @@ cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration,
   if (errno != 0) return cs_setup_failed(ret_failure, "pthread_attr_init");
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-  // The thread inherits the mask: no signal of the program's ever runs on it.
+  // The thread inherits the mask: no other signal of the program's ever runs on it.
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
   const int result = pthread_create(&thread, &attributes, run, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

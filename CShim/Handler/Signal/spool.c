@@ -4,6 +4,9 @@
 #include "cs_ring_access.h"
 #include "trusted.h"
 
+// The spool directory of a system-wide crashd gives its group to the file: crashd may read it, whatever the umask.
+#define FILE_MODE 0640
+
 // A file system that takes a few bytes at a time is as good as none.
 #define WRITE_TRIES 64
 
@@ -40,8 +43,9 @@ static bool write_ring(int file) SIGNAL_SAFE {
 
 static int create_file(void) SIGNAL_SAFE {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, 0600);
-  if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, 0600);
+  int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
+  if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
+  if (file >= 0) cs_fchmod(file, FILE_MODE);
   return file;
 }
 
