@@ -31,7 +31,8 @@ public struct Demonstration: Sendable {
     var reportedCount = 0
     for (index, scenario) in Self.scenarios.enumerated() {
       let title = "\(index + 1) of \(Self.scenarios.count): \(scenario.0)"
-      try Output.write("\(terminal.styled(title, .bold))\n\(scenario.1)\n\n")
+      let rule = String(repeating: "─", count: max(0, (terminal.width ?? 80) - title.count - 4))
+      try Output.write("\(terminal.styled("── \(title) \(rule)", .bold))\n\(scenario.1)\n\n")
       let ids = try crash(scenario.0, daemon)
       let client = daemon.client
       for id in ids {
