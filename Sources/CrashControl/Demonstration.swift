@@ -1,3 +1,4 @@
+internal import CCrashControl
 internal import CrashClient
 internal import CrashReport
 import Glibc
@@ -24,9 +25,18 @@ public struct Demonstration: Sendable {
     self.environment = environment
   }
 
-  /// Crashes and shows, one scenario after the other.
+  /// Crashes and shows, one scenario after the other; a signal ends it after the one that it is at.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or a crash was not reported.
   public func run() throws {
+    let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
+    let before = signals.block()
+    try showAll(until: signals)
+    // A reader that is gone has ended it already, quietly.
+    if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
+    before.install()
+  }
+
+  private func showAll(until signals: SignalSet) throws {
     let daemon = try PrivateDaemon.start(keep: false, environment: environment)
     var reportedCount = 0
     for (index, scenario) in Self.scenarios.enumerated() {
@@ -34,6 +44,7 @@ public struct Demonstration: Sendable {
       let rule = String(repeating: "─", count: max(0, (terminal.width ?? 80) - title.count - 4))
       try Output.write("\(terminal.styled("── \(title) \(rule)", .bold))\n\(scenario.1)\n\n")
       let ids = try crash(scenario.0, daemon)
+      if signals.pending() != nil { return }
       let client = daemon.client
       for id in ids {
         let received = try ask { () throws(ClientError) in try client.report(id: id) }

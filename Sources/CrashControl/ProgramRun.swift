@@ -34,7 +34,7 @@ public struct ProgramRun: Sendable {
 
   private func runAndReport() throws -> ChildProcess.End {
     guard let file = command.first else { throw Failure(.usage, "run takes a program: crashctl run -- PROGRAM ARGS…") }
-    let signals = SignalSet([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD])
+    let signals = SignalSet([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
     let before = signals.block()
     let daemon = try PrivateDaemon.start(keep: keepsDirectory, environment: environment)
 

@@ -23,6 +23,17 @@ struct SignalSet {
     return old
   }
 
+  /// One of these signals that came while it was blocked.
+  func pending() -> Int32? {
+    var waiting = SignalSet()
+    // The pointers are used during the calls only.
+    unsafe sigpending(&waiting.value)
+    return (1..<32).first { signal in
+      unsafe withUnsafePointer(to: value) { unsafe sigismember($0, signal) == 1 }
+        && withUnsafePointer(to: waiting.value) { unsafe sigismember($0, signal) == 1 }
+    }
+  }
+
   /// The next of these signals, which are blocked, and whether a process sent it, not the kernel or the terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {

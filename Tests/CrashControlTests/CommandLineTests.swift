@@ -35,12 +35,17 @@ struct CommandLineTests {
     process.standardInput = typed
     process.standardOutput = output
     process.standardError = complaint
-    try process.run()
+    try runUnblocked(process)
+    // A crashctl that hangs must not hang the tests: its pipes close, and what it did not say is missed.
+    let pid = process.processIdentifier
+    let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+    defer { watchdog.cancel() }
     // Less than the pipe's buffer: writing it cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
-      afterFirstLine(process.processIdentifier)
+      afterFirstLine(pid)
     } else {
       try typed.fileHandleForWriting.close()
     }
@@ -52,6 +57,17 @@ struct CommandLineTests {
     return Result(
       status: process.terminationStatus, isSignal: process.terminationReason == .uncaughtSignal, output: text,
       complaint: words)
+  }
+
+  /// Starts it with no signal blocked: a test runs on a thread of Dispatch, which blocks most of them.
+  private static func runUnblocked(_ process: Process) throws {
+    var nothing = sigset_t()
+    var before = sigset_t()
+    // The pointers are used during the calls only; the thread gets its mask back before it does anything else.
+    unsafe sigemptyset(&nothing)
+    unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+    try process.run()
   }
 
   /// Answers every call as a crashd with two reports does.

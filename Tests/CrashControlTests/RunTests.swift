@@ -1,0 +1,133 @@
+import CrashControl
+import Foundation
+import Testing
+
+/// `run` and `demo` start the real crashd, which lies beside crashctl.
+@Suite("crashctl run")
+struct RunTests {
+  /// A directory that crashctl makes its own in, and that must be empty afterwards.
+  private func withDirectory(_ body: (String) throws -> Void) throws {
+    let path = "/tmp/cs-run-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    try body(path)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+    try FileManager.default.removeItem(atPath: path)
+  }
+
+  /// Processes whose command line names the directory.
+  private func processes(naming path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
+      guard Int(entry) != nil, let line = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline") else {
+        return false
+      }
+      return String(decoding: line, as: UTF8.self).contains(path)
+    }
+  }
+
+  @Test("the program keeps its input, its output and its exit code")
+  func transparent() throws {
+    try withDirectory { path in
+      let result = try CommandLineTests.crashctl(
+        ["run", "--", "sh", "-c", "cat; echo out; exit 7"], environment: ["TMPDIR": path], input: "in\n")
+      #expect(result.status == 7 && !result.isSignal)
+      #expect(result.output == "in\nout\n")
+      #expect(result.complaint == "crashctl: 'sh' never attached to crashd: does it call Shield.start()?\n")
+      #expect(try processes(naming: path).isEmpty)
+    }
+  }
+
+  @Test(
+    "a program that is not there is 127, one that cannot be executed 126", arguments: [("nope", 127), ("/etc", 126)])
+  func notStarted(program: String, status: Int32) throws {
+    try withDirectory { path in
+      let result = try CommandLineTests.crashctl(["run", program], environment: ["TMPDIR": path])
+      #expect(result.status == status)
+      #expect(result.complaint.hasPrefix("crashctl: cannot run '\(program)' ("))
+    }
+  }
+
+  @Test("a crash is reported on standard error, and crashctl ends by the same signal")
+  func crash() throws {
+    try withDirectory { path in
+      let maker = try CommandLineTests.product("crash-maker")
+      let result = try CommandLineTests.crashctl(
+        ["run", "--", maker, "array-index"], environment: ["TMPDIR": path, "SWIFT_BACKTRACE": "enable=no"])
+      #expect(result.isSignal && result.status == SIGILL)
+      #expect(result.output.isEmpty)
+      #expect(result.complaint.contains("Index out of range"))
+      #expect(result.complaint.contains("faultArrayIndex()"))
+      #expect(try processes(naming: path).isEmpty)
+    }
+  }
+
+  @Test("--json prints the report as JSON")
+  func json() throws {
+    try withDirectory { path in
+      let maker = try CommandLineTests.product("crash-maker")
+      let result = try CommandLineTests.crashctl(
+        ["run", "--json=short", "--", maker, "null-write"],
+        environment: ["TMPDIR": path, "SWIFT_BACKTRACE": "enable=no"])
+      let line = try #require(result.complaint.split(separator: "\n").first { $0.hasPrefix("{") })
+      let report = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let signal = try #require(report["signal"] as? [String: Any])
+      #expect(signal["name"] as? String == "SIGSEGV")
+    }
+  }
+
+  @Test("a signal that is sent to crashctl reaches the program")
+  func forwarding() throws {
+    try withDirectory { path in
+      let result = try CommandLineTests.crashctl(
+        ["run", "--", "sh", "-c", "trap 'echo got; exit 9' TERM; echo ready; while :; do read line; done"],
+        environment: ["TMPDIR": path], afterFirstLine: { kill($0, SIGTERM) })
+      #expect(result.status == 9)
+      #expect(result.output == "got\n")
+    }
+  }
+
+  @Test("--keep leaves the directory behind and says where")
+  func keep() throws {
+    try withDirectory { path in
+      let result = try CommandLineTests.crashctl(["run", "--keep", "--", "true"], environment: ["TMPDIR": path])
+      #expect(result.status == 0)
+      let name = try #require(FileManager.default.contentsOfDirectory(atPath: path).first)
+      #expect(result.complaint.contains("crashctl: kept '\(path)/\(name)'"))
+      #expect(FileManager.default.fileExists(atPath: "\(path)/\(name)/state/reports.sqlite"))
+      #expect(try processes(naming: path).isEmpty)
+      try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+    }
+  }
+
+  @Test(
+    "a reader that goes away leaves nothing behind",
+    arguments: [["demo"], ["run", "--", "sh", "-c", "echo 1; kill -SEGV $$"]])
+  func readerGone(arguments: [String]) throws {
+    try withDirectory { path in
+      let shell = Process()
+      shell.executableURL = URL(filePath: "/bin/sh")
+      // head takes one line and ends; crashctl writes on into a pipe that nobody reads.
+      shell.arguments =
+        ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
+        + arguments
+      shell.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": path]
+      shell.standardOutput = FileHandle.nullDevice
+      let complaint = Pipe()
+      shell.standardError = complaint
+      try shell.run()
+      // Its end is that of the last process that waited for crashctl, head having ended long ago.
+      _ = try complaint.fileHandleForReading.readToEnd()
+      shell.waitUntilExit()
+      #expect(try processes(naming: path).isEmpty)
+    }
+  }
+
+  @Test("the demo shows every crash that it makes")
+  func demo() throws {
+    try withDirectory { path in
+      let result = try CommandLineTests.crashctl(["demo"], environment: ["TMPDIR": path])
+      #expect(result.status == 0, "\(result.complaint)")
+      #expect(result.output.hasSuffix("5 of 5 crashes reported.\n"))
+      #expect(try processes(naming: path).isEmpty)
+    }
+  }
+}
