@@ -113,7 +113,8 @@ private func check(_ contents: RingContents) {
   let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
   for record in contents.records {
     precondition((1...64).contains(record.signal) && record.registers.count <= 34 && record.instruction.count <= 16)
-    precondition(record.frameHead <= record.frames.count && record.frames.count <= record.frameTotal)
+    precondition(record.frames.count <= 256 && record.frameHead <= record.frames.count)
+    precondition(record.frames.count { !$0.isAsync } <= record.frameTotal)
     for frame in record.frames {
       guard let index = frame.image else { continue }
       guard let image = images[index] else { preconditionFailure("no image \(index)") }
