@@ -27,20 +27,20 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
   return result;
 }
 
-int cd_memory_seals(int descriptor) {
-  return fcntl(descriptor, F_GET_SEALS);
-}
-
-int cd_memory_create(size_t size, bool sealed, int *ret_descriptor) {
+int cd_memory_create(size_t size, int *ret_descriptor) {
   int descriptor = memfd_create("cs-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0) return errno;
-  int result = ftruncate(descriptor, (off_t)size) != 0 ? errno : 0;
-  if (result == 0 && sealed && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    result = errno;
-  if (result != 0) {
+  if (descriptor < 0) {
+    return errno;
+  }
+  if (ftruncate(descriptor, (off_t)size) != 0) {
+    int result = errno;
     close(descriptor);
     return result;
   }
   *ret_descriptor = descriptor;
   return 0;
+}
+
+int cd_memory_seal(int descriptor) {
+  return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : errno;
 }

@@ -15,8 +15,7 @@ public final class Daemon: Sendable {
   private let configuration: DaemonConfiguration
   private let logger: Logger
   private let lock: DirectoryLock
-  private let store: ReportStore
-  private let caches: SymbolCaches
+  let analysis: CrashAnalysis
   private let services: ServiceGroup
 
   /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
@@ -28,15 +27,15 @@ public final class Daemon: Sendable {
     Self.raiseDescriptorLimit()
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     lock = try DirectoryLock(path: directories.lock)
-    store = try Self.openStore(directories.reports)
+    let store = try Self.openStore(directories.reports)
     let passed = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let ledger = Ledger(logger: logger, limits: configuration.limits)
     let program = configuration.analyseProgram
     if program == nil { logger.warning("crash-analyse was not found: reports will have addresses and no names") }
-    caches = SymbolCaches(
+    let caches = SymbolCaches(
       SymbolCaches.Configuration(
         directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger))
-    let analysis = CrashAnalysis(
+    analysis = CrashAnalysis(
       caches: caches, store: store, hub: EventHub(), ledger: ledger, limits: configuration.limits, logger: logger)
     services = try Self.services(configuration, analysis, passed)
   }
@@ -72,7 +71,7 @@ public final class Daemon: Sendable {
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
     try await services.run()
-    do throws(StoreError) { try store.close() } catch { throw DaemonError.store(error.description) }
+    do throws(StoreError) { try analysis.store.close() } catch { throw DaemonError.store(error.description) }
     logger.info("stopped")
   }
 

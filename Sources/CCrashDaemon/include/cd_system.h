@@ -67,10 +67,8 @@ int cd_child_status(int32_t pid, int *ret_status);
 // when it is something else than a regular file.
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
 
-// F_GET_SEALS, or -1.
-int cd_memory_seals(int descriptor);
-
-// A sealed memfd of `size` bytes (SHRINK, GROW, SEAL), for tests.
-int cd_memory_create(size_t size, bool sealed, int *ret_descriptor);
+// A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL); for tests.
+int cd_memory_create(size_t size, int *ret_descriptor);
+int cd_memory_seal(int descriptor);
 
 #endif

@@ -1,5 +1,6 @@
 import CrashReport
 import CrashRing
+import CrashSymbols
 import Glibc
 
 /// What the diagnosis rules look at.
@@ -55,7 +56,12 @@ struct CrashFacts: Sendable {
     return "terminated by a C++ exception of type \(exceptionType)"
   }
 
-  var exceptionType: String { CleanText.line(record.exceptionType) }
+  /// A type's mangled name is no symbol of its own; that of the variable that holds it is.
+  var exceptionType: String {
+    let name = Demangler.full("_ZTS" + record.exceptionType)
+    let prefix = "typeinfo name for "
+    return CleanText.line(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : record.exceptionType)
+  }
 
   /// The class of crash that the group's key begins with.
   var kind: String {

@@ -63,7 +63,10 @@ struct AttachLoop {
         try settle()
         switch command {
         case .settle(let continuation): configuration.events.yield(.settled(continuation))
-        case .stop: return
+        case .stop:
+          // Every ring is looked at once more, also when a wake-up was lost.
+          for connection in connections.values { connection.process.map(announce) }
+          return
         }
       }
       expire()

@@ -58,12 +58,12 @@ actor CrashPipeline: Service {
       entries[process.number] = Entry(process: process, preparation: preparation)
     case .announced(let process):
       guard var entry = entries[process.number] else { return }
-      entry.isDirty = true
       let isIgnored = entry.emptyWakes >= limits.emptyWakes && !process.hasEnded.load(ordering: .acquiring)
       if isIgnored {
         analysis.ledger.refuse(
           "wake-up", from: process.facts.peer, because: "they bring nothing new; ignored from now on")
       }
+      if !isIgnored { entry.isDirty = true }
       let starts = !entry.isBusy && !isIgnored
       if starts { entry.isBusy = true }
       entries[process.number] = entry

@@ -162,13 +162,6 @@ extension SymbolCaches {
     waiters.removeValue(forKey: number)?.continuation.resume()
   }
 
-  /// Lets nobody wait any longer: crashd stops.
-  func stopWaiting() {
-    for waiter in waiters.values { waiter.continuation.resume() }
-    waiters = [:]
-    waiting = []
-  }
-
   private func isSettled(_ names: Set<CacheName>) -> Bool {
     names.allSatisfy { name in
       if case .pending = entries[name] { return false }
