@@ -1,0 +1,225 @@
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import Testing
+
+@Suite("The report store")
+struct ReportStoreTests {
+  @Test("a stored report comes back as it was, by a prefix of its id")
+  func roundTrip() throws {
+    try withStore { store throws in
+      let report = sample(id: "ab12", name: "shop")
+      #expect(try store.put(report, raw: [1, 2, 3]) == .inserted(StoreCursor(epoch: store.epoch, sequence: 1)))
+      #expect(try store.report(idPrefix: "ab").report == report)
+      #expect(try store.report(idPrefix: "AB").report == report)
+      #expect(try store.report(idPrefix: nil).report == report)
+      #expect(try store.raw(id: "ab12") == [1, 2, 3])
+      #expect(try store.count() == 1)
+    }
+  }
+
+  @Test("an id prefix that fits none or several reports is refused by name")
+  func prefixes() throws {
+    try withStore { store in
+      _ = try store.put(sample(id: "ab12"), raw: [])
+      _ = try store.put(sample(id: "ab34"), raw: [])
+      #expect(throws: StoreError.ambiguous(id: "ab", count: 2)) { try store.report(idPrefix: "ab") }
+      #expect(throws: StoreError.noSuchReport(id: "cd")) { try store.report(idPrefix: "cd") }
+      #expect(throws: StoreError.noSuchReport(id: "*")) { try store.report(idPrefix: "*") }
+    }
+  }
+
+  @Test("a changed report takes a new place in the order, an unchanged one none")
+  func update() throws {
+    try withStore { store in
+      var report = sample(id: "ab12")
+      _ = try store.put(report, raw: [1])
+      _ = try store.put(sample(id: "cd34"), raw: [])
+      report.timing = CrashReport.Timing(entry_ns: 1, commit_ns: 2, stored_ns: 3)
+      #expect(try store.put(report, raw: [1]) == .unchanged)
+      report.losses = ["torn": 1]
+      #expect(try store.put(report, raw: [2]) == .updated(StoreCursor(epoch: store.epoch, sequence: 3)))
+      #expect(try store.raw(id: "ab12") == [2])
+      let events = try store.events(after: StoreCursor(epoch: store.epoch, sequence: 0), limit: 10)
+      #expect(events.map(\.report.id) == ["cd34", "ab12"])
+    }
+  }
+
+  @Test("a process cannot replace the report of another one", arguments: [(1000, 8), (1001, 7)])
+  func foreignIdentifier(uid: Int, pid: Int) throws {
+    try withStore { store in
+      _ = try store.put(sample(id: "ab12", pid: 7, uid: 1000), raw: [])
+      #expect(throws: StoreError.identifierTaken(id: "ab12")) {
+        try store.put(sample(id: "ab12", pid: pid, uid: uid), raw: [])
+      }
+      #expect(try store.report(idPrefix: "ab12").report.process.pid == 7)
+    }
+  }
+
+  @Test("a user sees his own reports only")
+  func visibility() throws {
+    try withStore { store in
+      _ = try store.put(sample(id: "aa", uid: 1000), raw: [])
+      _ = try store.put(sample(id: "bb", uid: 1001), raw: [])
+      let first = StoreCursor(epoch: store.epoch, sequence: 0)
+      #expect(try store.list(visibility: .user(1000), limit: 10).map(\.id) == ["aa"])
+      #expect(try store.list(visibility: .all, limit: 10).map(\.id) == ["bb", "aa"])
+      #expect(try store.events(after: first, visibility: .user(1001), limit: 10).map(\.report.id) == ["bb"])
+      #expect(try store.count(visibility: .user(1002)) == 0)
+      #expect(throws: StoreError.noSuchReport(id: "aa")) {
+        try store.report(idPrefix: "aa", visibility: .user(1001))
+      }
+    }
+  }
+
+  @Test("a list goes back page by page and keeps to its filter")
+  func paging() throws {
+    try withStore { store in
+      for index in 10..<15 {
+        let time = "2026-11-21T08:00:\(index).000000Z"
+        _ = try store.put(sample(id: "aa\(index)", name: index.isMultiple(of: 2) ? "even" : "odd", time: time), raw: [])
+      }
+      let page = try store.list(limit: 2)
+      #expect(page.map(\.id) == ["aa14", "aa13"])
+      #expect(try store.list(before: page.last?.cursor, limit: 9).map(\.id) == ["aa12", "aa11", "aa10"])
+      #expect(try store.list(ReportFilter(name: "dd"), limit: 9).map(\.id) == ["aa13", "aa11"])
+      #expect(try store.list(ReportFilter(name: "d%"), limit: 9).isEmpty)
+      let filter = ReportFilter(since: "2026-11-21T08:00:11.000000Z", until: "2026-11-21T08:00:12.000000Z")
+      #expect(try store.list(filter, limit: 9).map(\.id) == ["aa12", "aa11"])
+    }
+  }
+
+  @Test("a list names the first own function")
+  func summary() throws {
+    try withStore { store in
+      _ = try store.put(sample(id: "aa"), raw: [])
+      let summary = try #require(try store.list(limit: 1).first)
+      #expect(summary.function == "Shop.buy(_:)")
+      #expect(summary.file == "/src/Shop.swift")
+      #expect(summary.line == 12)
+      #expect(summary.signal == "SIGILL")
+    }
+  }
+
+  @Test("a cursor of another store, or of events to come, is refused")
+  func foreignCursor() throws {
+    try withStore { store in
+      _ = try store.put(sample(id: "aa"), raw: [])
+      for cursor in [
+        StoreCursor(epoch: "0123456789abcdef", sequence: 0), StoreCursor(epoch: store.epoch, sequence: 2),
+      ] {
+        #expect(throws: StoreError.invalidCursor(cursor.description)) { try store.events(after: cursor, limit: 1) }
+      }
+      #expect(try store.newestCursor().sequence == 1)
+    }
+  }
+
+  @Test("a cursor survives as text", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
+  func cursorText(bad: String) throws {
+    let cursor = StoreCursor(epoch: "0123456789abcdef", sequence: 42)
+    #expect(StoreCursor(cursor.description) == cursor)
+    #expect(StoreCursor(bad) == nil)
+  }
+
+  @Test("reports and cursors outlive the daemon")
+  func reopen() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let first = try ReportStore(path: path)
+    _ = try first.put(sample(id: "aa"), raw: [])
+    let cursor = try first.newestCursor()
+    try first.close()
+    let second = try ReportStore(path: path)
+    #expect(try second.newestCursor() == cursor)
+    #expect(try second.list(limit: 9).map(\.id) == ["aa"])
+    try second.close()
+  }
+
+  @Test("a file that is no database is refused by its name and left alone")
+  func noDatabase() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let bytes = Data(String(repeating: "no database ", count: 100).utf8)
+    try bytes.write(to: URL(fileURLWithPath: path))
+    #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore(path: path) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+  }
+
+  @Test("a path that cannot be opened says why")
+  func unavailable() throws {
+    let error = #expect(throws: StoreError.self) { try ReportStore(path: "/nowhere/r.sqlite") }
+    guard case .unavailable(let path, let reason) = error else {
+      Issue.record("not unavailable: \(String(describing: error))")
+      return
+    }
+    #expect(path == "/nowhere/r.sqlite")
+    #expect(!reason.isEmpty)
+  }
+
+  @Test("every event of concurrent writers is read exactly once, in order")
+  func concurrentWriters() async throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    try await withThrowingTaskGroup { group in
+      for writer in 0..<4 {
+        group.addTask {
+          for index in 0..<25 { _ = try store.put(sample(id: "a\(writer)\(index + 10)"), raw: []) }
+        }
+      }
+      var cursor = StoreCursor(epoch: store.epoch, sequence: 0)
+      var seen: [StoreCursor] = []
+      while seen.count < 100 {
+        for event in try store.events(after: cursor, limit: 7) {
+          seen.append(event.cursor)
+          cursor = event.cursor
+        }
+        await Task.yield()
+      }
+      #expect(seen.map(\.sequence) == Array(1...100))
+      try await group.waitForAll()
+    }
+    try store.close()
+  }
+}
+
+private func withStore(_ body: (ReportStore) throws -> Void) throws {
+  let directory = try TestDirectory()
+  let store = try ReportStore(path: directory.path + "/r.sqlite")
+  try body(store)
+  try store.close()
+}
+
+/// A directory that is removed at the end.
+final class TestDirectory {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.path + "/cs-\(UInt32.random(in: .min ... .max))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    // Nothing depends on it, and a deinit has nobody to tell.
+    do { try FileManager.default.removeItem(atPath: path) } catch {}
+  }
+}
+
+private func sample(
+  id: String, name: String = "shop", pid: Int = 7, uid: Int = 1000, time: String = "2026-11-21T08:00:00.000000Z"
+) -> CrashReport {
+  let signal = CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN", address: 0x1000)
+  let frames = [
+    CrashReport.Frame(address: 0x1000, function: "Array.subscript.getter", mangled: "$sSayxSicig", trust: .context),
+    CrashReport.Frame(
+      address: 0x2000, function: "Shop.buy(_:)", mangled: "$s4shop", file: "/src/Shop.swift", line: 12, isOwn: true,
+      trust: .cfi),
+  ]
+  return CrashReport(
+    id: id, time: time,
+    process: CrashReport.ProcessIdentity(
+      pid: pid, uid: uid, name: name, executable: "/srv/shop", buildID: "ff", startTime: time),
+    signal: signal, reason: "Fatal error",
+    diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1),
+    threads: [CrashReport.CrashedThread(tid: 8, name: "main", crashed: true, signal: signal, frames: frames)],
+    images: [], group: CrashReport.Group(key: "k", title: "t"))
+}
