@@ -1,0 +1,59 @@
+import CCrashDaemon
+import CrashStore
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The reference implementation of Varlink")
+struct ReferenceClientTests {
+  // `make test` installs the client and sets this. Without it, on a developer's own call of `swift test`, the check is
+  // left out; where CI is set it fails instead.
+  private static let python = variable("VARLINK_PYTHON")
+
+  @Test(
+    "PyPI's varlink reads the interface, calls List and streams Subscribe",
+    .enabled(if: python != nil || variable("CI") != nil, "VARLINK_PYTHON names no Python with the varlink package"))
+  func referenceClient() async throws {
+    let python = try #require(Self.python, "VARLINK_PYTHON must name a Python with the varlink package: see Makefile")
+    try await TestDaemon.run { daemon in
+      let ids = ["aa", "bb", "cc"]
+      for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      let script = "\(#filePath.dropLast("ReferenceClientTests.swift".count))varlink_reference_client.py"
+      let output = try await Self.run(
+        [python, script, daemon.directories.varlinkSocket, "\(daemon.store.epoch)-0", "3"])
+      let result = try JSONDecoder().decode([String: JSONValue].self, from: output)
+      #expect(result.array("interfaces") == [.string("io.crashshield.Crashd"), .string("org.varlink.service")])
+      #expect(result.array("reports") == ["cc", "bb", "aa"].map { .string($0) })
+      #expect(result.string("error") == "io.crashshield.Crashd.NoSuchReport")
+      #expect(result.array("events") == ids.map { .string($0) })
+    }
+  }
+
+  /// Runs a program to its end and returns what it printed.
+  private static func run(_ arguments: [String]) async throws -> Data {
+    let directory = try TestDirectory()
+    let output = "\(directory.path)/output"
+    try await onThread {
+      let input = Descriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
+      let file = Descriptor(owning: unsafe open(output, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+      var pid: Int32 = 0
+      // The strings live until the end of this closure; the list ends with nil.
+      var pointers = unsafe arguments.map { unsafe strdup($0) }
+      unsafe pointers.append(nil)
+      defer { unsafe pointers.forEach { unsafe free($0) } }
+      let code = unsafe cd_spawn(arguments[0], &pointers, input.number, file.number, file.number, &pid)
+      try SystemError.check(code, "start '\(arguments[0])'")
+      var status: Int32 = 0
+      // waitpid writes one status.
+      guard unsafe waitpid(pid, &status, 0) == pid else { throw SystemError("wait for '\(arguments[0])'") }
+    }
+    return try Data(contentsOf: URL(fileURLWithPath: output))
+  }
+}
+
+private func variable(_ name: String) -> String? {
+  // getenv's string stays as long as nobody changes the environment.
+  unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}

@@ -1,0 +1,136 @@
+import CrashReport
+import CrashRing
+import CrashSymbols
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The report builder")
+struct ReportBuilderTests {
+  @Test("a Swift runtime failure is the reason and no frame")
+  func runtimeFailure() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [
+        SourceFrame(mangled: "Swift runtime failure: Index out of range", isInline: true),
+        SourceFrame(mangled: "$sSayxSicig", isInline: true),
+        SourceFrame(mangled: "$s4shop3buyyyF", symbolAddress: 0x8, file: "/src/shop.swift", line: 12),
+      ]
+    ])
+    let record = CrashRecord.sample(signal: SIGILL, code: 2, frames: [.at(0x10010, exact: true)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    #expect(report.reason == "Swift runtime failure: Index out of range")
+    #expect(report.threads[0].frames.map(\.mangled) == ["$sSayxSicig", "$s4shop3buyyyF"])
+    #expect(report.threads[0].frames.map(\.isInline) == [true, false])
+    #expect(report.threads[0].frames.map(\.isOwn) == [false, true])
+    #expect(report.threads[0].frames[1].symbolAddress == 0x10008)
+    #expect(report.diagnosis.cause == "swift-runtime-failure")
+  }
+
+  @Test("a return address is looked up one byte before, an exact pc where it is")
+  func adjustment() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: "exact")], 0x1f: [SourceFrame(mangled: "caller")],
+      0x30: [SourceFrame(mangled: "resume")],
+    ])
+    let record = CrashRecord.sample(
+      frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030, exact: true, async: true)])
+    let frames = try #require(RingContents.sample([record]).report(symbols)).threads[0].frames
+    #expect(frames.map(\.mangled) == ["exact", "caller", "resume"])
+    #expect(frames.map(\.isAsync) == [false, false, true])
+    #expect(frames[1].address == 0x10020)
+  }
+
+  @Test("a frame without symbols keeps its address and image")
+  func unknownFrame() throws {
+    let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
+    let frame = try #require(RingContents.sample([record]).report()).threads[0].frames[0]
+    #expect(frame.address == 0x10010)
+    #expect(frame.image == "/srv/shop")
+    #expect(frame.function.isEmpty)
+  }
+
+  @Test("the gap of a deep recursion stands where the head ends, inline frames counted")
+  func gap() throws {
+    var record = CrashRecord.sample(frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
+    record.frameHead = 2
+    record.frameTotal = 1_000
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: "inner", isInline: true), SourceFrame(mangled: "outer")]
+    ])
+    let thread = try #require(RingContents.sample([record]).report(symbols)).threads[0]
+    #expect(thread.framesOmitted == 997)
+    #expect(thread.framesBeforeGap == 3)
+  }
+
+  @Test("the first crashed thread gives the signal, the others have their own")
+  func threads() throws {
+    var second = CrashRecord.sample(signal: SIGSEGV)
+    second.sequence = 1
+    let first = CrashRecord.sample(signal: SIGABRT, code: -6, abortMessage: "first\n")
+    let report = try #require(RingContents.sample([second, first]).report())
+    #expect(report.signal.name == "SIGABRT")
+    #expect(report.threads.map(\.signal?.name) == ["SIGABRT", "SIGSEGV"])
+    #expect(report.reason == "first")
+    #expect(report.threads[1].reason == nil)
+  }
+
+  @Test("who it was comes from the kernel, not from the ring")
+  func identity() throws {
+    let report = try #require(RingContents.sample([.sample()]).report())
+    #expect(report.process.pid == 7)
+    #expect(report.process.uid == 1000)
+    #expect(report.process.buildID == "abcd")
+  }
+
+  @Test("a ring without a crash makes no report")
+  func none() {
+    #expect(RingContents.sample([]).report() == nil)
+  }
+
+  @Test("registers have their names")
+  func registers() throws {
+    let registers = try #require(RingContents.sample([.sample(pc: 0x1234, sp: 0x99)]).report()).threads[0].registers
+    #if arch(x86_64)
+      #expect(registers["rip"] == 0x1234)
+      #expect(registers["rsp"] == 0x99)
+      #expect(registers.count == 18)
+    #else
+      #expect(registers["x16"] == 0x1234)
+    #endif
+  }
+}
+
+@Suite("Own frames")
+struct OwnershipTests {
+  static let own: [(String, String?, String, Bool)] = [
+    ("$s4shop3buyyyF", "/src/shop.swift", "/srv/shop", true),
+    ("cs_fault_null_read", "/src/faults.c", "/srv/shop", true),
+    ("main", "/src/main.swift", "/srv/shop", true),
+    // Statically linked runtime.
+    ("$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF", nil, "/srv/shop", false),
+    ("$sSayxSicig", nil, "/srv/shop", false),
+    ("swift_retain", nil, "/srv/shop", false),
+    ("_dispatch_call_block_and_release", nil, "/srv/shop", false),
+    ("_start", nil, "/srv/shop", false),
+    // Libraries.
+    ("__libc_start_main", nil, "/usr/lib/x86_64-linux-gnu/libc.so.6", false),
+    ("anything", "/src/a.c", "/opt/swift/usr/lib/swift/linux/libswiftCore.so", false),
+    ("plugin_main", "/src/p.c", "/srv/plugins/libplugin.so", true),
+    // A dependency, and code that the compiler made.
+    ("$s7NIOCore4readyyF", "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift", "/srv/shop", false),
+    ("$s4shop3buyyyF", "/<compiler-generated>", "/srv/shop", false),
+    ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
+  ]
+
+  @Test("the program's own code stands out from what it runs on", arguments: own)
+  func rules(mangled: String, file: String?, image: String, isOwn: Bool) {
+    #expect(Ownership.isOwn(mangled: mangled, file: file, line: 1, image: image) == isOwn)
+  }
+
+  @Test("an address in no image is nobody's")
+  func noImage() {
+    #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))
+    #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))
+  }
+}

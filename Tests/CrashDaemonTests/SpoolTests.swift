@@ -1,0 +1,85 @@
+import CShimRing
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The spool")
+struct SpoolTests {
+  /// Leaves a ring as the handler does: written whole, then renamed.
+  static func leave(_ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600) throws {
+    let path = "\(spool)/\(name ?? ring.id).ring"
+    try Data(ring.bytes).write(to: URL(fileURLWithPath: path + ".partial"))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + ".partial")
+    guard unsafe rename(path + ".partial", path) == 0 else { throw SystemError("rename") }
+  }
+
+  @Test("a ring that was left while crashd was away is stored at its start, and removed")
+  func atStart() async throws {
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    let left = ring
+    try await TestDaemon.run(prepare: { try Self.leave(left, in: $0.spool) }) { daemon in
+      let client = try await daemon.client()
+      try await client.untilReports(1)
+      let report = try await client.call("io.crashshield.Crashd.Get", ["id": .string(left.id)]).object("report")
+      #expect(report.object("process").int("pid") == 4711)
+      #expect(report.object("process").int("uid") == Int64(geteuid()))
+    }
+  }
+
+  @Test("a ring that is left while crashd runs is stored")
+  func whileRunning() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.addCrash()
+      try Self.leave(ring, in: daemon.directories.spool)
+      try await daemon.client().untilReports(1)
+    }
+  }
+
+  @Test("what is no ring of its owner is refused, removed and counted, and the next one is taken")
+  func refused() async throws {
+    var good = TestRing(id: 9)
+    good.addCrash()
+    let ring = good
+    let prepare: (Directories) throws -> Void = { directories in
+      let spool = directories.spool
+      let name = { (digit: String) in String(repeating: digit, count: 32) }
+      try Self.leave(ring, in: spool, name: name("1"), mode: 0o620)
+      try Self.leave(ring, in: spool, name: "not-a-ring")
+      try Data("short".utf8).write(to: URL(fileURLWithPath: "\(spool)/\(name("2")).ring"))
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(spool)/\(name("3")).ring", withDestinationPath: "/etc/passwd")
+      _ = unsafe mkfifo("\(spool)/\(name("4")).ring", 0o600)
+      try FileManager.default.createDirectory(
+        atPath: "\(spool)/\(name("5")).ring", withIntermediateDirectories: false)
+      try Self.leave(ring, in: spool, name: name("6"))
+      _ = unsafe link("\(spool)/\(name("6")).ring", "\(directories.runtime)/second-name")
+      try Self.leave(ring, in: spool)
+    }
+    try await TestDaemon.run(prepare: prepare) { daemon in
+      let client = try await daemon.client()
+      try await client.untilReports(1)
+      try await client.until { try await daemon.refusals()["spool file"] == .int(7) }
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
+      #expect(daemon.log.contains("refused spool file"))
+      try await client.until {
+        try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
+      }
+    }
+  }
+
+  @Test("a ring without a crash leaves no report")
+  func empty() async throws {
+    try await TestDaemon.run { daemon in
+      try Self.leave(TestRing(), in: daemon.directories.spool)
+      let client = try await daemon.client()
+      try await client.until {
+        try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
+      }
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").isEmpty)
+    }
+  }
+}

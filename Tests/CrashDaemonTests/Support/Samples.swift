@@ -1,0 +1,70 @@
+import CrashReport
+@testable import CrashRing
+import CrashStore
+import CrashSymbols
+import Glibc
+
+@testable import CrashDaemon
+
+extension CrashRecord {
+  /// A crash that nothing is known of; each test says what it needs.
+  static func sample(
+    signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
+    errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
+    senderPid: Int32 = 0, senderUid: UInt32 = 0, instruction: [UInt8] = [], systemCall: Int32? = nil, depth: Int = 3,
+    frames: [Frame] = []
+  ) -> CrashRecord {
+    var registers = [UInt64](repeating: 0, count: 17)
+    registers[7] = sp
+    registers[16] = pc
+    return CrashRecord(
+      slot: 0, generation: 1, sequence: 0, time_ns: 1_700_000_000_000_000_000, entry_ns: 1, commit_ns: 2, tid: 12,
+      threadName: "main", signal: signal, code: code, address: address, senderPid: senderPid, senderUid: senderUid,
+      systemCall: systemCall, isMinimal: false, registers: registers, flags: 0, errorCode: errorCode, trapNumber: 14,
+      faultAddress: address, instruction: instruction, message: message, abortMessage: abortMessage,
+      exceptionType: exceptionType, frames: frames, frameHead: frames.count, frameTotal: max(depth, frames.count),
+      unwindStop: 0, stackStart: sp, stack: [])
+  }
+}
+
+extension CrashRecord.Frame {
+  static func at(_ pc: UInt64, exact: Bool = false, async: Bool = false) -> CrashRecord.Frame {
+    CrashRecord.Frame(pc: pc, functionStart: nil, trust: .cfi, isExact: exact, isAsync: async, image: 0)
+  }
+}
+
+/// Symbols that a test makes up.
+struct SampleSymbols: SymbolLookup {
+  var chains: [UInt64: [SourceFrame]] = [:]
+
+  func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] { chains[linkAddress] ?? [] }
+}
+
+extension RingContents {
+  static func sample(_ records: [CrashRecord], image path: String = "/srv/shop") -> RingContents {
+    RingContents(
+      identity: Identity(
+        ringID: String(repeating: "ab", count: 16), pid: 99, uid: 1000, startTime_ns: 0, name: "shop", executable: path),
+      images: [
+        Image(
+          index: 0, bias: 0x10000, start: 0x10000, end: 0x90000, buildID: "abcd", path: path, isExecutable: true)
+      ], records: records)
+  }
+
+  func report(_ symbols: SampleSymbols = SampleSymbols()) -> CrashReport? {
+    let facts = ProcessFacts(self, peer: Peer(pid: 7, uid: 1000), unit: nil)
+    return ReportBuilder(self, process: facts, symbols: symbols).report(id: identity.ringID)
+  }
+}
+
+extension CrashReport {
+  /// A report with as many bytes of breadcrumbs as asked for.
+  static func sample(id: String, bytes: Int = 0) throws -> CrashReport {
+    var report = RingContents.sample([.sample()]).report()
+    report?.id = id
+    report?.process.uid = Int(geteuid())
+    if bytes > 0 { report?.breadcrumbs = [Breadcrumb(time: "", text: String(repeating: "x", count: bytes))] }
+    guard let report else { throw SystemError("make a report", code: EINVAL) }
+    return report
+  }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+@testable import CrashDaemon
+
+/// A socket of a test: blocking, with a time-out that only a failing test meets.
+struct TestSocket: Sendable {
+  let descriptor: Descriptor
+
+  init(path: String, type: Int32) throws {
+    let number = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard number >= 0 else { throw SystemError("make a socket") }
+    descriptor = Descriptor(owning: number)
+    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    // setsockopt reads one timeval.
+    _ = unsafe setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    precondition(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+    // Fits, as just checked.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    // A sockaddr_un may be read as the sockaddr that it begins with.
+    let result = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(number, $0, size) }
+    }
+    guard result == 0 else { throw SystemError("connect to '\(path)'") }
+  }
+
+  func send(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = Array(rest)
+      // send reads as many bytes as the array has.
+      let count = unsafe Glibc.send(descriptor.number, part, part.count, Int32(MSG_NOSIGNAL))
+      guard count > 0 else { throw SystemError("send") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// One message or piece of the stream; empty at its end.
+  func receive(limit: Int = 65_536) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    // recv writes at most as many bytes as the array has.
+    let count = unsafe recv(descriptor.number, &bytes, limit, 0)
+    if count < 0 && errno == ECONNRESET { return [] }
+    guard count >= 0 else { throw SystemError("receive") }
+    return Array(bytes.prefix(count))
+  }
+}
+
+/// A Varlink client of a test.
+final class TestClient: Sendable {
+  let path: String
+  let socket: TestSocket
+  private let rest = Mutex<[UInt8]>([])
+
+  init(path: String) async throws {
+    self.path = path
+    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_STREAM.rawValue)) }
+  }
+
+  /// Calls a method and returns the parameters of its reply.
+  func call(_ method: String, _ parameters: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
+    try await send(method, parameters)
+    return try await reply().object("parameters")
+  }
+
+  func send(
+    _ method: String, _ parameters: [String: JSONValue] = [:], more: Bool = false, oneway: Bool = false
+  ) async throws {
+    let call: JSONValue = .object([
+      "method": .string(method), "parameters": .object(parameters), "more": .bool(more), "oneway": .bool(oneway),
+    ])
+    try await send(try Array(JSONEncoder().encode(call)) + [0])
+  }
+
+  func send(_ bytes: [UInt8]) async throws {
+    let socket = socket
+    try await onThread { try socket.send(bytes) }
+  }
+
+  /// Waits until the daemon has closed the connection, without reading.
+  func hangUp() async throws {
+    let socket = socket
+    try await onThread {
+      var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
+      // One pollfd is given and one is told; POLLHUP needs not be asked for.
+      guard unsafe poll(&wanted, 1, 30_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
+    }
+  }
+
+  /// The next message; empty when the daemon closed the connection.
+  func reply() async throws -> [String: JSONValue] {
+    let (socket, begun) = (socket, rest.withLock { $0 })
+    let (frame, rest) = try await onThread {
+      var bytes = begun
+      while !bytes.contains(0) {
+        let more = try socket.receive()
+        if more.isEmpty { return ([UInt8](), [UInt8]()) }
+        bytes += more
+      }
+      let end = bytes.firstIndex(of: 0) ?? 0
+      return (Array(bytes[..<end]), Array(bytes[(end + 1)...]))
+    }
+    self.rest.withLock { $0 = rest }
+    if frame.isEmpty { return [:] }
+    return try JSONDecoder().decode([String: JSONValue].self, from: Data(frame))
+  }
+}
+
+extension TestClient {
+  /// Waits until everything of this test process is stored.
+  func awaitProcess() async throws -> [String: JSONValue] {
+    let progress = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid()))])
+    guard progress["settled"] == .bool(true) else { throw SystemError("await the process", code: ETIMEDOUT) }
+    return progress
+  }
+
+  /// Waits for an event of the store, with a subscription and no clock, until there are so many reports.
+  func untilReports(_ count: Int) async throws {
+    let events = try await TestClient(path: path)
+    try await events.send("io.crashshield.Crashd.Subscribe", more: true)
+    _ = try await events.reply()
+    while try await call("io.crashshield.Crashd.Status").int("reports") != Int64(count) {
+      guard try await !events.reply().isEmpty else { throw SystemError("wait for reports", code: EPIPE) }
+    }
+  }
+
+  /// Asks the daemon again and again, at most 10,000 times; each answer lets its tasks run.
+  func until(_ condition: () async throws -> Bool) async throws {
+    for _ in 0..<10_000 {
+      if try await condition() { return }
+      _ = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
+    }
+    throw SystemError("wait for the daemon", code: ETIMEDOUT)
+  }
+}

@@ -1,0 +1,127 @@
+import CrashStore
+import FoundationEssentials
+import Logging
+import Synchronization
+
+@testable import CrashDaemon
+
+/// A daemon of one test, in directories of its own.
+final class TestDaemon: Sendable {
+  let directories: Directories
+  let log: TestLog
+  private let directory: TestDirectory
+  private let daemon: Daemon
+
+  var store: ReportStore { daemon.analysis.store }
+  var hub: EventHub { daemon.analysis.hub }
+
+  /// Runs a daemon while `body` runs.
+  static func run(
+    limits: Limits = Limits(), analysePath: String = "/nowhere", prepare: (Directories) throws -> Void = { _ in },
+    _ body: (TestDaemon) async throws -> Void
+  ) async throws {
+    let test = try TestDaemon(TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare)
+    try await test.run(body)
+  }
+
+  /// Makes a daemon; it listens but does not run yet.
+  init(
+    _ directory: TestDirectory, limits: Limits = Limits(), analysePath: String = "/nowhere",
+    prepare: (Directories) throws -> Void = { _ in }
+  ) throws {
+    self.directory = directory
+    directories = Directories(runtime: "\(directory.path)/r", state: "\(directory.path)/s")
+    let log = TestLog()
+    self.log = log
+    try directories.make()
+    try prepare(directories)
+    let configuration = DaemonConfiguration(
+      directories: directories, analysePath: analysePath, limits: limits, handlesSignals: false)
+    daemon = try Daemon(configuration, logger: log.logger)
+  }
+
+  func run(_ body: (TestDaemon) async throws -> Void) async throws {
+    let daemon = daemon
+    let running = Task { try await daemon.run() }
+    do {
+      // An answer proves that it runs, so that it can be stopped.
+      _ = try await client().call("io.crashshield.Crashd.Status")
+      try await body(self)
+    } catch {
+      await daemon.stop()
+      try await running.value
+      throw error
+    }
+    await daemon.stop()
+    try await running.value
+  }
+
+  func client() async throws -> TestClient { try await TestClient(path: directories.varlinkSocket) }
+
+  func attach() async throws -> TestProcess { try await TestProcess(path: directories.attachSocket) }
+
+  /// What Status counts.
+  func refusals() async throws -> [String: JSONValue] {
+    try await client().call("io.crashshield.Crashd.Status").object("refusals")
+  }
+}
+
+/// Keeps the lines of a log.
+final class TestLog: LogHandler {
+  private let kept = Mutex<[String]>([])
+
+  /// A logger whose lines nobody reads.
+  static var logger: Logger { Logger(label: "test") { _ in TestLog() } }
+
+  /// A logger of these lines.
+  var logger: Logger { Logger(label: "test") { _ in self } }
+
+  var lines: [String] { kept.withLock { $0 } }
+  func contains(_ text: String) -> Bool { lines.contains { $0.contains(text) } }
+
+  var logLevel: Logger.Level {
+    get { .info }
+    set { _ = newValue }
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set { _ = newValue }
+  }
+  subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set { _ = newValue }
+  }
+
+  func log(event: LogEvent) {
+    kept.withLock { $0.append("\(event.level): \(event.message)") }
+  }
+}
+
+/// Runs what waits in the kernel on a thread of its own: the daemon's tasks need the ones of the pool.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    do {
+      try Thread.start(named: "test") { continuation.resume(with: Result { try body() }) }
+    } catch {
+      continuation.resume(throwing: error)
+    }
+  }
+}
+
+extension [String: JSONValue] {
+  func object(_ name: String) -> [String: JSONValue] {
+    if case .object(let value) = self[name] { value } else { [:] }
+  }
+
+  func string(_ name: String) -> String? {
+    if case .string(let value) = self[name] { value } else { nil }
+  }
+
+  func int(_ name: String) -> Int64? {
+    if case .int(let value) = self[name] { value } else { nil }
+  }
+
+  func array(_ name: String) -> [JSONValue] {
+    if case .array(let value) = self[name] { value } else { [] }
+  }
+}

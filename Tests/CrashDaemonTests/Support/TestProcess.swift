@@ -1,0 +1,68 @@
+import CCrashDaemon
+import CShimRing
+import Glibc
+
+@testable import CrashDaemon
+
+/// The attach protocol as a process speaks it, or as none should.
+final class TestProcess: Sendable {
+  let socket: TestSocket
+
+  init(path: String) async throws {
+    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue)) }
+  }
+
+  init(_ socket: TestSocket) { self.socket = socket }
+
+  /// A good hello; the parameters make it a bad one.
+  static func hello(
+    magic: UInt64 = attachMagic, version: UInt32 = CS_ATTACH_VERSION, ringVersion: UInt32 = CS_RING_VERSION,
+    ringBytes: UInt64 = UInt64(MemoryLayout<cs_ring>.size), images: [UInt16] = [], imageCount: UInt32? = nil
+  ) -> [UInt8] {
+    var hello = cs_attach_hello()
+    hello.magic = magic
+    hello.version = version
+    hello.ring_version = ringVersion
+    hello.ring_bytes = ringBytes
+    hello.pid = getpid()
+    hello.image_count = imageCount ?? UInt32(images.count)
+    var bytes = unsafe withUnsafeBytes(of: hello) { unsafe Array($0) }
+    for (index, image) in images.enumerated() {
+      bytes[AttachHello.imagesOffset + 2 * index] = UInt8(image & 0xff)
+      bytes[AttachHello.imagesOffset + 2 * index + 1] = UInt8(image >> 8)
+    }
+    return bytes
+  }
+
+  /// Sends one message with descriptors.
+  func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) throws {
+    let numbers = descriptors.map(\.number)
+    // Both arrays have as many elements as the call is told.
+    let code = unsafe cd_socket_send(socket.descriptor.number, bytes, bytes.count, numbers, numbers.count)
+    try SystemError.check(code, "send a message")
+  }
+
+  /// The daemon's answer: its status and text; nil when it closed the connection instead.
+  func reply() async throws -> (status: cs_attach_status, text: String)? {
+    let socket = socket
+    let bytes = try await onThread { try socket.receive() }
+    guard bytes.count == MemoryLayout<cs_attach_reply>.size else { return nil }
+    // As many bytes as the structure has, and any bytes are a valid one.
+    let reply = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_reply.self) }
+    let start = MemoryLayout<cs_attach_reply>.size - Int(CS_ATTACH_TEXT_LIMIT_BYTES)
+    let text = String(decoding: bytes[start..<start + Int(reply.text_bytes)], as: UTF8.self)
+    guard let status = cs_attach_status(rawValue: reply.status) else { return nil }
+    return (status, text)
+  }
+
+  /// Says hello with a ring and waits for the answer.
+  func attach(_ memory: Descriptor) async throws -> cs_attach_status? {
+    try send(Self.hello(), [memory])
+    return try await reply()?.status
+  }
+
+  func wake() throws { try send([UInt8(CS_ATTACH_CRASHED)]) }
+
+  /// Ends the connection, as the kernel does for a process that ends.
+  func hangUp() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
+}

@@ -1,0 +1,129 @@
+import CCrashDaemon
+import CShimRing
+import CrashRing
+import Glibc
+
+@testable import CrashDaemon
+
+/// A ring as a host process writes it, byte by byte.
+struct TestRing {
+  private(set) var bytes = [UInt8](repeating: 0, count: MemoryLayout<cs_ring>.size)
+
+  /// A good header, the process itself as its own executable, and no crash.
+  init(id: UInt8 = 0, name: String = "shop", pid: Int32 = 4711) {
+    put(UInt64(0x0000_474e_4952_5343), at: offset(\cs_ring_header.magic))
+    put(CS_RING_VERSION, at: offset(\cs_ring_header.version))
+    #if arch(x86_64)
+      put(UInt32(1), at: offset(\cs_ring_header.architecture))
+    #else
+      put(UInt32(2), at: offset(\cs_ring_header.architecture))
+    #endif
+    put(UInt64(bytes.count), at: offset(\cs_ring_header.total_bytes))
+    put([id] + Array(1...15), at: offset(\cs_ring_header.ring_id))
+    put(pid, at: offset(\cs_ring_header.pid))
+    put(UInt64(1_700_000_000_000_000_000), at: offset(\cs_ring_header.start_time_ns))
+    put(Array(name.utf8), at: offset(\cs_ring_header.name))
+    put(Array("/srv/shop".utf8), at: offset(\cs_ring_header.executable))
+  }
+
+  /// The report's id.
+  var id: String {
+    bytes[offset(\cs_ring_header.ring_id)..<offset(\cs_ring_header.ring_id) + 16].map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+
+  mutating func addImage(
+    _ index: Int, start: UInt64 = 0x10000, path: String = "/srv/shop", buildID: [UInt8] = [0xab, 0xcd],
+    flags: UInt32 = 1
+  ) {
+    let base = offset(\cs_ring.images) + index * MemoryLayout<cs_ring_image>.stride
+    put(start, at: base + offset(\cs_ring_image.bias))
+    put(start, at: base + offset(\cs_ring_image.start))
+    put(start + 0x1000, at: base + offset(\cs_ring_image.end))
+    put(flags, at: base + offset(\cs_ring_image.flags))
+    put(UInt32(buildID.count), at: base + offset(\cs_ring_image.build_id_bytes))
+    put(buildID, at: base + offset(\cs_ring_image.build_id))
+    put(Array(path.utf8), at: base + offset(\cs_ring_image.path))
+    put(UInt32(index + 1), at: offset(\cs_ring_header.image_count))
+    put(UInt32(index + 1), at: offset(\cs_ring_header.image_total))
+  }
+
+  /// A complete record of a trap at 0x10010 in image 0.
+  mutating func addCrash(slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL) {
+    let base = record(slot)
+    put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
+    put(UInt64(1_700_000_001_000_000_000), at: base + offset(\cs_ring_record.time_ns))
+    put(UInt64(0x10010), at: base + offset(\cs_ring_record.address))
+    put(Int32(4712 + slot), at: base + offset(\cs_ring_record.tid))
+    put(signal, at: base + offset(\cs_ring_record.signal))
+    put(Int32(2), at: base + offset(\cs_ring_record.code))
+    put(Int32(-1), at: base + offset(\cs_ring_record.system_call))
+    put(UInt32(message.utf8.count), at: base + offset(\cs_ring_record.message_bytes))
+    put(Array(message.utf8), at: base + offset(\cs_ring_record.message))
+    put(UInt32(1), at: base + offset(\cs_ring_record.frame_count))
+    put(UInt32(1), at: base + offset(\cs_ring_record.frame_total))
+    put(UInt32(1), at: base + offset(\cs_ring_record.frame_head))
+    put(UInt64(17), at: base + offset(\cs_ring_record.registers.general_count))
+    let frame = base + offset(\cs_ring_record.frames)
+    put(UInt64(0x10010), at: frame + offset(\cs_ring_frame.pc))
+    put(UInt8(1), at: frame + offset(\cs_ring_frame.trust))
+    put(UInt8(CS_RING_FRAME_EXACT), at: frame + offset(\cs_ring_frame.flags))
+    claim(slot)
+    let crc = unsafe bytes.withUnsafeBytes { memory in
+      // The record lies inside the ring.
+      unsafe cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_record>.size)
+    }
+    put(crc, at: self.slot(slot) + offset(\cs_ring_slot.crc))
+    put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
+  }
+
+  /// A slot whose writer has not finished.
+  mutating func claim(_ slot: Int) {
+    put(UInt64(1 << 2 | UInt64(CS_RING_STATE_WRITING)), at: self.slot(slot) + offset(\cs_ring_slot.state))
+    put(UInt64(slot + 1), at: offset(\cs_ring_header.slot_head))
+  }
+
+  mutating func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
+    precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= bytes.count)
+    // Inside the array, as just checked.
+    unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
+  }
+
+  mutating func put(_ values: [UInt8], at offset: Int) {
+    bytes.replaceSubrange(offset..<offset + values.count, with: values)
+  }
+
+  private func slot(_ index: Int) -> Int { offset(\cs_ring.slots) + index * MemoryLayout<cs_ring_slot>.stride }
+  private func record(_ index: Int) -> Int { slot(index) + offset(\cs_ring_slot.record) }
+
+  private func offset<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
+    guard let offset = MemoryLayout<Layout>.offset(of: field) else { preconditionFailure("no offset") }
+    return offset
+  }
+}
+
+extension TestRing {
+  /// A memfd with this ring.
+  func memory(isSealed: Bool = true) throws -> Descriptor {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_memory_create(bytes.count, &number), "make a memfd")
+    let descriptor = Descriptor(owning: number)
+    try write(to: descriptor)
+    if isSealed { try SystemError.check(cd_memory_seal(number), "seal a memfd") }
+    return descriptor
+  }
+
+  /// Writes the ring again, as a process does that goes on.
+  func write(to descriptor: Descriptor) throws {
+    // pwrite reads as many bytes as the array has.
+    guard unsafe pwrite(descriptor.number, bytes, bytes.count, 0) == bytes.count else {
+      throw SystemError("write a ring")
+    }
+  }
+
+  func contents() throws -> RingContents {
+    try RingSource(memory: memory()).mapping.contents()
+  }
+}

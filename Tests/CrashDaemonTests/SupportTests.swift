@@ -1,0 +1,194 @@
+import CShimRing
+import CrashReport
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Support")
+struct SupportTests {
+  @Test(
+    "SHA-256 gives the digests of FIPS 180-4",
+    arguments: [
+      ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+      (
+        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+      ),
+    ])
+  func sha256(text: String, digest: String) {
+    #expect(SHA256.hexadecimal(text) == digest)
+  }
+
+  @Test(
+    "RFC 3339 is read, whatever its offset",
+    arguments: [
+      ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
+      ("2026-11-21T08:10:00.25Z", "2026-11-21T08:10:00.250000Z"),
+      ("2026-11-21T09:10:00+01:00", "2026-11-21T08:10:00.000000Z"),
+      ("2024-02-29 23:59:59.1234567891z", "2024-02-29T23:59:59.123456Z"),
+      ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00.000000Z"),
+    ])
+  func times(text: String, same: String) {
+    #expect(Moment(rfc3339: text)?.description == same)
+  }
+
+  @Test(
+    "what is no time is refused",
+    arguments: [
+      "", "now", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "2026-11-21T08:10:00",
+      "1969-12-31T23:59:59Z",
+    ])
+  func badTimes(text: String) {
+    #expect(Moment(rfc3339: text) == nil)
+  }
+
+  @Test("refusals are counted all, and logged once a kind and user in a second")
+  func ledger() {
+    let log = TestLog()
+    let ledger = Ledger(logger: log.logger, limits: Limits())
+    for _ in 0..<100 { ledger.refuse("hello", from: Peer(pid: 1, uid: 5), because: "short") }
+    ledger.refuse("hello", from: Peer(pid: 1, uid: 6), because: "short")
+    ledger.refuse("call", from: Peer(pid: 1, uid: 5), because: "long")
+    #expect(ledger.refusals == ["hello": 101, "call": 1])
+    #expect(
+      log.lines == [
+        "notice: refused hello from pid 1, uid 5: short", "notice: refused hello from pid 1, uid 6: short",
+        "notice: refused call from pid 1, uid 5: long",
+      ])
+  }
+
+  @Test("nobody can make the ledger remember without end")
+  func ledgerLimit() {
+    var limits = Limits()
+    limits.rememberedRefusals = 2
+    let log = TestLog()
+    let ledger = Ledger(logger: log.logger, limits: limits)
+    for uid in 0..<10 { ledger.refuse("hello", from: Peer(pid: 1, uid: UInt32(uid)), because: "short") }
+    #expect(ledger.refusals == ["hello": 10])
+    #expect(log.lines.count == 2)
+  }
+
+  @Test("a ring survives its excerpt, which holds no empty parts")
+  func excerpt() throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    let packed = RingExcerpt.pack(ring.bytes)
+    #expect(RingExcerpt.unpack(packed) == ring.bytes)
+    #expect(packed.count < 16_384)
+    let memory = try ring.memory()
+    #expect(try RingExcerpt.unpack(RingExcerpt.read(descriptor: memory.number)) == ring.bytes)
+  }
+
+  @Test("what is no excerpt is none")
+  func badExcerpt() {
+    let good = RingExcerpt.pack(TestRing().bytes)
+    #expect(RingExcerpt.unpack([]) == nil)
+    #expect(RingExcerpt.unpack(Array(good.dropLast())) == nil)
+    #expect(RingExcerpt.unpack(good + [1]) == nil)
+    var farOff = good
+    farOff[20] = 0xff
+    #expect(RingExcerpt.unpack(farOff) == nil)
+  }
+
+  @Test(
+    "the unit is the innermost service",
+    arguments: [
+      ("0::/system.slice/shop.service\n", "shop.service"),
+      ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service\n", "shop.service"),
+      ("0::/system.slice/shop.service/worker\n", "shop.service"),
+      ("12:cpu:/other.service\n1:name=systemd:/system.slice/shop.service\n0::/\n", "shop.service"),
+    ])
+  func unit(cgroup: String, unit: String) {
+    #expect(ProcessUnit.parse(cgroup) == unit)
+  }
+
+  @Test(
+    "a process outside of services has no unit", arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
+  func noUnit(cgroup: String) {
+    #expect(ProcessUnit.parse(cgroup) == nil)
+  }
+}
+
+@Suite("Starting")
+struct StartTests {
+  @Test("systemd's directories win, then root's, then the user's")
+  func directories() {
+    let systemd = ["RUNTIME_DIRECTORY": "/run/x:/run/y", "STATE_DIRECTORY": "/var/lib/x"]
+    #expect(Directories.standard(environment: systemd, user: 7) == Directories(runtime: "/run/x", state: "/var/lib/x"))
+    #expect(
+      Directories.standard(environment: [:], user: 0) == Directories(runtime: "/run/crashd", state: "/var/lib/crashd"))
+    #expect(
+      Directories.standard(environment: ["XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/home/a"], user: 7)
+        == Directories(runtime: "/run/user/7/crashd", state: "/home/a/.local/state/crashd"))
+    #expect(Directories.standard(environment: ["HOME": "/home/a"], user: 7) == nil)
+  }
+
+  @Test("sockets that systemd passed are found by name, if they are for this process")
+  func passedSockets() {
+    let environment = ["LISTEN_PID": "42", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "varlink:attach"]
+    #expect(PassedSockets.parse(environment: environment, pid: 42) == ["varlink": 3, "attach": 4])
+    #expect(PassedSockets.parse(environment: environment, pid: 43).isEmpty)
+    #expect(PassedSockets.parse(environment: ["LISTEN_PID": "42", "LISTEN_FDS": "-1"], pid: 42).isEmpty)
+  }
+
+  @Test("a passed descriptor that is no listening socket of its kind is refused")
+  func wrongSocket() throws {
+    let directory = try TestDirectory()
+    let stream = try UnixSocket.listen(path: "\(directory.path)/s", kind: .stream)
+    #expect(UnixSocket.isListening(stream.number, kind: .stream))
+    #expect(!UnixSocket.isListening(stream.number, kind: .packets))
+    #expect(!UnixSocket.isListening(-1, kind: .stream))
+  }
+
+  @Test("two daemons never share a runtime directory")
+  func lock() async throws {
+    let directory = try TestDirectory()
+    let first = try TestDaemon(directory)
+    let error = #expect(throws: DaemonError.self) { try TestDaemon(directory) }
+    #expect(error?.description.contains("another crashd holds") == true)
+    try await first.run { _ in }
+  }
+
+  @Test("a database that is none stops the start with its name")
+  func badStore() throws {
+    let directory = try TestDirectory()
+    let error = #expect(throws: DaemonError.self) {
+      try TestDaemon(directory) { directories in
+        _ = try directory.write(Array(repeating: 65, count: 4_096), to: "s/reports.sqlite")
+        _ = directories
+      }
+    }
+    #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is no report database"))
+  }
+
+  @Test("the spool takes files of everybody and shows them to nobody")
+  func spoolMode() async throws {
+    try await TestDaemon.run { daemon in
+      var status = stat()
+      // stat writes one struct stat.
+      #expect(unsafe stat(daemon.directories.spool, &status) == 0)
+      #expect(status.st_mode & 0o7777 == 0o1733)
+    }
+  }
+
+  @Test("a stop stores what attached processes have written")
+  func stop() async throws {
+    let directory = try TestDirectory()
+    var ring = TestRing()
+    let memory = try ring.memory()
+    try await TestDaemon(directory).run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      ring.addCrash()
+      try ring.write(to: memory)
+      try process.wake()
+    }
+    try await TestDaemon(directory).run { daemon in
+      let report = try await daemon.client().call("io.crashshield.Crashd.Get").object("report")
+      #expect(report.string("id") == ring.id)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Symbol jobs")
+struct SymbolJobTests {
+  /// A stand-in for crash-analyse.
+  private func job(_ script: String, in directory: TestDirectory, timeout_ms: Int = 30_000) throws -> SymbolJob {
+    let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    let image = try directory.write(Array("image".utf8), to: "image")
+    let number = unsafe open(image, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemError("open '\(image)'") }
+    return SymbolJob(
+      program: program, image: Descriptor(owning: number), buildID: "abcd", output: "\(directory.path)/out.cssym",
+      timeout_ms: timeout_ms)
+  }
+
+  private func files(_ directory: TestDirectory) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+  }
+
+  @Test("the child gets the image, the build id and nothing else, and its output becomes the cache")
+  func success() throws {
+    let directory = try TestDirectory()
+    try job(#"read image; echo "$# $1 $2 $3 $image $(ls /proc/self/fd | wc -l) ${HOME-none}""#, in: directory).run()
+    let text = try String(
+      decoding: Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/out.cssym")), as: UTF8.self)
+    // ls itself holds /proc/self/fd open.
+    #expect(text == "3 build-cache --build-id abcd image 4 none\n")
+    #expect(try files(directory) == ["analyse", "image", "out.cssym"])
+  }
+
+  @Test("a child that fails leaves no cache and its first line as the reason")
+  func failure() throws {
+    let directory = try TestDirectory()
+    let error = #expect(throws: SymbolJob.Failure.self) {
+      try job(#"echo partial; printf 'no ELF \033[31m\nsecond\n' >&2; exit 65"#, in: directory).run()
+    }
+    #expect(error?.description == "no ELF ?[31m (exit status 65)")
+    #expect(try files(directory) == ["analyse", "image"])
+  }
+
+  @Test("a child that crashes is told as such")
+  func crash() throws {
+    let directory = try TestDirectory()
+    let error = #expect(throws: SymbolJob.Failure.self) { try job("kill -SEGV $$", in: directory).run() }
+    #expect(error?.description == "it was ended by signal 11")
+  }
+
+  @Test("a child that takes too long is killed")
+  func timeout() throws {
+    let directory = try TestDirectory()
+    let error = #expect(throws: SymbolJob.Failure.self) {
+      try job("while :; do :; done", in: directory, timeout_ms: 1).run()
+    }
+    #expect(error?.description == "it took longer than 1 ms")
+    #expect(try files(directory) == ["analyse", "image"])
+  }
+
+  @Test("a program that is not there is an error")
+  func missing() throws {
+    let directory = try TestDirectory()
+    var job = try job("", in: directory)
+    job.program = "/nowhere/crash-analyse"
+    #expect(throws: SystemError.self) { try job.run() }
+    #expect(try files(directory) == ["analyse", "image"])
+  }
+}
+
+@Suite("Symbol caches")
+struct SymbolCachesTests {
+  private func caches(_ directory: TestDirectory, script: String, limits: Limits = Limits()) throws -> SymbolCaches {
+    let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    return SymbolCaches(
+      SymbolCaches.Configuration(
+        directory: directory.path, program: program, limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
+  }
+
+  private func image(_ directory: TestDirectory, mode: UInt16 = 0o600) throws -> ImageFile {
+    let path = try directory.write([1], to: "image", mode: mode)
+    return ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
+  }
+
+  @Test("a crash waits for the caches of its frames, no longer than the job takes")
+  func waits() async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, script: "read line; exit 65")
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(await caches.caches(of: ["abcd"], for: geteuid(), timeout_ms: 60_000).isEmpty)
+  }
+
+  @Test("a crash does not wait longer than its limit")
+  func gaveUp() async throws {
+    let directory = try TestDirectory()
+    let (gate, done) = ("\(directory.path)/gate", "\(directory.path)/done")
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let caches = try caches(directory, script: "read line <'\(gate)'; : >'\(done)'; exit 65")
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(await caches.caches(of: ["abcd"], for: geteuid(), timeout_ms: 1).isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: done))
+    // Open for both: neither this nor the child waits for the other.
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    #expect(unsafe write(writer.number, "\n", 1) == 1)
+    _ = await caches.caches(of: ["abcd"], for: geteuid(), timeout_ms: 60_000)
+    #expect(FileManager.default.fileExists(atPath: done))
+  }
+
+  @Test("only files of root or crashd's user make caches for everybody")
+  func owners() throws {
+    let directory = try TestDirectory()
+    let user: UInt32 = 54_321
+    #expect(try image(directory, mode: 0o644).open(for: user).owner == .everybody)
+    #expect(try image(directory, mode: 0o666).open(for: user).owner == .user(user))
+    #expect(throws: SystemError.self) { try image(directory, mode: 0o600).open(for: user) }
+    #expect(CacheName(buildID: "ab", owner: .everybody).path(in: "/c") == "/c/ab.cssym")
+    #expect(CacheName(buildID: "ab", owner: .user(7)).path(in: "/c") == "/c/7/ab.cssym")
+  }
+
+  @Test("no device and no pipe is opened for its name", arguments: ["/dev/zero", "/proc/self/exe/x", "/tmp"])
+  func special(path: String) {
+    let image = ImageFile(buildID: "abcd", path: path, isExecutable: false, descriptor: nil)
+    #expect(throws: SystemError.self) { try image.open(for: geteuid()) }
+  }
+
+  @Test(
+    "a build id that is no hexadecimal number never becomes a path", arguments: ["", "a", "../x", "AB", "ab/", "a b"])
+  func buildIDs(text: String) {
+    #expect(!CacheName.isBuildID(text))
+    #expect(CacheName.isBuildID("00ff"))
+  }
+}
