@@ -53,6 +53,7 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
   cs_ring *ring = cs_started_ring();
   if (ring == NULL || key_bytes == 0) return false;
   const size_t key_kept = cs_text_cut(key, key_bytes, CS_RING_KEY_LIMIT_BYTES);
+  if (key_kept == 0) return false;
   const size_t value_kept = cs_text_cut(value, value_bytes, CS_RING_VALUE_LIMIT_BYTES);
   pthread_mutex_lock(&writing);
   cs_ring_annotation *annotation = entry_for(ring, key, key_kept);

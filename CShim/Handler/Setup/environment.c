@@ -48,6 +48,13 @@ static bool default_socket(char *to, size_t size) {
   return print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
 }
 
+// A path that holds wherever the program changes to.
+static bool print_absolute(char *to, size_t size, const char *path) {
+  char here[CS_RING_PATH_LIMIT_BYTES];
+  if (path[0] == '/') return print(to, size, "%s", path);
+  return getcwd(here, sizeof here) != NULL && print(to, size, "%s/%s", here, path);
+}
+
 static int directory_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash == NULL ? 0 : (int)(slash - path);
@@ -57,13 +64,13 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
                                   cs_shim_failure *ret_failure) {
   cs_environment found = {0};
   const char *socket_path = chosen(configuration->socket_path, "CRASHSHIELD_SOCKET");
-  const bool has_socket = socket_path != NULL ? print(found.socket_path, sizeof found.socket_path, "%s", socket_path)
+  const bool has_socket = socket_path != NULL ? print_absolute(found.socket_path, sizeof found.socket_path, socket_path)
                                               : default_socket(found.socket_path, sizeof found.socket_path);
   if (!has_socket) return too_long(ret_failure, "socket path (CRASHSHIELD_SOCKET)");
 
   const char *spool = chosen(configuration->spool_directory, "CRASHSHIELD_SPOOL");
   const bool has_spool = spool != NULL
-                             ? print(found.spool_directory, sizeof found.spool_directory, "%s", spool)
+                             ? print_absolute(found.spool_directory, sizeof found.spool_directory, spool)
                              : print(found.spool_directory, sizeof found.spool_directory, "%.*s/%s",
                                      directory_length(found.socket_path), found.socket_path, CS_ATTACH_SPOOL_NAME);
   if (!has_spool) return too_long(ret_failure, "spool directory (CRASHSHIELD_SPOOL)");

@@ -19,6 +19,8 @@
 
 // Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
 extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
+// libstdc++, if the program has it: the std::type_info of the exception being handled.
+extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 
@@ -45,6 +47,7 @@ void cs_texts_find(void) {
   struct dl_find_object object;
   const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
   if (type_function != 0 && _dl_find_object((void *)type_function, &object) == 0) {
+    cs_process.exception_type = __cxa_current_exception_type;
     cs_process.cxx_runtime_start = (uint64_t)(uintptr_t)object.dlfo_map_start;
     cs_process.cxx_runtime_end = (uint64_t)(uintptr_t)object.dlfo_map_end;
   }
@@ -53,7 +56,7 @@ void cs_texts_find(void) {
 void cs_warm_up(void) {
   static cs_ring_record record; // one start at a time
   static cs_cfi_scratch scratch;
-  ucontext_t context;
+  ucontext_t context = {0}; // getcontext leaves parts alone
   if (getcontext(&context) != 0) return;
   memset(&record, 0, sizeof record);
   memset(&scratch, 0, sizeof scratch);

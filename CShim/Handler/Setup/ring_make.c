@@ -102,6 +102,8 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
     close(file);
     return error;
   }
+  // A core dump stays what it would be without us.
+  madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
   cs_process.ring_descriptor = described(file);
   const int reserve = fcntl(file, F_DUPFD_CLOEXEC, 0);

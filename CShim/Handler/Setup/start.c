@@ -45,6 +45,7 @@ static void child_after_fork(void) {
   cs_annotations_reset();
   if (started_pid == 0) return;
   __atomic_store_n(&started_pid, 0, __ATOMIC_RELEASE);
+  cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
   drop_connection();
   cs_ring_unmake();
   cs_crasher_forget_all();

@@ -27,7 +27,7 @@ void cs_testing_crash_in_handler(void) {
 __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit) {
   static _Thread_local cs_ring_record record;
   static _Thread_local cs_cfi_scratch scratch;
-  ucontext_t context;
+  ucontext_t context = {0};
   if (getcontext(&context) != 0) return 0;
   memset(&record, 0, sizeof record);
   memset(&scratch, 0, sizeof scratch);

@@ -6,24 +6,31 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
+// tid of the thread that is in the handler with slot n, 0 when none. Apart from the big entries: each crash looks
+// through it, and must not touch a page an entry.
+static int crashing_tid[CS_RING_SLOT_LIMIT];
+
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
-  memset(crashers, 0, sizeof crashers);
+  memset(crashing_tid, 0, sizeof crashing_tid);
+  memset(&crashers[0], 0, sizeof crashers[0]); // the one that a first crash takes: its pages are there then
 }
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     // relaxed: a thread only looks for what it has stored itself.
-    if (__atomic_load_n(&crashers[index].tid, __ATOMIC_RELAXED) == tid) return &crashers[index];
+    if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
 }
 
-// Draws a ticket and takes the slot it stands for, unless somebody writes there. A committed slot is taken over, the
-// oldest first: a process that survives its signals must not fill the ring for good.
+// Draws a ticket and takes the slot it stands for, unless a thread with that slot is still in the handler. A committed
+// slot is taken over, the oldest first: a process that survives its signals must not fill the ring for good.
 static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
     const uint64_t ticket = __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
+    // acquire: pairs with cs_crasher_release().
+    if (__atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0) continue;
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
@@ -48,6 +55,7 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
   if (!take_slot(&ticket)) return NULL;
   const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
   cs_crasher *crasher = &crashers[index];
+  crasher->tid = tid;
   crasher->depth = 0;
   crasher->is_counted = true;
   crasher->signal = signal;
@@ -58,7 +66,7 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
   crasher->scratch.row_pc = 0;
   // From here on a second crash of this thread finds the slot. The record is cleared after that: a new ring page may
   // be refused, and that fault must not look like a new crash.
-  __atomic_store_n(&crasher->tid, tid, __ATOMIC_RELAXED);
+  __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
   crasher->slot->record.sequence = ticket;
@@ -77,5 +85,6 @@ void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
-  __atomic_store_n(&crasher->tid, 0, __ATOMIC_RELEASE);
+  // release: whoever takes the slot next finds this thread done with the entry.
+  __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }

@@ -11,7 +11,7 @@
 
 // One crashed thread; entry n belongs to slot n of the ring.
 typedef struct cs_crasher {
-  int tid;         // 0: the slot is nobody's
+  int tid;
   uint32_t depth;  // crashes of the handler itself
   bool is_counted; // among the threads that others wait for
   int signal;      // the original one: the process must end by it

@@ -15,13 +15,14 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: see __cxa_current_exception_type in trusted.h. An abort that glibc explains is none of C++'s, and may
-// come from within malloc.
+// Signal safety: __cxa_current_exception_type asks __tls_get_addr, which allocates the first time a thread uses the
+// thread-locals of a late-loaded library. Where libstdc++ is on the crashed stack this thread has been through that. An
+// abort that glibc explains is none of C++'s, and may come from within malloc.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   const bool may_be_exception = record->signal == SIGABRT && record->abort_bytes == 0 &&
                                 cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
   if (!may_be_exception) return;
-  const uint64_t type = (uint64_t)(uintptr_t)__cxa_current_exception_type();
+  const uint64_t type = (uint64_t)(uintptr_t)cs_process.exception_type();
   cs_memory memory = {0};
   uint64_t name = 0;
   // A type_info is { vtable, name }.

@@ -1,16 +1,16 @@
 // Who wins when two threads crash:
 //
 // clang-format off
-// | situation                                     | what happens                                                     |
-// |-----------------------------------------------|------------------------------------------------------------------|
-// | a second thread crashes                       | its own slot, its own record; each waits for the other, then ends |
-// | a 65th thread crashes at once                 | no slot: counted in slot_lost, wakes crashd, waits for the others |
-// | the handler of a thread crashes               | what its record has is committed as minimal; default action      |
-// | that crashes as well                          | default action, nothing more is written                          |
-// | a signal is sent to a thread in the handler   | ignored: the thread dies by the first one                        |
-// | a thread never gets through the handler       | the others wait WAIT_TRIES × WAIT_SLEEP_NS, then the process ends |
-// | the process was forked                        | not ours: the previous action, nothing is written                |
-// | vfork, clone(CLONE_VM)                        | the same: the memory is the parent's                             |
+// | situation                                   | what happens                                                        |
+// |---------------------------------------------|---------------------------------------------------------------------|
+// | a second thread crashes                     | its own slot and record; both wait for each other, then finish      |
+// | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
+// | the handler of a thread crashes             | what its record has is committed as minimal; then default action    |
+// | that crashes as well                        | default action, nothing more is written                             |
+// | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
+// | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends             |
+// | a forked child crashes                      | not ours: the previous action, nothing is written                   |
+// | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
 // clang-format on
 //
 // errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.

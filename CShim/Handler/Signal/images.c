@@ -29,8 +29,8 @@ static void copy_path(cs_ring_image *image, uint64_t name) SIGNAL_SAFE {
 static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
   const uint32_t index = cs_images.count;
   cs_ring_header *header = &cs_process.ring->header;
-  __atomic_fetch_add(&header->image_total, 1, __ATOMIC_RELAXED);
   if (index >= CS_RING_IMAGE_LIMIT) return CS_RING_NO_IMAGE;
+  __atomic_fetch_add(&header->image_total, 1, __ATOMIC_RELAXED);
 
   cs_memory memory = {0};
   cs_ring_image *image = &cs_process.ring->images[index];

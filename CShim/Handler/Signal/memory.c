@@ -1,7 +1,7 @@
 #include "memory.h"
 
+#include "raw_copy_x86_64.h"
 #include "system_call.h"
-#include "trusted.h"
 
 // rt_sigprocmask copies the set in before it looks at `how`: a wrong `how` makes it a pure read test that takes
 // 0.17 µs, needs no descriptor, and is allowed by every seccomp profile glibc can live under. A profile that answers in
@@ -27,7 +27,7 @@ bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word
       memory->probed_page = mark;
     }
   }
-  memcpy(ret_word, (const void *)(uintptr_t)address, sizeof *ret_word);
+  *ret_word = cs_raw_word(address);
   return true;
 }
 
@@ -43,7 +43,7 @@ size_t cs_memory_copy(void *to, uint64_t address, size_t size) SIGNAL_SAFE {
     if (at < address || !page_is_readable(at)) break;
     size_t part = (size_t)(CS_PAGE_BYTES - (at & (CS_PAGE_BYTES - 1)));
     if (part > size - done) part = size - done;
-    memcpy((uint8_t *)to + done, (const void *)(uintptr_t)at, part);
+    cs_raw_copy((uint8_t *)to + done, at, part);
     done += part;
   }
   return done;
@@ -55,7 +55,7 @@ size_t cs_memory_text_bytes(uint64_t address, size_t limit) SIGNAL_SAFE {
     const uint64_t at = address + count;
     const bool is_new_page = count == 0 || (at & (CS_PAGE_BYTES - 1)) == 0;
     if (is_new_page && (at < address || !page_is_readable(at))) break;
-    if (*(const volatile uint8_t *)(uintptr_t)at == 0) break;
+    if (cs_raw_byte(at) == 0) break;
     count++;
   }
   return count;

@@ -1,7 +1,7 @@
 #include "record.h"
 
+#include "raw_copy_x86_64.h"
 #include "state.h"
-#include "trusted.h"
 
 // The Swift runtime appends all it ever reported; so far the end is looked for.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
@@ -12,7 +12,7 @@ static uint32_t copy_tail(uint8_t *to, uint64_t text, size_t limit) SIGNAL_SAFE 
   uint64_t at = text;
   if (size > limit) {
     at += size - limit;
-    for (int index = 0; index < 3 && (*(const volatile uint8_t *)(uintptr_t)at & 0xc0) == 0x80; index++)
+    for (int index = 0; index < 3 && (cs_raw_byte(at) & 0xc0) == 0x80; index++)
       at++;
   }
   return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));

@@ -36,9 +36,10 @@ typedef struct cs_state {
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
 
   // Where the texts of a dying program stand; 0 when it has no such runtime.
-  uint64_t swift_message;     // address of a `const char *`
-  uint64_t abort_message;     // address of a pointer to glibc's { unsigned size; char text[]; }
-  uint64_t cxx_runtime_start; // the image of __cxa_current_exception_type
+  uint64_t swift_message;                   // address of a `const char *`
+  uint64_t abort_message;                   // address of a pointer to glibc's { unsigned size; char text[]; }
+  void *(*exception_type)(void)SIGNAL_SAFE; // __cxa_current_exception_type, bound already; see exception.c
+  uint64_t cxx_runtime_start;               // the image of __cxa_current_exception_type
   uint64_t cxx_runtime_end;
 
   uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery

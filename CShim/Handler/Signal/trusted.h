@@ -22,11 +22,6 @@ extern void *memcpy(void *restrict to, const void *restrict from, size_t size) S
 extern void *memset(void *to, int byte, size_t size) SIGNAL_SAFE;
 extern int memcmp(const void *left, const void *right, size_t size) SIGNAL_SAFE;
 
-// libstdc++, if the program has it: the std::type_info of the exception being handled. It asks __tls_get_addr, which
-// allocates the first time a thread uses a late-loaded library's thread-locals; exception.c therefore calls it only
-// where libstdc++ is on the crashed stack already, so that this thread has been through it.
-extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
-
 static inline uint64_t cs_clock_ns(clockid_t clock) SIGNAL_SAFE {
   struct timespec time = {0};
   clock_gettime(clock, &time);
