@@ -4,8 +4,10 @@
 #include "cs_ring_access.h"
 #include "trusted.h"
 
-// The spool directory of a system-wide crashd gives its group to the file: crashd may read it, whatever the umask.
-#define FILE_MODE 0640
+// Memory of the process stands in the file: its owner reads it, and crashd.
+#define FILE_MODE 0600
+// The spool directory of a system-wide crashd hands its group down (set-group-ID): crashd reads by it.
+#define SHARED_FILE_MODE 0640
 
 // A file system that takes a few bytes at a time is as good as none.
 #define WRITE_TRIES 64
@@ -45,7 +47,9 @@ static int create_file(void) SIGNAL_SAFE {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
   if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
-  if (file >= 0) cs_fchmod(file, FILE_MODE);
+  struct stat directory;
+  const bool is_shared = cs_stat(cs_process.spool_directory, &directory) == 0 && (directory.st_mode & S_ISGID) != 0;
+  if (file >= 0 && is_shared) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask
   return file;
 }
 

@@ -98,6 +98,10 @@ static inline long cs_fstat(int descriptor, struct stat *ret_status) SIGNAL_SAFE
   return cs_system_call(SYS_fstat, descriptor, (long)ret_status, 0, 0, 0, 0);
 }
 
+static inline long cs_stat(const char *path, struct stat *ret_status) SIGNAL_SAFE {
+  return cs_system_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)ret_status, 0, 0, 0);
+}
+
 static inline int cs_socket(int domain, int type) SIGNAL_SAFE {
   return (int)cs_system_call(SYS_socket, domain, type, 0, 0, 0, 0);
 }
