@@ -30,7 +30,7 @@ public struct Limits: Sendable {
   public var symbolWait_ms = 20_000
   /// Symbol caches kept open.
   public var openCaches = 512
-  /// Symbol caches kept on disk.
+  /// Symbol caches kept on disk: those for everybody, and those of each user.
   public var cacheDirectoryBytes = 4 << 30
 
   /// Varlink connections in all.

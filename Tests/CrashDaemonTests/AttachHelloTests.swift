@@ -31,7 +31,7 @@ struct AttachHelloTests {
     Bad(what: "empty", message: []),
     Bad(what: "short", message: Array(TestProcess.hello().dropLast())),
     Bad(what: "long", message: TestProcess.hello() + [0]),
-    Bad(what: "cut by the kernel", message: TestProcess.hello(), isTruncated: true),
+    Bad(what: "cut by the kernel", message: TestProcess.hello(), isTruncated: true, status: .limit),
     Bad(what: "wrong magic", message: TestProcess.hello(magic: 1)),
     Bad(what: "zeros", message: [UInt8](repeating: 0, count: 536)),
     Bad(what: "ones", message: [UInt8](repeating: 0xff, count: 536)),

@@ -109,6 +109,19 @@ struct SymbolCachesTests {
     #expect(FileManager.default.fileExists(atPath: done))
   }
 
+  @Test("caches above the limit go, the oldest first")
+  func prune() throws {
+    let directory = try TestDirectory()
+    for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "other"].enumerated() {
+      let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
+      let made = Date(timeIntervalSince1970: Double(1_000_000 + index))
+      try FileManager.default.setAttributes([.modificationDate: made], ofItemAtPath: path)
+    }
+    try CacheDirectory(path: directory.path).prune(to: 200)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["b.cssym", "c.cssym", "other"])
+  }
+
   @Test("only files of root or crashd's user make caches for everybody")
   func owners() throws {
     let directory = try TestDirectory()

@@ -48,9 +48,9 @@ struct AttachHello: Equatable {
   /// - Throws: `AttachRefusal`.
   init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
     let size = MemoryLayout<cs_attach_hello>.size
-    guard message.count == size, !isTruncated else {
-      throw .malformed("the hello has \(message.count)\(isTruncated ? " or more" : "") bytes, expected \(size)")
-    }
+    guard message.count == size else { throw .malformed("the hello has \(message.count) bytes, expected \(size)") }
+    // Bytes are never cut: a longer hello has more bytes than expected.
+    if isTruncated { throw .limit("the descriptors of the hello were cut off: crashd has too many open") }
     // The bytes are as many as the structure has, and any bytes are a valid cs_attach_hello.
     let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
     guard hello.magic == attachMagic else { throw .malformed("the hello does not begin with CSATTCH") }

@@ -79,8 +79,9 @@ struct CrashAnalysis: Sendable {
       guard var report = builder.report(id: id) else { return id }
       report.timing?.stored_ns = Moment.monotonic_ns()
       do throws(StoreError) {
-        if try store.put(report, raw: raw) != .unchanged { hub.notify() }
-        logger.info("stored \(id) of '\(facts.identity.name)' (\(facts.peer)): \(report.diagnosis.sentence)")
+        if try store.put(report, raw: raw) == .unchanged { return id }
+        hub.notify()
+        ledger.report(id, of: facts.peer, process: facts.identity.name, sentence: report.diagnosis.sentence)
         return id
       } catch .identifierTaken {
         continue

@@ -52,6 +52,15 @@ final class Ledger: Sendable {
     logger.notice("refused \(kind) from \(peer): \(reason)\(Self.more(omitted))")
   }
 
+  /// A report of a process was stored.
+  func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
+    let omitted = state.withLock { state in
+      Self.admit(Line(kind: "report", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+    }
+    guard let omitted else { return }
+    logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
+  }
+
   /// Something of a process could not be kept.
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }

@@ -123,6 +123,12 @@ extension SymbolCaches {
       configuration.ledger.refuse(
         "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
     }
+    do {
+      try CacheDirectory(path: job.name.directory(in: configuration.directory))
+        .prune(to: configuration.limits.cacheDirectoryBytes)
+    } catch {
+      configuration.logger.warning("cannot remove old symbol caches: \(error), ignoring")
+    }
     for (number, waiter) in waiters where isSettled(waiter.names) {
       waiters[number] = nil
       waiter.continuation.resume()
