@@ -47,6 +47,14 @@ int cs_test_wait(int child) {
   return ready == 1 ? status : -1;
 }
 
+bool cs_test_can_run(void) {
+#if __has_feature(thread_sanitizer)
+  return false;
+#else
+  return true;
+#endif
+}
+
 int cs_test_run(cs_test_way way, const char *directory) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(way, directory));

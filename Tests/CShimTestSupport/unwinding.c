@@ -16,15 +16,20 @@ typedef struct comparison {
   size_t limit;
 } comparison;
 
-// qsort_r's callback: a frame of glibc's below us that keeps no frame pointer.
+// qsort_r's callback: a frame of glibc's below us that keeps no frame pointer. What backtrace() finds is taken from the
+// caller on: a sanitizer adds frames of its own inside of it.
 static int compare_in_callback(const void *left, const void *right, void *context) {
   comparison *now = context;
   void *addresses[64];
   now->shim_count = cs_testing_unwind_here(now->shim, now->limit);
   const int count = backtrace(addresses, (int)(now->limit < 64 ? now->limit : 64));
-  now->glibc_count = (size_t)count;
-  for (int index = 0; index < count; index++)
-    now->glibc[index] = (uint64_t)(uintptr_t)addresses[index];
+  int first = 0;
+  while (first < count && addresses[first] != __builtin_return_address(0))
+    first++;
+  now->glibc_count = (size_t)(count - first);
+  for (int index = first; index < count; index++) {
+    now->glibc[index - first] = (uint64_t)(uintptr_t)addresses[index];
+  }
   return *(const int *)left - *(const int *)right;
 }
 

@@ -53,7 +53,7 @@ __attribute__((noinline)) static uint32_t recurse(uint32_t depth) {
   return here[0] + below;
 }
 
-__attribute__((noinline)) static void smash_stack(void) {
+__attribute__((noinline, no_sanitize("address"))) static void smash_stack(void) {
   volatile uint64_t small[2];
   // Over the saved registers and return addresses of this function and its callers.
   for (int index = 0; index < 64; index++)

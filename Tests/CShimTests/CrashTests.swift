@@ -32,7 +32,7 @@ func crash(_ way: cs_test_way) throws -> Outcome {
   }
 }
 
-@Suite("A crash")
+@Suite("A crash", .enabled(if: cs_test_can_run()))
 struct CrashTests {
   static let signals: [(cs_test_way, Int32)] = [
     (.CS_TEST_SEGV, SIGSEGV), (.CS_TEST_BUS, SIGBUS), (.CS_TEST_ABRT, SIGABRT), (.CS_TEST_ILL, SIGILL),
@@ -163,7 +163,7 @@ struct CrashTests {
   }
 }
 
-@Suite("The handlers leave the program as it was")
+@Suite("The handlers leave the program as it was", .enabled(if: cs_test_can_run()))
 struct TransparencyTests {
   @Test("an earlier handler runs once and returns to the program; errno is kept")
   func previousHandler() throws {

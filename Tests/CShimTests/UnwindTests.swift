@@ -12,9 +12,8 @@ struct UnwindTests {
     // Both arrays have room for the limit that is passed; the counts are written before the call returns.
     unsafe cs_test_unwind_both(&shim, &shimCount, &glibc, &glibcCount, 64)
     #expect(shimCount > 4)
-    #expect(shimCount == glibcCount)
-    // Frame 0 is the callback, at two different calls.
-    #expect(Array(shim[1..<shimCount]) == Array(glibc[1..<glibcCount]))
+    // The shim's frame 0 is the callback itself.
+    #expect(Array(shim[1..<shimCount]) == Array(glibc[..<glibcCount]))
   }
 
   @Test("reads good call frame information")

@@ -39,6 +39,9 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
 } cs_test_way;
 
+// Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
+bool cs_test_can_run(void);
+
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
