@@ -28,7 +28,8 @@ public final class Daemon: Sendable {
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     lock = try DirectoryLock(path: directories.lock)
     let store = try Self.openStore(directories.reports)
-    let passed = PassedSockets.parse(environment: configuration.environment, pid: getpid())
+    let passed = try PassedSockets.take(
+      PassedSockets.parse(environment: configuration.environment, pid: getpid()))
     let ledger = Ledger(logger: logger, limits: configuration.limits)
     let program = configuration.analyseProgram
     if program == nil { logger.warning("crash-analyse was not found: reports will have addresses and no names") }
@@ -41,11 +42,11 @@ public final class Daemon: Sendable {
   }
 
   private static func services(
-    _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [String: Int32]
+    _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor]
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
-    let attachSocket = try socket("attach", directories.attachSocket, .packets, passed)
-    let varlinkSocket = try socket("varlink", directories.varlinkSocket, .stream, passed)
+    let attachSocket = try socket(.packets, directories.attachSocket, passed)
+    let varlinkSocket = try socket(.stream, directories.varlinkSocket, passed)
     do throws(SystemError) {
       let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
       let attach = try AttachServer(
@@ -85,12 +86,9 @@ public final class Daemon: Sendable {
   }
 
   private static func socket(
-    _ name: String, _ path: String, _ kind: UnixSocket.Kind, _ passed: [String: Int32]
+    _ kind: UnixSocket.Kind, _ path: String, _ passed: [UnixSocket.Kind: Descriptor]
   ) throws(DaemonError) -> Descriptor {
-    if let number = passed[name] {
-      guard let descriptor = PassedSockets.take(number, kind: kind) else { throw .passedSocket(name: name) }
-      return descriptor
-    }
+    if let socket = passed[kind] { return socket }
     do throws(SystemError) { return try UnixSocket.listen(path: path, kind: kind) } catch {
       throw .system(error.description)
     }

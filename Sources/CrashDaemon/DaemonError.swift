@@ -4,8 +4,8 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   case locked(path: String)
   /// The report database cannot be used.
   case store(String)
-  /// systemd passed a socket under one of our names that is none of the kind.
-  case passedSocket(name: String)
+  /// systemd passed a descriptor that is no listening socket of ours, or a second one of a kind.
+  case passedSocket(Int32)
   /// A system call failed.
   case system(String)
 
@@ -15,7 +15,9 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case .locked(let path):
       "another crashd holds '\(path)'; stop it, or choose another directory with --runtime-directory"
     case .store(let text): text
-    case .passedSocket(let name): "the socket '\(name)' that systemd passed is not a listening socket of the right type"
+    case .passedSocket(let number):
+      "descriptor \(number) that systemd passed is of no use: crashd.socket has one ListenSequentialPacket= and one "
+        + "ListenStream="
     case .system(let text): text
     }
   }

@@ -126,21 +126,25 @@ struct StartTests {
     #expect(Directories.standard(environment: ["HOME": "/home/a"], user: 7) == nil)
   }
 
-  @Test("sockets that systemd passed are found by name, if they are for this process")
+  @Test("sockets that systemd passed are counted, if they are for this process")
   func passedSockets() {
-    let environment = ["LISTEN_PID": "42", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "varlink:attach"]
-    #expect(PassedSockets.parse(environment: environment, pid: 42) == ["varlink": 3, "attach": 4])
+    let environment = ["LISTEN_PID": "42", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "crashd:crashd"]
+    #expect(PassedSockets.parse(environment: environment, pid: 42) == [3, 4])
     #expect(PassedSockets.parse(environment: environment, pid: 43).isEmpty)
     #expect(PassedSockets.parse(environment: ["LISTEN_PID": "42", "LISTEN_FDS": "-1"], pid: 42).isEmpty)
   }
 
-  @Test("a passed descriptor that is no listening socket of its kind is refused")
-  func wrongSocket() throws {
+  @Test("passed sockets are told apart by their type; what is neither, or comes twice, is refused")
+  func passedKinds() throws {
     let directory = try TestDirectory()
     let stream = try UnixSocket.listen(path: "\(directory.path)/s", kind: .stream)
-    #expect(UnixSocket.isListening(stream.number, kind: .stream))
-    #expect(!UnixSocket.isListening(stream.number, kind: .packets))
-    #expect(!UnixSocket.isListening(-1, kind: .stream))
+    let packets = try UnixSocket.listen(path: "\(directory.path)/p", kind: .packets)
+    let numbers = [dup(packets.number), dup(stream.number)]
+    let taken = try PassedSockets.take(numbers)
+    #expect(taken[.packets]?.number == numbers[0])
+    #expect(taken[.stream]?.number == numbers[1])
+    #expect(throws: DaemonError.self) { try PassedSockets.take([dup(stream.number), stream.number]) }
+    #expect(throws: DaemonError.self) { try PassedSockets.take([-1]) }
   }
 
   @Test("two daemons never share a runtime directory")

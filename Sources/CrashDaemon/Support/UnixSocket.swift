@@ -3,7 +3,7 @@ import Glibc
 
 /// Listening Unix sockets and their peers.
 enum UnixSocket {
-  enum Kind {
+  enum Kind: CaseIterable {
     case packets
     case stream
 

@@ -1,29 +1,32 @@
 import Glibc
 
 /// The sockets that systemd opened for us (sd_listen_fds(3)).
+///
+/// They are told apart by their type, not by `FileDescriptorName=`: one socket unit has one name for all of them.
 enum PassedSockets {
   private static let first: Int32 = 3
   private static let limit: Int32 = 16
 
-  /// Descriptors by name (`FileDescriptorName=`); empty when systemd passed none to this process.
-  static func parse(environment: [String: String], pid: Int32) -> [String: Int32] {
+  /// Descriptors that systemd passed to this process; empty when there are none.
+  static func parse(environment: [String: String], pid: Int32) -> [Int32] {
     guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == pid,
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...limit).contains(count)
-    else { return [:] }
-    let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
-    var sockets: [String: Int32] = [:]
-    for index in 0..<count {
-      let name = Int(index) < names.count ? String(names[Int(index)]) : "unknown"
-      if sockets[name] == nil { sockets[name] = first + index }
-    }
-    return sockets
+    else { return [] }
+    return Array(first..<first + count)
   }
 
-  /// Takes one over, checked and prepared.
-  static func take(_ number: Int32, kind: UnixSocket.Kind) -> Descriptor? {
-    guard UnixSocket.isListening(number, kind: kind) else { return nil }
-    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
-    return Descriptor(owning: number)
+  /// Takes them over, checked and prepared.
+  /// - Throws: `DaemonError.passedSocket` for one that is no listening socket of ours, or the second of its kind.
+  static func take(_ numbers: [Int32]) throws(DaemonError) -> [UnixSocket.Kind: Descriptor] {
+    var sockets: [UnixSocket.Kind: Descriptor] = [:]
+    for number in numbers {
+      guard let kind = UnixSocket.Kind.allCases.first(where: { UnixSocket.isListening(number, kind: $0) }),
+        sockets[kind] == nil
+      else { throw .passedSocket(number) }
+      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+      sockets[kind] = Descriptor(owning: number)
+    }
+    return sockets
   }
 }
