@@ -16,7 +16,6 @@ inventory_shelf *inventory_find(int64_t item) {
   return NULL;
 }
 
-int64_t inventory_reserve(inventory_shelf *shelf, int64_t quantity) {
-  shelf->stock -= quantity; // fault: null-write
-  return shelf->stock;
+void inventory_restock(inventory_shelf *shelf, int64_t stock) {
+  shelf->stock = stock; // fault: null-write
 }

@@ -14,15 +14,16 @@ struct Shop: Sendable {
     case "/cart": .ok("to pay: \(await carts.checkout(cart: 17)) cents")
     case "/cart/array-index": .ok("to pay: \(await carts.checkout(cart: 42)) cents")
     case "/user/force-unwrap": .ok(users.newsletterRecipients(of: [3, 7]).joined(separator: ", "))
-    case "/native/null-write": .ok("left: \(reserve(item: 99, quantity: 2))")
+    case "/native/null-write": .ok(restock(item: 99, stock: 20))
     default: .notFound(Self.help)
     }
   }
 
-  /// Takes items from the shelf, which C code looks after.
-  private func reserve(item: Int64, quantity: Int64) -> Int64 {
+  /// Notes a delivery; C code looks after the shelves.
+  private func restock(item: Int64, stock: Int64) -> String {
     // BUG, for the demo: inventory_find returns null for an item that the shop does not have.
-    unsafe inventory_reserve(inventory_find(item), quantity)
+    unsafe inventory_restock(inventory_find(item), stock)
+    return "in stock: \(stock)"
   }
 
   private static let help = """

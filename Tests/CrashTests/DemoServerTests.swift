@@ -10,7 +10,7 @@ struct DemoServerTests {
     arguments: [
       ("/cart/array-index", "Discounts.percent", "Index out of range"),
       ("/user/force-unwrap", "newsletterRecipients", "Unexpectedly found nil"),
-      ("/native/null-write", "inventory_reserve", ""),
+      ("/native/null-write", "inventory_restock", ""),
     ])
   func route(path: String, function: String, reason: String) async throws {
     let daemon = try SharedDaemon.current

@@ -9,7 +9,7 @@ typedef struct inventory_shelf inventory_shelf;
 // The shelf that holds an item, or NULL.
 inventory_shelf *inventory_find(int64_t item);
 
-// Takes items from a shelf and returns how many are left.
-int64_t inventory_reserve(inventory_shelf *shelf, int64_t quantity);
+// Notes how many items a shelf holds after a delivery.
+void inventory_restock(inventory_shelf *shelf, int64_t stock);
 
 #endif

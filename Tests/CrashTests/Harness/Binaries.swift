@@ -10,6 +10,10 @@ enum Binaries {
     return path
   }
 
+  /// Whether `CRASHSHIELD_BINARIES` names the programs as they are installed, which are optimized; those beside a test
+  /// bundle are not.
+  static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
+
   /// A crash-maker built with optimization and the dynamic Swift library, where the Makefile made one.
   ///
   /// Absent on a developer's plain `swift test`; in CI that is an error.
