@@ -3,9 +3,11 @@
 #include "crasher.h"
 #include "trusted.h"
 
-// How long a thread waits for another one that is delivering: 100 × 1 ms.
-#define LOCK_TRIES    100
+// How long a thread waits for another one that is delivering: 500 × 1 ms.
+#define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
+// How often one thread delivers for others that crash meanwhile; each may be the last one.
+#define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
 // A full socket buffer also counts: crashd has as many wake-ups waiting there as it holds.
 static bool wake(int number) SIGNAL_SAFE {
@@ -35,26 +37,43 @@ static bool connect_and_wake(void) SIGNAL_SAFE {
   return true;
 }
 
-static bool lock(int tid) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
-    int nobody = 0;
-    // acquire: pairs with the release of the thread before.
-    if (__atomic_compare_exchange_n(&cs_process.delivering_tid, &nobody, tid, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      return true;
-    }
-    // This very thread crashed while it delivered: it must not try again.
-    if (nobody == tid) return false;
-    cs_sleep_ns(LOCK_SLEEP_NS);
-  }
-  return false;
+static bool try_lock(int tid, int *ret_holder) SIGNAL_SAFE {
+  *ret_holder = 0;
+  // acquire: pairs with the release of the thread before.
+  return __atomic_compare_exchange_n(&cs_process.delivering_tid, ret_holder, tid, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
 }
 
-// Concurrency: threads that find a connection announce themselves independently; the others do so one by one, and the
-// second of them finds the first one's connection.
+// Delivers until no thread has asked in the meantime: one file then holds the records of many.
+static void serve(void) SIGNAL_SAFE {
+  for (int round = 0; round < SERVE_ROUNDS; round++) {
+    // Sequentially consistent: whoever is counted here had committed before.
+    const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
+    if (!wake_connected() && !connect_and_wake()) cs_spool_write();
+    __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
+  }
+}
+
+// Concurrency: threads that find a connection announce themselves independently. The others count themselves in; one
+// of them serves all, the rest wait for it.
 // On failure: the ring stays in memory; crashd has it if the process was ever attached, and reads it at the hang-up.
 void cs_deliver(void) SIGNAL_SAFE {
-  if (wake_connected() || !lock(cs_gettid())) return;
-  if (!wake_connected() && !connect_and_wake()) cs_spool_write();
-  __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
+  if (wake_connected()) return;
+  const int tid = cs_gettid();
+  const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    // A difference, so that the counters may wrap.
+    const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
+    if ((int32_t)(done - mine) >= 0) return;
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      serve();
+      __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
+      return;
+    }
+    // This very thread crashed while it delivered: it must not try again.
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
 }

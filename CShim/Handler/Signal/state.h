@@ -44,6 +44,8 @@ typedef struct cs_state {
 
   uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;        // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
+  uint32_t delivery_wanted;  // atomic: threads that found no connection, ever
+  uint32_t delivery_done;    // atomic: how many of them are served
   uint32_t is_refused;       // atomic: crashd does not want this process
   uint32_t fault_in_handler; // cs_testing.h: the handler crashes once it has the registers
 
