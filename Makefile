@@ -66,6 +66,7 @@ check-units: build
 check-signal-safety: build dynamic
 	scripts/check-signal-safety .build/debug
 	scripts/check-signal-safety $(DYNAMIC)/release
+	scripts/check-realtime
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)

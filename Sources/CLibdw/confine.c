@@ -5,6 +5,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+// A sanitizer reserves terabytes of addresses for its shadow: under one, memory is not limited.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SHADOW_MEMORY 1
+#endif
+#endif
+
 int cs_confine(void) {
   static const struct {
     __rlimit_resource_t resource;
@@ -14,7 +21,9 @@ int cs_confine(void) {
       {RLIMIT_NOFILE, 3},
       {RLIMIT_CPU, CS_CONFINE_CPU_S},
       {RLIMIT_FSIZE, CS_CONFINE_FILE_BYTES},
+#ifndef HAS_SHADOW_MEMORY
       {RLIMIT_AS, CS_CONFINE_MEMORY_BYTES},
+#endif
   };
   if (close_range(3, ~0U, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
