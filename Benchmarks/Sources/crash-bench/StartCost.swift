@@ -4,22 +4,28 @@ import Glibc
 
 /// What starting costs a process: measured by the process itself, in a child of the benchmark.
 enum StartCost {
-  /// Starts the shield and prints nanoseconds and the growth of resident memory in KiB.
+  /// Starts the shield and prints nanoseconds and the growth of the process's own memory in KiB.
   static func measureShield() throws {
-    let before = residentKiB()
+    let before = try ownKiB()
     let start = monotonicNow_ns()
     try Shield.start()
     let end = monotonicNow_ns()
-    print(end - start, residentKiB() - before)
+    print(end - start, try ownKiB() - before)
   }
 
-  /// Prints the resident memory in KiB of a process that did nothing.
-  static func measureNothing() { print(0, residentKiB()) }
+  /// Prints the own memory in KiB of a process that did nothing.
+  static func measureNothing() throws { print(0, try ownKiB()) }
 
-  private static func residentKiB() -> Int {
-    let statm = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-    let pages = statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return pages * 4
+  /// Resident anonymous and shared memory, which is what the process costs the machine.
+  ///
+  /// Pages of program files are in the page cache once for all.
+  private static func ownKiB() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    return status.split(separator: "\n").reduce(0) { sum, line in
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard let name = words.first, ["RssAnon:", "RssShmem:"].contains(name), words.count > 1 else { return sum }
+      return sum + (Int(words[1]) ?? 0)
+    }
   }
 }
 

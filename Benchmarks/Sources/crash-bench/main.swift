@@ -10,7 +10,7 @@ let scenario = "null-read"
 
 switch CommandLine.arguments.dropFirst().first {
 case "start-cost": try StartCost.measureShield()
-case "nothing": StartCost.measureNothing()
+case "nothing": try StartCost.measureNothing()
 default: try compare()
 }
 
@@ -60,8 +60,8 @@ func compare() throws {
   row("  the first crash of a build", cold, "µs")
   row("swift-backtrace: fault to printed report", printed, "µs")
   row("Shield.start()", start, "µs")
-  row("  resident memory", memory, "KiB")
-  row("swift-backtrace: resident memory while idle", backtraceMemory, "KiB")
+  row("  its own memory, ring included", memory, "KiB")
+  row("swift-backtrace: own memory while idle", backtraceMemory, "KiB")
   let soonest = printed.median / commit.median
   let whole = printed.median / stored.median
   print(
