@@ -1,5 +1,6 @@
 import CShim
 import CShimRing
+import CShimTestSupport
 import Glibc
 import Testing
 
@@ -57,6 +58,12 @@ struct StartTests {
       let isRefused = error == .CS_SHIM_BAD_ARGUMENT && failure.errno_value == ENAMETOOLONG
       exit(isRefused && isUntouched && !cs_shim_is_started() ? 0 : 1)
     }
+  }
+
+  @Test("takes nothing from the stacks of the program's threads")
+  func threadLocals() {
+    // What the Swift files of this test program need themselves is less.
+    #expect(cs_test_thread_local_bytes() < 4096)
   }
 
   @Test("a process that is not started takes no annotation")

@@ -1,5 +1,6 @@
 #include "cs_testing.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -24,37 +25,49 @@ void cs_testing_crash_in_handler(void) {
   cs_process.fault_in_handler = 1;
 }
 
+// Too big for the stack, and not thread-local: that would be taken from the stack of each thread of every host.
+typedef struct working_memory {
+  cs_ring_record record;
+  cs_cfi_scratch scratch;
+} working_memory;
+
 __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit) {
-  static _Thread_local cs_ring_record record;
-  static _Thread_local cs_cfi_scratch scratch;
   ucontext_t context = {0};
-  if (getcontext(&context) != 0) return 0;
-  memset(&record, 0, sizeof record);
-  memset(&scratch, 0, sizeof scratch);
-  cs_registers_from_context(&context, &record.registers);
-  cs_unwind(&scratch, &record);
+  working_memory *memory = calloc(1, sizeof *memory);
+  if (memory == NULL || getcontext(&context) != 0) {
+    free(memory);
+    return 0;
+  }
+  cs_registers_from_context(&context, &memory->record.registers);
+  cs_unwind(&memory->scratch, &memory->record);
   size_t count = 0;
   // Frame 0 is this function.
-  for (size_t index = 1; index < record.frame_count && count < limit; index++) {
-    if ((record.frames[index].flags & CS_RING_FRAME_ASYNC) == 0) ret_pcs[count++] = record.frames[index].pc;
+  for (size_t index = 1; index < memory->record.frame_count && count < limit; index++) {
+    const cs_ring_frame *frame = &memory->record.frames[index];
+    if ((frame->flags & CS_RING_FRAME_ASYNC) == 0) ret_pcs[count++] = frame->pc;
   }
+  free(memory);
   return count;
 }
 
-bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset) {
-  static _Thread_local cs_cfi_scratch scratch;
-  const uint64_t start = (uint64_t)(uintptr_t)bytes;
-  const uint64_t pc = start + pc_offset;
-  const cs_cfi_image image = {.start = start, .end = start + size, .header = start + header_offset};
-  memset(&scratch, 0, sizeof scratch);
-  if (!cs_cfi_find(&image, pc, &scratch.function) || !cs_cfi_run(&scratch, pc)) return false;
+static bool read_frame_information(cs_cfi_scratch *scratch, const cs_cfi_image *image, uint64_t pc) {
+  if (!cs_cfi_find(image, pc, &scratch->function) || !cs_cfi_run(scratch, pc)) return false;
   // The row is the one of this pc: the step looks nothing up and applies it.
   uint64_t registers[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++)
-    registers[index] = (uint64_t)(uintptr_t)&scratch;
+    registers[index] = (uint64_t)(uintptr_t)scratch;
   registers[CS_REGISTER_PC] = pc;
-  scratch.row_pc = pc;
-  return cs_cfi_step(&scratch, registers, true) != CS_CFI_UNKNOWN;
+  scratch->row_pc = pc;
+  return cs_cfi_step(scratch, registers, true) != CS_CFI_UNKNOWN;
+}
+
+bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset) {
+  const uint64_t start = (uint64_t)(uintptr_t)bytes;
+  const cs_cfi_image image = {.start = start, .end = start + size, .header = start + header_offset};
+  cs_cfi_scratch *scratch = calloc(1, sizeof *scratch);
+  const bool is_read = scratch != NULL && read_frame_information(scratch, &image, start + pc_offset);
+  free(scratch);
+  return is_read;
 }
 
 const void *cs_testing_ring(void) {

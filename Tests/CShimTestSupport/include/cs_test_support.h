@@ -87,6 +87,9 @@ uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
 // The same good image, unchanged.
 bool cs_test_good_frame_information(void);
 
+// The thread-local storage that this program, with the shim in it, asks for in each of its threads.
+size_t cs_test_thread_local_bytes(void);
+
 // The checksum without the processor's instruction.
 uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
 
