@@ -202,6 +202,8 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_FORKED_CHILD) return child_crashes(directory, false);
   if (way == CS_TEST_CHILD_STARTS) return child_crashes(directory, true);
   if (way == CS_TEST_VFORKED_CHILD) return vfork_child_crashes(directory);
+  const int status = cs_test_host_way_run(way, directory);
+  if (status >= 0) return status;
 
   cs_test_start(directory);
   if (way == CS_TEST_ABRT) abort();
@@ -220,6 +222,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_NO_DESCRIPTORS) use_up_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);
+  if (way == CS_TEST_FILE_SIZE_LIMIT) cs_test_limit_file_size();
   if (way == CS_TEST_LOADER_LOCK) crash_with_loader_lock_held();
   *nowhere = 1;
   return 1;

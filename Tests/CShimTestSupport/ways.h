@@ -7,6 +7,12 @@
 // Starts the shim with the directory's socket and spool; ends the process with 90 when that fails.
 void cs_test_start(const char *directory);
 
+// Lowers RLIMIT_FSIZE below the size of a ring.
+void cs_test_limit_file_size(void);
+
+// The ways in which the program itself is peculiar; -1 when the way is another one.
+int cs_test_host_way_run(cs_test_way way, const char *directory);
+
 // Does not return when the way is a crash.
 int cs_test_way_run(cs_test_way way, const char *directory);
 

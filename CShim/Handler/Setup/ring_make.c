@@ -76,6 +76,13 @@ static int make_memory_file(void) {
   return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
 }
 
+// Growing a file beyond RLIMIT_FSIZE does not just fail: it sends SIGXFSZ, which ends the program.
+static bool is_size_allowed(void) {
+  if (!cs_file_size_is_limited(sizeof(cs_ring))) return true;
+  errno = EFBIG;
+  return false;
+}
+
 // Touches what a first crash will write: a page fault costs more than all the rest of a record's page.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
@@ -90,7 +97,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
   cs_shim_error error = CS_SHIM_OK;
   void *memory = MAP_FAILED;
   // The size is fixed before crashd maps it: no reader can be sent off its end.
-  if (ftruncate(file, sizeof(cs_ring)) != 0) {
+  if (!is_size_allowed() || ftruncate(file, sizeof(cs_ring)) != 0) {
     error = cs_setup_failed(ret_failure, "ftruncate of the ring");
   } else if (fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     error = cs_setup_failed(ret_failure, "fcntl(F_ADD_SEALS)");

@@ -55,6 +55,8 @@ static int create_file(void) SIGNAL_SAFE {
 
 bool cs_spool_write(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
+  // SIGXFSZ would be pending behind the crash, and end the process in its place.
+  if (cs_file_size_is_limited(sizeof(cs_ring))) return false;
   // Left by an earlier crash of this process that did not get through.
   cs_unlink(cs_process.spool_partial_path);
   int file = create_file();

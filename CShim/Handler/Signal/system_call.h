@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -80,6 +81,13 @@ static inline long cs_pwrite(int descriptor, const void *bytes, size_t size, uin
 
 static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
   return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
+}
+
+// Whether RLIMIT_FSIZE forbids a file of `size` bytes: who tries all the same is sent SIGXFSZ.
+static inline bool cs_file_size_is_limited(uint64_t size) SIGNAL_SAFE {
+  struct rlimit limit = {0};
+  const long result = cs_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+  return result == 0 && limit.rlim_cur < size;
 }
 
 static inline long cs_rename(const char *from, const char *to) SIGNAL_SAFE {

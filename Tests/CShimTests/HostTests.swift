@@ -1,0 +1,19 @@
+import CShimTestSupport
+import Glibc
+import Testing
+
+@Suite("A peculiar program is as well off as without the shim", .enabled(if: cs_test_can_run()))
+struct HostTests {
+  @Test("a limit on the size of files costs the spool file, not the signal")
+  func fileSizeLimit() throws {
+    let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.file_count == 0)
+    #expect(outcome.spool.partial_count == 0)
+  }
+
+  @Test("a limit on the size of files fails the start and does not end the process")
+  func startsLimited() throws {
+    #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)
+  }
+}
