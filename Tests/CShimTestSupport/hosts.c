@@ -1,8 +1,14 @@
 // What a program may be like that has the shim in it.
 #include <errno.h>
 #include <link.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "../../CShim/Handler/Signal/state.h"
+#include "cs_attach.h"
 #include "cs_shim.h"
 #include "ways.h"
 
@@ -34,8 +40,44 @@ static int starts_limited(void) {
   return error == CS_SHIM_SYSTEM_CALL && failure.errno_value == EFBIG ? 0 : 1;
 }
 
+static sem_t told[2];
+
+static void note_each_status(void *context, cs_shim_status status, const char *text) {
+  (void)context;
+  (void)text;
+  if (status <= CS_SHIM_STATUS_UNREACHABLE) sem_post(&told[status]);
+}
+
+static void wait_until_told(cs_shim_status status) {
+  while (sem_wait(&told[status]) != 0) {
+  }
+}
+
+static int reuses_connection(const char *directory) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/attach", directory);
+  const int listener = cs_test_listen(directory);
+  const cs_shim_configuration configuration = {.socket_path = path, .status_function = note_each_status};
+  sem_init(&told[0], 0, 0);
+  sem_init(&told[1], 0, 0);
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 1;
+  const int daemon = accept(listener, NULL, NULL);
+  unlink(path);
+  const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC, .version = CS_ATTACH_VERSION};
+  if (send(daemon, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 2;
+  wait_until_told(CS_SHIM_STATUS_ATTACHED);
+
+  int pair[2];
+  const int number = cs_connection_now.number;
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], number) != number) return 3;
+  if (write(pair[1], "request", 7) != 7 || close(daemon) != 0) return 4;
+  wait_until_told(CS_SHIM_STATUS_UNREACHABLE);
+  char text[16];
+  return recv(number, text, sizeof text, MSG_DONTWAIT) == 7 ? 0 : 5;
+}
+
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
-  (void)directory;
+  if (way == CS_TEST_REUSED_CONNECTION) return reuses_connection(directory);
   if (way == CS_TEST_STARTS_LIMITED) return starts_limited();
   return -1;
 }

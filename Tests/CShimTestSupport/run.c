@@ -61,7 +61,7 @@ int cs_test_run(cs_test_way way, const char *directory) {
   return cs_test_wait(child);
 }
 
-static int listen_in(const char *directory) {
+int cs_test_listen(const char *directory) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s/attach", directory);
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -142,7 +142,7 @@ static int serve(int listener) {
 }
 
 int cs_test_run_attached(const char *directory, int *ret_wait_status) {
-  const int listener = listen_in(directory);
+  const int listener = cs_test_listen(directory);
   if (listener < 0) return __LINE__;
   const int child = cs_test_fork();
   if (child == 0) {

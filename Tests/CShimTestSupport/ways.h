@@ -7,6 +7,9 @@
 // Starts the shim with the directory's socket and spool; ends the process with 90 when that fails.
 void cs_test_start(const char *directory);
 
+// The attach socket of a crashd in `directory`; -1 when it cannot be made.
+int cs_test_listen(const char *directory);
+
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 

@@ -12,6 +12,11 @@ struct HostTests {
     #expect(outcome.spool.partial_count == 0)
   }
 
+  @Test("a socket that has the number of our former connection keeps its data")
+  func reusedConnection() throws {
+    #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -65,7 +65,9 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   do {
     ready = poll(&wait, 1, timeout_ms);
   } while (ready < 0 && errno == EINTR);
-  return ready <= 0 ? -1 : recv(socket, to, size, MSG_DONTWAIT);
+  // The kernel waits for the file that was there at first. A program that closed it meanwhile may have a socket of its
+  // own at that number, and its data are not ours to take.
+  return ready <= 0 || !cs_connection_is_ours(socket) ? -1 : recv(socket, to, size, MSG_DONTWAIT);
 }
 
 static void refuse(const cs_attach_reply *reply) {

@@ -29,11 +29,8 @@ bool cs_shim_is_started(void) {
 
 // Closes the connection if it is still ours.
 static void drop_connection(void) {
-  struct stat status;
   const int number = cs_connection_now.number;
-  const bool is_ours = number >= 0 && fstat(number, &status) == 0 && S_ISSOCK(status.st_mode) &&
-                       (uint64_t)status.st_ino == cs_connection_now.inode;
-  if (is_ours) close(number);
+  if (cs_connection_is_ours(number)) close(number);
   cs_connection_now = (cs_connection){.number = -1};
 }
 

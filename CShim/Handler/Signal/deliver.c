@@ -17,12 +17,9 @@ static bool wake(int number) SIGNAL_SAFE {
 }
 
 static bool wake_connected(void) SIGNAL_SAFE {
-  struct stat status;
   // acquire: pairs with the release store of cs_connection_publish().
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
-  const uint64_t inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED);
-  if (number < 0 || cs_fstat(number, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  return (uint64_t)status.st_ino == inode && wake(number);
+  return cs_connection_is_ours(number) && wake(number);
 }
 
 static bool connect_and_wake(void) SIGNAL_SAFE {

@@ -17,6 +17,9 @@ int cs_connection_open(void) SIGNAL_SAFE;
 // `images` are their places in the ring's table. Negative: -errno.
 long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *images, uint32_t image_count) SIGNAL_SAFE;
 
+// Whether `number` still stands for the connection, and not for a file that the program opened since.
+bool cs_connection_is_ours(int number) SIGNAL_SAFE;
+
 // Makes `socket` the connection that crashes are announced on. A connection of ours before it is replaced in place, so
 // that a crashing thread never sees its number stand for another file.
 void cs_connection_publish(int socket) SIGNAL_SAFE;

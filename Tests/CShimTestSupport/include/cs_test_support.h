@@ -39,6 +39,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
   CS_TEST_FILE_SIZE_LIMIT,    // RLIMIT_FSIZE is lowered below the size of a spool file, then a crash
   CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is that low at the start; exits 0 if the start failed with EFBIG
+  CS_TEST_REUSED_CONNECTION,  // the program has a socket of its own at the connection's number when crashd hangs up;
+                              // exits 0 if its data are still there
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
