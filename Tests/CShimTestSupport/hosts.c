@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../CShim/Handler/Signal/state.h"
+#include "../../CShim/Handler/Setup/setup.h"
 #include "cs_attach.h"
 #include "cs_shim.h"
 #include "ways.h"
@@ -76,7 +76,18 @@ static int reuses_connection(const char *directory) {
   return recv(number, text, sizeof text, MSG_DONTWAIT) == 7 ? 0 : 5;
 }
 
+static void retry_without_descriptors(const char *directory) {
+  cs_test_start(directory);
+  cs_test_use_up_descriptors();
+  cs_attach_client_connect(); // what the idle thread does
+  cs_test_use_up_descriptors();
+}
+
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
+  if (way == CS_TEST_RETRIED_WITHOUT_DESCRIPTORS) {
+    retry_without_descriptors(directory);
+    __builtin_trap();
+  }
   if (way == CS_TEST_REUSED_CONNECTION) return reuses_connection(directory);
   if (way == CS_TEST_STARTS_LIMITED) return starts_limited();
   return -1;

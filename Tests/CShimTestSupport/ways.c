@@ -118,7 +118,7 @@ static void crash_with_loader_lock_held(void) {
   *nowhere = 1;
 }
 
-static void use_up_descriptors(void) {
+void cs_test_use_up_descriptors(void) {
   const struct rlimit limit = {64, 64};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {
@@ -219,7 +219,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_SMASHED_STACK) smash_stack();
   if (way == CS_TEST_IN_HANDLER) cs_testing_crash_in_handler();
   if (way == CS_TEST_EIGHT_THREADS) crash_on_threads(8);
-  if (way == CS_TEST_NO_DESCRIPTORS) use_up_descriptors();
+  if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);
   if (way == CS_TEST_FILE_SIZE_LIMIT) cs_test_limit_file_size();

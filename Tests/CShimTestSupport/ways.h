@@ -10,6 +10,9 @@ void cs_test_start(const char *directory);
 // The attach socket of a crashd in `directory`; -1 when it cannot be made.
 int cs_test_listen(const char *directory);
 
+// Opens files until the limit of RLIMIT_NOFILE is reached.
+void cs_test_use_up_descriptors(void);
+
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 

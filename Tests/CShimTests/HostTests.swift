@@ -17,6 +17,13 @@ struct HostTests {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
 
+  @Test("the last descriptor stays for a crash while the idle thread looks for a daemon")
+  func retriedWithoutDescriptors() throws {
+    let outcome = try crash(.CS_TEST_RETRIED_WITHOUT_DESCRIPTORS)
+    #expect(outcome.signal == SIGILL)
+    #expect(outcome.spool.committed_count == 1)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -38,7 +38,7 @@ static void tell(cs_shim_status status, const char *text) {
 
 // Connects and introduces the process; negative: -errno.
 static int attach(void) {
-  const int socket = cs_connection_open();
+  const int socket = cs_connection_open(false);
   if (socket < 0) return socket;
   int descriptors[IMAGE_DESCRIPTOR_LIMIT];
   uint16_t images[IMAGE_DESCRIPTOR_LIMIT];

@@ -2,11 +2,11 @@
 
 #include "trusted.h"
 
-int cs_connection_open(void) SIGNAL_SAFE {
+int cs_connection_open(bool is_crash) SIGNAL_SAFE {
   if (cs_process.socket_address_bytes == 0) return -ENOENT;
   const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
   int number = cs_socket(AF_UNIX, type);
-  if (cs_reserve_spend(number)) number = cs_socket(AF_UNIX, type);
+  if (is_crash && cs_reserve_spend(number)) number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
   const long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
   if (result < 0) {

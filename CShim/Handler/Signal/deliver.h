@@ -10,8 +10,9 @@
 // Wakes crashd over the connection that is there; else makes one; else leaves the ring in the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
-// A socket connected to crashd, without waiting for anything. Negative: -errno.
-int cs_connection_open(void) SIGNAL_SAFE;
+// A socket connected to crashd, without waiting for anything; for a crash the reserved descriptor may go.
+// Negative: -errno.
+int cs_connection_open(bool is_crash) SIGNAL_SAFE;
 
 // Introduces the process with the ring's descriptor and those of `image_count` images (at most CS_ATTACH_IMAGE_LIMIT);
 // `images` are their places in the ring's table. Negative: -errno.

@@ -41,6 +41,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is that low at the start; exits 0 if the start failed with EFBIG
   CS_TEST_REUSED_CONNECTION,  // the program has a socket of its own at the connection's number when crashd hangs up;
                               // exits 0 if its data are still there
+  CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // crashd is not there, the idle thread tried again, all descriptors are used up
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
