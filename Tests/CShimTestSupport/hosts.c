@@ -1,8 +1,14 @@
 // What a program may be like that has the shim in it.
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,7 +89,60 @@ static void retry_without_descriptors(const char *directory) {
   cs_test_use_up_descriptors();
 }
 
+static _Atomic int reader_tid;
+static _Atomic bool has_read;
+
+static void *read_pipe(void *descriptors) {
+  char byte = 0;
+  reader_tid = gettid();
+  const ssize_t count = read(*(int *)descriptors, &byte, sizeof byte);
+  has_read = true;
+  return (void *)(intptr_t)count;
+}
+
+static void read_task_file(int tid, const char *name, char *ret_text, size_t size) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, name);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t count = read(file, ret_text, size - 1);
+  ret_text[count > 0 ? count : 0] = 0;
+  close(file);
+}
+
+// Whether the thread sleeps in read(2), with no signal before it.
+static bool is_reading(int tid) {
+  char text[4096];
+  read_task_file(tid, "status", text, sizeof text);
+  const char *pending = strstr(text, "SigPnd:");
+  if (pending == NULL || strtoull(pending + strlen("SigPnd:"), NULL, 16) != 0) return false;
+  read_task_file(tid, "syscall", text, sizeof text);
+  return strncmp(text, "0 ", 2) == 0;
+}
+
+static void return_at_once(int signal) {
+  (void)signal;
+}
+
+static int reads_on(const char *directory, void (*handler)(int)) {
+  signal(SIGTRAP, handler); // glibc's asks for SA_RESTART
+  cs_test_start(directory);
+  int descriptors[2];
+  pthread_t thread;
+  if (pipe(descriptors) != 0 || pthread_create(&thread, NULL, read_pipe, descriptors) != 0) return 1;
+  while (reader_tid == 0 || !is_reading(reader_tid))
+    sched_yield();
+  pthread_kill(thread, SIGTRAP);
+  while (!has_read && !is_reading(reader_tid))
+    sched_yield();
+  if (write(descriptors[1], "x", 1) != 1) return 2;
+  void *count = NULL;
+  pthread_join(thread, &count);
+  return (intptr_t)count == 1 ? 0 : 3;
+}
+
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
+  if (way == CS_TEST_IGNORED_WHILE_READING) return reads_on(directory, SIG_IGN);
+  if (way == CS_TEST_HANDLED_WHILE_READING) return reads_on(directory, return_at_once);
   if (way == CS_TEST_RETRIED_WITHOUT_DESCRIPTORS) {
     retry_without_descriptors(directory);
     __builtin_trap();

@@ -24,6 +24,13 @@ struct HostTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
+  @Test(
+    "a system call goes on after a signal as it did before",
+    arguments: [cs_test_way.CS_TEST_IGNORED_WHILE_READING, .CS_TEST_HANDLED_WHILE_READING])
+  func interruptedCall(way: cs_test_way) throws {
+    #expect(try crash(way).exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -67,11 +67,17 @@ void cs_warm_up(void) {
   cs_unwind_find_images(&record);
 }
 
-static void make_action(struct sigaction *ret_action) {
+// Whether a system call that the signal interrupts goes on afterwards: an ignored signal interrupts none, and the
+// handler before us may have asked for it. It is ours that the kernel looks at.
+static int restart_flag(const cs_kernel_action *previous) {
+  return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
+}
+
+static void make_action(const cs_kernel_action *previous, struct sigaction *ret_action) {
   memset(ret_action, 0, sizeof *ret_action);
   ret_action->sa_sigaction = cs_handler;
   // SA_NODEFER: a fault while its signal is blocked would end the process at once, without a record.
-  ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(previous);
   sigfillset(&ret_action->sa_mask);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
     sigdelset(&ret_action->sa_mask, crash_signals[index]);
@@ -82,8 +88,6 @@ static bool is_our_handler(const cs_kernel_action *action) {
 }
 
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
-  struct sigaction action;
-  make_action(&action);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     // Read by the kernel's call: glibc's would hide the restorer, which the handler has to put back.
@@ -91,6 +95,8 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
     const long result = cs_sigaction(signal, NULL, &present);
     // A forked child that starts anew inherits our handler; what was before it is known.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
+    struct sigaction action;
+    make_action(&cs_process.previous[signal], &action);
     errno = (int)-result;
     if (result == 0 && sigaction(signal, &action, NULL) == 0) continue;
     const cs_shim_error error = cs_setup_failed(ret_failure, "sigaction");

@@ -42,6 +42,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_REUSED_CONNECTION,  // the program has a socket of its own at the connection's number when crashd hangs up;
                               // exits 0 if its data are still there
   CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // crashd is not there, the idle thread tried again, all descriptors are used up
+  CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if that goes on
+  CS_TEST_HANDLED_WHILE_READING,       // the same with an earlier handler that asked for it
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
