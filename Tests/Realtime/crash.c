@@ -11,6 +11,9 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
+// More static thread-locals than the stack that the shim gives its thread: it must start all the same.
+static _Thread_local volatile char storage[512 * 1024];
+
 static int compare(const void *left, const void *right) {
   (void)left;
   (void)right;
@@ -47,6 +50,7 @@ static void allocate_where_forbidden(void) SIGNAL_SAFE {
 
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
+  storage[0] = 1;
   cs_shim_failure failure = {0};
   if (cs_shim_start(NULL, &failure) != CS_SHIM_OK) {
     fprintf(stderr, "cannot start: %s\n", failure.what);

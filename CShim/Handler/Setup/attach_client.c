@@ -126,6 +126,19 @@ void cs_attach_client_connect(void) {
   attach();
 }
 
+// A stack of 0 bytes is one of the default size. Returns errno's value.
+static int create_thread(size_t stack_bytes) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  int result = pthread_attr_init(&attributes);
+  if (result != 0) return result;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
+  result = pthread_create(&thread, &attributes, run, NULL);
+  pthread_attr_destroy(&attributes);
+  return result;
+}
+
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
   static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -138,17 +151,12 @@ cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration,
   // it open too.
   sigdelset(&blocked, SIGPROF);
 
-  pthread_t thread;
-  pthread_attr_t attributes;
-  errno = pthread_attr_init(&attributes);
-  if (errno != 0) return cs_setup_failed(ret_failure, "pthread_attr_init");
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
   // The thread inherits the mask: no other signal of the program's ever runs on it.
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const int result = pthread_create(&thread, &attributes, run, NULL);
+  int result = create_thread(THREAD_STACK_BYTES);
+  // glibc takes the program's static thread-locals from the stack; where they leave no room, the default must do.
+  if (result == EINVAL) result = create_thread(0);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
   errno = result;
   if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
   return CS_SHIM_OK;
