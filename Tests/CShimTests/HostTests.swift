@@ -31,6 +31,18 @@ struct HostTests {
     #expect(try crash(way).exitCode == 0)
   }
 
+  @Test(
+    "a later handler may call ours with the signal's number only",
+    arguments: [(cs_test_way.CS_TEST_CHAINED_ABORT, SIGABRT), (.CS_TEST_CHAINED_FAULT, SIGILL)])
+  func chained(way: cs_test_way, signal: Int32) throws {
+    let outcome = try crash(way)
+    #expect(outcome.signal == signal)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.slot_head == 1)
+    #expect(outcome.spool.signal == signal)
+    #expect(outcome.spool.frame_count > 3)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -98,7 +98,10 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
     struct sigaction action;
     make_action(&cs_process.previous[signal], &action);
     errno = (int)-result;
-    if (result == 0 && sigaction(signal, &action, NULL) == 0) continue;
+    if (result == 0 && sigaction(signal, &action, NULL) == 0) {
+      cs_sigaction(signal, NULL, &cs_process.own);
+      continue;
+    }
     const cs_shim_error error = cs_setup_failed(ret_failure, "sigaction");
     while (index-- > 0)
       cs_sigaction(crash_signals[index], &cs_process.previous[crash_signals[index]], NULL);

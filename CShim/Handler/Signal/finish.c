@@ -1,6 +1,7 @@
 #include "finish.h"
 
 #include "state.h"
+#include "trusted.h"
 
 // Faults of the instruction at the pc repeat when it runs again. SIGTRAP's pc is past the int3, SIGSYS's past the
 // system call, and a memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
@@ -32,6 +33,16 @@ static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.previous[signal], NULL);
   if (!happens_again(signal, information->si_code)) queue(signal, information);
+}
+
+void cs_finish_anew(int signal) SIGNAL_SAFE {
+  siginfo_t information;
+  memset(&information, 0, sizeof information);
+  information.si_signo = signal;
+  information.si_code = SI_TKILL;
+  information.si_pid = cs_getpid();
+  cs_sigaction(signal, &cs_process.own, NULL);
+  if (!happens_again(signal, SI_KERNEL)) queue(signal, &information);
 }
 
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE {

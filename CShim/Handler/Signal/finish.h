@@ -10,6 +10,9 @@
 // by the fault itself where that repeats, else by queueing the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
+// Has the signal happen again to our handler alone: somebody else called it, without what the kernel passes.
+void cs_finish_anew(int signal) SIGNAL_SAFE;
+
 // The same with the default action: after a crash of the handler nobody else can make sense of the context.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 

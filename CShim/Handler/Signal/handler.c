@@ -9,6 +9,7 @@
 // | that crashes as well                        | default action, nothing more is written                             |
 // | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends             |
+// | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
 // clang-format on
@@ -40,6 +41,15 @@ static void end_and_wait(void) SIGNAL_SAFE {
     if (__atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) == 0) return;
     cs_sleep_ns(WAIT_SLEEP_NS);
   }
+}
+
+// Handlers that came after us may have got ours from signal(), and call it with the signal's number only.
+static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  const uint64_t from = (uint64_t)(uintptr_t)information;
+  const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
+  return cs_memory_is_readable(from) && cs_memory_is_readable(from + sizeof *information - sizeof(uint64_t)) &&
+         information->si_signo == signal && cs_memory_is_readable(registers) &&
+         cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
 // A signal that somebody sent and the program had chosen to ignore is no crash. abort() is one whatever is chosen.
@@ -82,6 +92,10 @@ static void crash_again(cs_crasher *crasher, const siginfo_t *information) SIGNA
 
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  if (!is_from_kernel(signal, information, context)) {
+    cs_finish_anew(signal);
+    return;
+  }
   if (cs_getpid() != cs_process.pid) {
     cs_finish(signal, information);
     return;

@@ -49,6 +49,8 @@ typedef struct cs_state {
   uint32_t is_refused;       // atomic: crashd does not want this process
   uint32_t fault_in_handler; // cs_testing.h: the handler crashes once it has the registers
 
+  cs_kernel_action own; // our handler, as the kernel holds it
+
   // Last, because it outlives a start: a forked child has our handlers, and what was before them stands here.
   cs_kernel_action previous[CS_SIGNAL_COUNT];
 } cs_state;

@@ -44,6 +44,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // crashd is not there, the idle thread tried again, all descriptors are used up
   CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if that goes on
   CS_TEST_HANDLED_WHILE_READING,       // the same with an earlier handler that asked for it
+  CS_TEST_CHAINED_ABORT,               // abort(); a later handler calls ours with the signal's number only
+  CS_TEST_CHAINED_FAULT,               // the same with a fault
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
