@@ -47,6 +47,9 @@ struct Moment: Sendable, Hashable, CustomStringConvertible {
     }
     let fraction = parts.7.map { UInt64($0 + String(repeating: "0", count: 9 - $0.count)) ?? 0 } ?? 0
     guard seconds >= 0 else { return nil }
-    nanoseconds = UInt64(seconds) * 1_000_000_000 + fraction
+    // Above the year 2554: later than anything that happens.
+    let (whole, isTooLate) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isStillTooLate) = whole.addingReportingOverflow(fraction)
+    nanoseconds = isTooLate || isStillTooLate ? UInt64.max : sum
   }
 }
