@@ -71,6 +71,24 @@ struct SpoolTests {
     }
   }
 
+  @Test("a partial file is removed when it is old, whatever its owner has made its time")
+  func partialFiles() throws {
+    // tmpfs, as /run is: it keeps any time.
+    let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
+    for (name, seconds) in [("a", Int.min), ("b", 0), ("c", time(nil)), ("d", Int.max)] {
+      let file = "\(path)/\(name).ring.partial"
+      try Data([1]).write(to: URL(fileURLWithPath: file))
+      let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+      // utimensat reads two timespecs.
+      #expect(unsafe utimensat(AT_FDCWD, file, times, 0) == 0)
+    }
+    #expect(try SpoolDirectory(path: path).list(limit: 10).isEmpty)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["c.ring.partial", "d.ring.partial"])
+  }
+
   @Test("a ring without a crash leaves no report")
   func empty() async throws {
     try await TestDaemon.run { daemon in

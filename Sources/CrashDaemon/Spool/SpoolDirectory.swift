@@ -107,6 +107,7 @@ struct SpoolDirectory: Sendable {
     var status = stat()
     // fstatat writes one struct stat.
     guard unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-    if time(nil) - status.st_mtim.tv_sec > Self.partialAge_s { _ = unsafe unlinkat(directory.number, name, 0) }
+    // Compared without a difference, which could overflow: the owner of a file gives it any time.
+    if status.st_mtim.tv_sec < time(nil) - Self.partialAge_s { _ = unsafe unlinkat(directory.number, name, 0) }
   }
 }
