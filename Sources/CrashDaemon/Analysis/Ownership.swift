@@ -11,7 +11,7 @@ enum Ownership {
     guard let image, !isSystem(image: image) else { return false }
     if mangled.isEmpty { return true }
     if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) { return false }
-    guard let file else { return true }
+    guard let file else { return !foundation.contains { mangled.hasPrefix($0) } }
     return line != nil && !isGenerated(file: file) && !isDependency(file: file)
   }
 
@@ -32,6 +32,15 @@ enum Ownership {
     "swift_", "_swift_", "swift::", "_dispatch_", "dispatch_", "_ZN5swift", "_ZNK5swift", "_ZSt", "_ZNSt", "_ZNKSt",
     "_ZN9__gnu_cxx", "__cxa_", "__gxx_", "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
+    // Of the static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
+    "__dispatch_", "___dispatch_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift", "_ZNK7__swift",
+    "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
+    // Made by swiftc, and named without a module.
+    "objectdestroy",
+  ]
+  /// Foundation's C parts; linked statically they come without debug information, other than a program's own `CF…`.
+  private static let foundation = [
+    "CF", "_CF", "__CF", "___CF", "____CF", "_ZN6icu_", "_ZNK6icu_", "_ZNO6icu_", "_ZNKR6icu_",
   ]
   private static let plumbingNames: Set<String> = [
     "_start", "start_thread", "clone", "clone3", "__clone", "__stack_chk_fail", "__asan_report_error",
@@ -39,7 +48,16 @@ enum Ownership {
 
   /// Functions in C and C++ of the runtimes; linked statically they are in the program's own image.
   static func isPlumbing(_ mangled: String) -> Bool {
-    plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) }
+    plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) } || isSwiftsCxx(mangled)
+  }
+
+  /// C++ that speaks of the Swift runtime's types: `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)`
+  /// and others that are local to a file or in an unnamed namespace.
+  ///
+  /// C++ of the program that is called through a bridging header has no type of namespace `swift`.
+  private static func isSwiftsCxx(_ mangled: String) -> Bool {
+    guard mangled.hasPrefix("_Z") else { return false }
+    return mangled.contains("N5swift")
   }
 
   private static let runtimeModules: Set<String> = [
