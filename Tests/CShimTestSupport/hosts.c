@@ -155,6 +155,7 @@ static void crash_chained(const char *directory, int signal_number) {
 }
 
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
+  if (way == CS_TEST_REPLACED_LIBRARY) return cs_test_replace_library(directory);
   if (way == CS_TEST_CHAINED_ABORT) crash_chained(directory, SIGABRT);
   if (way == CS_TEST_CHAINED_FAULT) crash_chained(directory, SIGILL);
   if (way == CS_TEST_IGNORED_WHILE_READING) return reads_on(directory, SIG_IGN);

@@ -43,6 +43,11 @@ struct HostTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
+  @Test("a library that was replaced while the program ran is not taken for its former self")
+  func replacedLibrary() throws {
+    #expect(try crash(.CS_TEST_REPLACED_LIBRARY).exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -56,7 +56,7 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   if (is_executable) image->flags |= CS_RING_IMAGE_EXECUTABLE;
   if (is_vdso) image->flags |= CS_RING_IMAGE_VDSO;
   set_path(image, is_executable ? now->executable : info->dlpi_name);
-  image->build_id_bytes = cs_image_build_id(start, end, image->build_id);
+  image->build_id_bytes = cs_image_build_id(start, end, image->build_id, &cs_images.build_id[now->count]);
   cs_images.start[now->count] = start;
   cs_images.end[now->count] = end;
   now->count++;

@@ -19,8 +19,8 @@ static uint64_t padded(uint64_t size) SIGNAL_SAFE {
   return (size + 3) & ~UINT64_C(3);
 }
 
-static uint32_t build_id_in_notes(uint64_t start, uint64_t end, uint64_t address, uint64_t size,
-                                  uint8_t *ret_id) SIGNAL_SAFE {
+static uint32_t build_id_in_notes(uint64_t start, uint64_t end, uint64_t address, uint64_t size, uint8_t *ret_id,
+                                  uint64_t *ret_address) SIGNAL_SAFE {
   uint64_t at = 0;
   for (unsigned count = 0; count < NOTE_LIMIT && at < size; count++) {
     Elf64_Nhdr note;
@@ -32,13 +32,18 @@ static uint32_t build_id_in_notes(uint64_t start, uint64_t end, uint64_t address
                              note.n_descsz <= CS_RING_BUILD_ID_LIMIT_BYTES &&
                              copy_inside(start, end, name_at, name, sizeof name) &&
                              memcmp(name, "GNU", sizeof name) == 0;
-    if (is_build_id) return copy_inside(start, end, text_at, ret_id, note.n_descsz) ? note.n_descsz : 0;
+    if (is_build_id) {
+      if (!copy_inside(start, end, text_at, ret_id, note.n_descsz)) return 0;
+      *ret_address = text_at;
+      return note.n_descsz;
+    }
     at += sizeof note + padded(note.n_namesz) + padded(note.n_descsz);
   }
   return 0;
 }
 
-uint32_t cs_image_build_id(uint64_t start, uint64_t end, uint8_t ret_id[CS_RING_BUILD_ID_LIMIT_BYTES]) SIGNAL_SAFE {
+uint32_t cs_image_build_id(uint64_t start, uint64_t end, uint8_t ret_id[CS_RING_BUILD_ID_LIMIT_BYTES],
+                           uint64_t *ret_address) SIGNAL_SAFE {
   Elf64_Ehdr header;
   if (!copy_inside(start, end, start, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return 0;
@@ -54,7 +59,7 @@ uint32_t cs_image_build_id(uint64_t start, uint64_t end, uint8_t ret_id[CS_RING_
         if (program.p_type == PT_LOAD && program.p_vaddr < lowest) lowest = program.p_vaddr & ~(CS_PAGE_BYTES - 1);
       } else if (program.p_type == PT_NOTE) {
         const uint64_t notes = start + (program.p_vaddr - lowest);
-        const uint32_t size = build_id_in_notes(start, end, notes, program.p_memsz, ret_id);
+        const uint32_t size = build_id_in_notes(start, end, notes, program.p_memsz, ret_id, ret_address);
         if (size > 0) return size;
       }
     }

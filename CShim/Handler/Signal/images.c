@@ -9,11 +9,24 @@
 
 cs_image_ranges cs_images;
 
-static uint16_t look_up(uint64_t pc) SIGNAL_SAFE {
+// Whether the image is mapped still: dlclose() gives its place to the next one, often with the same name.
+static bool is_mapped(uint32_t index) SIGNAL_SAFE {
+  const cs_ring_image *image = &cs_process.ring->images[index];
+  uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
+  const size_t size = image->build_id_bytes;
+  if (size == 0 || size > sizeof id) return true;
+  return cs_memory_copy(id, cs_images.build_id[index], size) == size && memcmp(id, image->build_id, size) == 0;
+}
+
+// `ret_unloaded`: the image that was there, if none is there now.
+static uint16_t look_up(uint64_t pc, uint16_t *ret_unloaded) SIGNAL_SAFE {
   // acquire: pairs with the release store in add_late() and in the setup.
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
+  *ret_unloaded = CS_RING_NO_IMAGE;
   for (uint32_t index = 0; index < count; index++) {
-    if (pc >= cs_images.start[index] && pc < cs_images.end[index]) return (uint16_t)index;
+    if (pc < cs_images.start[index] || pc >= cs_images.end[index]) continue;
+    if (is_mapped(index)) return (uint16_t)index;
+    *ret_unloaded = (uint16_t)index;
   }
   return CS_RING_NO_IMAGE;
 }
@@ -44,7 +57,8 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
     cs_memory_read_word(&memory, map + offsetof(struct link_map, l_addr), &image->bias);
     if (cs_memory_read_word(&memory, map + offsetof(struct link_map, l_name), &name)) copy_path(image, name);
   }
-  image->build_id_bytes = cs_image_build_id(image->start, image->end, image->build_id);
+  uint64_t *build_id = &cs_images.build_id[index];
+  image->build_id_bytes = cs_image_build_id(image->start, image->end, image->build_id, build_id);
 
   cs_images.start[index] = image->start;
   cs_images.end[index] = image->end;
@@ -57,17 +71,18 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
 // Concurrency: one thread at a time adds. Another one that crashes meanwhile does not wait for it; its frame then has
 // no image, and crashd still finds the entry by the address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
-  const uint16_t known = look_up(pc);
+  uint16_t unloaded = CS_RING_NO_IMAGE;
+  const uint16_t known = look_up(pc, &unloaded);
   if (known != CS_RING_NO_IMAGE) return known;
   struct dl_find_object object;
-  if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) return CS_RING_NO_IMAGE;
+  if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) return unloaded;
 
   uint32_t nobody = 0;
   const uint32_t me = (uint32_t)cs_gettid();
   if (!__atomic_compare_exchange_n(&cs_images.writer, &nobody, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return CS_RING_NO_IMAGE;
   }
-  uint16_t index = look_up(pc);
+  uint16_t index = look_up(pc, &unloaded);
   if (index == CS_RING_NO_IMAGE) index = add_late(&object);
   // release: pairs with the acquire above.
   __atomic_store_n(&cs_images.writer, 0, __ATOMIC_RELEASE);

@@ -151,9 +151,14 @@ void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
 }
 
 void cs_unwind_find_images(cs_ring_record *record) SIGNAL_SAFE {
+  uint16_t image = CS_RING_NO_IMAGE;
   for (uint32_t index = 0; index < record->frame_count; index++) {
     cs_ring_frame *frame = &record->frames[index];
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    frame->image = cs_image_index(frame->pc - !is_exact);
+    const uint64_t pc = frame->pc - !is_exact;
+    // Frames of one image follow each other.
+    const bool is_same = image != CS_RING_NO_IMAGE && pc >= cs_images.start[image] && pc < cs_images.end[image];
+    if (!is_same) image = cs_image_index(pc);
+    frame->image = image;
   }
 }
