@@ -19,6 +19,8 @@ public enum Demangler: Sendable {
   /// The pieces that the compiler splits an async function into have one name: that of the function.
   public static func simplified(_ mangled: String) -> String {
     if isCxx(mangled) { return full(mangled) }
+    // Top-level code that awaits: one name, and no mangled one.
+    if mangled.hasPrefix("async_Main") { return stem(of: mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
     let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? trimmed(stem)

@@ -115,6 +115,16 @@ struct DiagnosisRuleTests {
     #expect(report.signal.codeName == "SI_KERNEL")
   }
 
+  @Test(
+    "a sentence takes the first line of a message, without its full stop, and shows that there was more",
+    arguments: [
+      ("Could not cast 'A' to 'B'.\n", "Could not cast 'A' to 'B'"), ("wait...", "wait..."),
+      ("shop/a.swift:3: Fatal error: the cart is\nempty", "the cart is…"),
+    ])
+  func messageLine(text: String, core: String) {
+    #expect(MessageText.core(text) == core)
+  }
+
   @Test("no two rules have one name")
   func names() {
     #expect(Set(DiagnosisRule.all.map(\.name)).count == DiagnosisRule.all.count)

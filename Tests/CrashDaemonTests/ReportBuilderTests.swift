@@ -50,6 +50,22 @@ struct ReportBuilderTests {
     #expect(frame.function.isEmpty)
   }
 
+  @Test("no place is named where only the runtime was at work")
+  func noPlace() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [
+        SourceFrame(mangled: "$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF")
+      ],
+      0x1f: [SourceFrame(mangled: "async_MainTY1_", file: "/src/main.swift")],
+    ])
+    let record = CrashRecord.sample(
+      signal: SIGILL, code: 2, message: "Swift/ErrorType.swift:254: Fatal error: Error raised at top level: E()",
+      frames: [.at(0x10010, exact: true), .at(0x10020)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    #expect(report.threads[0].frames.map(\.function).last == "async_Main")
+    #expect(report.diagnosis.sentence == "Swift stopped the program: Error raised at top level: E().")
+  }
+
   @Test("the gap of a deep recursion stands where the head ends, inline frames counted")
   func gap() throws {
     var record = CrashRecord.sample(frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])

@@ -73,6 +73,13 @@ import Testing
         == "(1) suspend resume partial function for small.Counter.bump(Swift.Int) async throws -> Swift.Int")
   }
 
+  @Test("the pieces of top-level code that awaits have one name")
+  func asyncMain() {
+    #expect(Demangler.simplified("async_Main") == "async_Main")
+    #expect(Demangler.simplified("async_MainTY1_") == "async_Main")
+    #expect(Demangler.simplified("async_MainTQ0_.resume.0") == "async_Main")
+  }
+
   @Test("C++ names are demangled, and have no module")
   func cxx() {
     #expect(Demangler.full("_ZN4llvm3fooEi") == "llvm::foo(int)")

@@ -4,11 +4,13 @@ import CrashReport
 enum MessageText {
   private static let sentenceLimit = 200
 
-  /// The first line, for a sentence.
+  /// The first line without its full stop, for a sentence; `…` where there is more.
   static func line(_ text: String) -> String {
-    let first = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-    let clean = CleanText.line(first)
-    return clean.count <= sentenceLimit ? clean : clean.prefix(sentenceLimit) + "…"
+    let lines = text.split(whereSeparator: \.isNewline)
+    var clean = CleanText.line(lines.first.map(String.init) ?? "")
+    let isWhole = lines.count <= 1 && clean.count <= sentenceLimit
+    if clean.hasSuffix(".") && !clean.hasSuffix("..") { clean.removeLast() }
+    return isWhole ? clean : clean.prefix(sentenceLimit) + "…"
   }
 
   /// Swift's message without `File.swift:12: Fatal error: `.
