@@ -1,7 +1,7 @@
 /// One dying process: what crashd stores, streams and shows.
 ///
 /// The JSON keys are the property names. They are never renamed or removed; later versions add some, and readers must
-/// ignore keys that they do not know.
+/// ignore keys that they do not know. The first version's keys are always there, with null for what is not known.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The version of this shape.
   public static let currentSchema = 1
@@ -89,6 +89,18 @@ extension CrashReport {
       self.startTime = startTime
       self.unit = unit
     }
+
+    /// Writes every key.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(pid, forKey: .pid)
+      try container.encode(uid, forKey: .uid)
+      try container.encode(name, forKey: .name)
+      try container.encode(executable, forKey: .executable)
+      try container.encode(buildID, forKey: .buildID)
+      try container.encode(startTime, forKey: .startTime)
+      try container.encode(unit, forKey: .unit)
+    }
   }
 
   /// A signal as its `siginfo_t` tells it.
@@ -116,6 +128,17 @@ extension CrashReport {
       self.codeName = codeName
       self.address = address
       self.sender = sender
+    }
+
+    /// Writes every key.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(number, forKey: .number)
+      try container.encode(name, forKey: .name)
+      try container.encode(code, forKey: .code)
+      try container.encode(codeName, forKey: .codeName)
+      try container.encode(address, forKey: .address)
+      try container.encode(sender, forKey: .sender)
     }
   }
 

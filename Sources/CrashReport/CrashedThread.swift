@@ -83,6 +83,23 @@ extension CrashReport {
       self.isOwn = isOwn
       self.trust = trust
     }
+
+    /// Writes every key.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(address, forKey: .address)
+      try container.encode(symbolAddress, forKey: .symbolAddress)
+      try container.encode(function, forKey: .function)
+      try container.encode(mangled, forKey: .mangled)
+      try container.encode(file, forKey: .file)
+      try container.encode(line, forKey: .line)
+      try container.encode(column, forKey: .column)
+      try container.encode(image, forKey: .image)
+      try container.encode(isInline, forKey: .isInline)
+      try container.encode(isAsync, forKey: .isAsync)
+      try container.encode(isOwn, forKey: .isOwn)
+      try container.encode(trust, forKey: .trust)
+    }
   }
 
   /// How a frame was found, from the surest to the least sure.

@@ -24,7 +24,8 @@ struct ReportCodingTests {
         "images", "images.base", "images.buildID", "images.end", "images.path", "losses", "process",
         "process.buildID", "process.executable", "process.name", "process.pid", "process.startTime", "process.uid",
         "process.unit", "reason", "schema", "signal", "signal.address", "signal.code", "signal.codeName",
-        "signal.name", "signal.number", "threads", "threads.crashed", "threads.frames", "threads.frames.address",
+        "signal.name", "signal.number", "signal.sender", "threads", "threads.crashed", "threads.frames",
+        "threads.frames.address",
         "threads.frames.column", "threads.frames.file", "threads.frames.function", "threads.frames.image",
         "threads.frames.isAsync", "threads.frames.isInline", "threads.frames.isOwn", "threads.frames.line",
         "threads.frames.mangled", "threads.frames.symbolAddress", "threads.frames.trust",
@@ -34,6 +35,19 @@ struct ReportCodingTests {
         "threads.signal.sender.uid", "threads.tid", "time", "timing", "timing.commit_ns", "timing.entry_ns",
         "timing.stored_ns",
       ])
+  }
+
+  @Test("what is not known is null, so that its key is there")
+  func nulls() throws {
+    var report = Sample.indexOutOfRange
+    report.process.unit = nil
+    report.signal.sender = nil
+    report.threads[0].frames = [CrashReport.Frame(address: 1, trust: .scan)]
+    let json = try ReportCoding.encode(report)
+    for key in ["unit", "sender", "symbolAddress", "file", "line", "column", "image"] {
+      #expect(json.contains("\"\(key)\":null"), "\(key)")
+    }
+    #expect(try ReportCoding.decode(json.utf8) == report)
   }
 
   @Test("keys of a later version are ignored")
