@@ -13,6 +13,29 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
+  @Test("prose is broken between words, and a longer word stays whole", arguments: [40, 60, 80])
+  func wrapping(width: Int) {
+    var report = Sample.indexOutOfRange
+    let word = String(repeating: "w", count: 90)
+    report.diagnosis.sentence = "Swift stopped the program: Unexpectedly found nil while unwrapping an Optional value."
+    report.reason = "\(report.diagnosis.sentence)\n\(word) is long."
+    report.process.name = "a name of some length"
+    let text = TextRenderer(width: width).render(report)
+    let prose = text.split(separator: "\n", omittingEmptySubsequences: true).prefix { !$0.contains("▶") }
+    for line in prose where !line.contains(word) { #expect(line.count <= width, "\(line)") }
+    #expect(text.contains("  \(word)"))
+    #expect(prose.joined(separator: " ").contains(report.diagnosis.sentence))
+  }
+
+  @Test("a signal that the process sent itself is nobody else's")
+  func ownSignal() {
+    var report = Sample.indexOutOfRange
+    report.signal.sender = CrashReport.Sender(pid: report.process.pid, uid: report.process.uid)
+    #expect(TextRenderer(width: 120).render(report).contains(", sent by itself\n"))
+    report.signal.sender?.pid += 1
+    #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
+  }
+
   @Test("the verbose form holds everything")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")

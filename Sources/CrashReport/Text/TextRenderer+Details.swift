@@ -4,15 +4,14 @@ extension TextRenderer {
     let process = report.process
     var owner = "\(process.name), pid \(process.pid), uid \(process.uid)"
     if let unit = process.unit { owner += ", unit \(unit)" }
-    var program = process.executable
-    if !process.buildID.isEmpty { program += ", build \(process.buildID)" }
-    var cause = "\(report.diagnosis.cause), by rule \(report.diagnosis.rule)"
+    var cause = report.diagnosis.cause
+    if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }
     cause += ", \(percent(report.diagnosis.confidence)) sure"
 
     var rows = [
-      ("Signal", describe(report.signal)), ("Cause", cause), ("Process", owner), ("Program", program),
-      ("Started", process.startTime), ("Crashed", report.time), ("Report", report.id),
-      ("Group", "\(report.group.key)  \(report.group.title)"),
+      ("Signal", describe(report.signal, in: report)), ("Cause", cause), ("Process", owner),
+      ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
+      ("Crashed", report.time), ("Report", report.id), ("Group", "\(report.group.key)  \(report.group.title)"),
     ]
     if verbose, let timing = report.timing {
       let commit = timing.commit_ns.subtractingReportingOverflow(timing.entry_ns)
@@ -22,7 +21,10 @@ extension TextRenderer {
           ("Took", "\(commit.partialValue / 1_000) µs to record, \(stored.partialValue / 1_000) µs to store"))
       }
     }
-    return rows.map { style.faint($0.0.padded(to: 9)) + CleanText.line($0.1) }
+    return rows.filter { !$0.1.isEmpty }.flatMap { title, text in
+      let lines = CleanText.line(text).wrapped(to: width - 9)
+      return lines.enumerated().map { style.faint(($0 == 0 ? title : "").padded(to: 9)) + $1 }
+    }
   }
 
   func annotationsSection(_ report: CrashReport) -> [String] {

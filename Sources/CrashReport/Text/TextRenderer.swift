@@ -44,7 +44,7 @@ public struct TextRenderer: Sendable {
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
-    var lines = [style.alarm(CleanText.line(title))]
+    var lines = CleanText.line(title).wrapped(to: width).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
     return lines
   }
@@ -52,7 +52,7 @@ public struct TextRenderer: Sendable {
   private func threadSection(
     _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
   ) -> [String] {
-    var lines = [threadHeading(thread, isFirst: isFirst, in: report)]
+    var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: width).map(style.strong)
     if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
     lines.append("")
     let stack = StackLayout(thread, verbose: verbose)
@@ -67,23 +67,26 @@ public struct TextRenderer: Sendable {
   ) -> String {
     let name = CleanText.line(thread.name)
     let who = "Thread \(thread.tid)" + (name.isEmpty ? "" : " \"\(name)\"")
-    guard thread.crashed else { return style.strong(who) }
+    guard thread.crashed else { return who }
     let signal = thread.signal ?? report.signal
     let also = isFirst ? "" : "also "
-    return style.strong("\(who) of \(CleanText.line(report.process.name)) \(also)crashed by \(describe(signal)):")
+    return "\(who) of \(CleanText.line(report.process.name)) \(also)crashed by \(describe(signal, in: report)):"
   }
 
   /// Text of several lines, indented.
   func reasonLines(_ reason: String) -> [String] {
     let text = CleanText.clean(reason)
-    return text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: true).map { "  \($0)" }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
+    return lines.flatMap { String($0).wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
   /// Such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
-  func describe(_ signal: CrashReport.Signal) -> String {
+  func describe(_ signal: CrashReport.Signal, in report: CrashReport) -> String {
     var text = "\(CleanText.line(signal.name)) (\(CleanText.line(signal.codeName)))"
     if let address = signal.address { text += " at \(address)" }
-    if let sender = signal.sender { text += ", sent by pid \(sender.pid) of uid \(sender.uid)" }
+    if let sender = signal.sender {
+      text += sender.pid == report.process.pid ? ", sent by itself" : ", sent by pid \(sender.pid) of uid \(sender.uid)"
+    }
     return text
   }
 }
@@ -95,6 +98,20 @@ extension String {
   /// At most `width` characters, the last one `…` where some were cut.
   func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
+  }
+
+  /// In lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
+  func wrapped(to width: Int) -> [String] {
+    if count <= width { return [self] }
+    var lines: [String] = []
+    for word in split(separator: " ", omittingEmptySubsequences: false) {
+      if let last = lines.last, last.count + 1 + word.count <= width {
+        lines[lines.count - 1] = last + " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
   }
 
   /// Filled with blanks on the left.
