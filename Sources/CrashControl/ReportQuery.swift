@@ -4,8 +4,15 @@ public import CrashClient
 public enum ReportQuery: Sendable {
   private static let pageCount = 500
 
-  /// The newest `limit` reports of the query, all without a limit; newest first.
+  /// The newest `limit` reports of the query, all without a limit; the last crash first.
+  ///
+  /// crashd gives them in the order in which they were stored, where one that waited for its symbols, or in the spool,
+  /// comes later than it crashed.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [Summary] {
+    try pages(query, from: client).sorted { $0.time > $1.time }
+  }
+
+  private static func pages(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [Summary] {
     var result: [Summary] = []
     var page = query
     while true {

@@ -53,7 +53,8 @@ extension ReportStore {
           let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
-        let sql = "SELECT seq, json FROM reports \(which) ORDER BY seq DESC LIMIT 1"
+        // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
+        let sql = "SELECT seq, json FROM reports \(which) ORDER BY time DESC, seq DESC LIMIT 1"
         guard let row = try Row.fetchOne(database, sql: sql, arguments: wanted) else {
           throw StoreError.noSuchReport(id: prefix)
         }

@@ -45,6 +45,10 @@ enum StoreSchema {
       try database.execute(
         sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreCursor.randomEpoch()])
     }
+    migrator.registerMigration("v2") { database in
+      // For the newest crash, which need not be the one stored last.
+      try database.execute(sql: "CREATE INDEX reports_time ON reports (time, seq)")
+    }
     return migrator
   }
 }

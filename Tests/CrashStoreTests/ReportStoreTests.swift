@@ -56,6 +56,18 @@ struct ReportStoreTests {
     }
   }
 
+  @Test("the newest report is the one of the last crash, also when an earlier one was stored later")
+  func newest() throws {
+    try withStore { store in
+      var (late, early) = (sample(id: "aa"), sample(id: "bb"))
+      late.time = "2026-11-21T08:10:12.000000Z"
+      early.time = "2026-11-21T08:10:11.999999Z"
+      _ = try store.put(late, raw: [])
+      _ = try store.put(early, raw: [])
+      #expect(try store.report(idPrefix: nil).report.id == "aa")
+    }
+  }
+
   @Test("a user sees his own reports only")
   func visibility() throws {
     try withStore { store in
