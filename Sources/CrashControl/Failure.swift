@@ -50,7 +50,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .messageTooLarge(let limit):
       self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
     case .cancelled: self.init(.done, "")
-    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet")
+    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet" + Self.hiddenNote)
     case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
@@ -63,6 +63,9 @@ public struct Failure: Error, Sendable, Equatable {
     }
   }
 
+  /// What an empty answer may hide: crashd shows a user's own crashes to him, and all to root.
+  public static var hiddenNote: String { geteuid() == 0 ? "" : " (those of other users are shown to root)" }
+
   private static func unreachable(_ path: String, _ number: Int32) -> String {
     let reason = errorText(number)
     switch number {
@@ -72,7 +75,7 @@ public struct Failure: Error, Sendable, Equatable {
       return "'\(path)' is too long for a socket (\(reason)): name a shorter one with --socket or CRASHD_SOCKET"
     default:
       return
-        "no crashd at '\(path)' (\(reason)): start crashd.service, or name its socket with --socket or CRASHD_SOCKET"
+        "no crashd at '\(path)' (\(reason)): start crashd.socket, or name its socket with --socket or CRASHD_SOCKET"
     }
   }
 }

@@ -71,13 +71,15 @@ public enum Listings: Sendable {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = place(file: own?.file, line: own?.line)
+    // The sentence names it in most cases.
+    let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
     return [
       LocalTime.text(clean(report.time)),
       terminal.styled(clean(report.process.name), .bold) + "[\(report.process.pid)]",
       terminal.styled(clean(report.signal.name), .red),
       clean(report.diagnosis.sentence),
-      terminal.styled(clean(place), .cyan),
+      isSaid ? "" : terminal.styled(clean(place), .cyan),
       terminal.styled(clean(shortID(report.id)), .dim),
     ].filter { !$0.isEmpty }.joined(separator: " ") + "\n"
   }

@@ -12,6 +12,11 @@ public enum LocalTime: Sendable {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
+  /// The last moment of that second, because reports have fractions of seconds and lists do not show them.
+  public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
+    rfc3339(seconds).dropLast() + ".999999Z"
+  }
+
   /// What `-S` and `-U` take: `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`,
   /// `2h ago`, `@1795248611`, or RFC 3339 in UTC; nil for anything else.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }

@@ -31,7 +31,8 @@ struct CrashControlCommand: ParsableCommand {
     let code = exitCode(for: error)
     guard code.isSuccess else {
       let text = message(for: error)
-      Output.complain(text.prefix(1).lowercased() + text.dropFirst() + "; see crashctl --help")
+      let sentence = text.hasSuffix(".") ? text.dropLast() : text[...]
+      Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; see crashctl --help")
       Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
     }
     do throws(Failure) {

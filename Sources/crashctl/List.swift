@@ -12,10 +12,15 @@ struct List: ParsableCommand {
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
-  @Option(name: [.customShort("S"), .long], help: "Only crashes at or after this time.", transform: moment)
+  // Unconditional: -2h is a time.
+  @Option(
+    name: [.customShort("S"), .long], parsing: .unconditional, help: "Only crashes at or after this time.",
+    transform: moment)
   var since: Int?
 
-  @Option(name: [.customShort("U"), .long], help: "Only crashes at or before this time.", transform: moment)
+  @Option(
+    name: [.customShort("U"), .long], parsing: .unconditional, help: "Only crashes at or before this time.",
+    transform: moment)
   var until: Int?
 
   @Option(name: [.customShort("n"), .customLong("limit")], help: "At most so many, the newest ones.")
@@ -36,11 +41,16 @@ struct List: ParsableCommand {
 
   func run() throws {
     let query = ListQuery(
-      limit: limit, pid: pid, name: name, since: since.map(LocalTime.rfc3339), until: until.map(LocalTime.rfc3339))
+      limit: limit, pid: pid, name: name, since: since.map(LocalTime.rfc3339),
+      until: until.map(LocalTime.rfc3339EndOfSecond))
     var reports = try connection.ask { client throws(ClientError) in try ReportQuery.fetch(query, from: client) }
     if !reverse { reports.reverse() }
     if connection.json != .off { try connection.show(json: reports) }
-    guard !reports.isEmpty else { throw Failure(.nothingFound, "no crash was reported that matches") }
+    guard !reports.isEmpty else {
+      let isRestricted = pid != nil || name != nil || since != nil || until != nil
+      let sentence = isRestricted ? "no crash was reported that matches" : "no crash was reported yet"
+      throw Failure(.nothingFound, sentence + Failure.hiddenNote)
+    }
     guard connection.json == .off else { return }
     let text = Listings.reports(reports, terminal: connection.terminal, legend: !legend.hasNoLegend)
     try connection.show(text)

@@ -22,7 +22,9 @@ struct Run: ParsableCommand {
 
   func run() throws {
     // Passing everything through, the parser passes on its own options and the separator too.
-    guard let first = command.first else { throw ValidationError("run takes a program: crashctl run -- PROGRAM ARGS…") }
+    guard let first = command.first, command != ["--"] else {
+      throw ValidationError("run takes a program: crashctl run -- PROGRAM ARGS…")
+    }
     if ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
     let words = first == "--" ? Array(command.dropFirst()) : command
     guard let program = words.first, first == "--" || !program.hasPrefix("-") else {

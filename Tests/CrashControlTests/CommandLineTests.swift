@@ -105,7 +105,7 @@ struct CommandLineTests {
     #expect(result.output.isEmpty)
     #expect(
       result.complaint == """
-        crashctl: no crashd at '/nowhere/s' (No such file or directory): start crashd.service, or name its socket \
+        crashctl: no crashd at '/nowhere/s' (No such file or directory): start crashd.socket, or name its socket \
         with --socket or CRASHD_SOCKET
 
         """)
@@ -123,6 +123,15 @@ struct CommandLineTests {
     #expect(result.output.isEmpty)
     #expect(result.complaint.hasPrefix("crashctl: "))
     #expect(result.complaint.split(separator: "\n").count == 1, "\(result.complaint)")
+    #expect(!result.complaint.contains(".;"))
+  }
+
+  @Test("a time may begin with a minus sign", arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"]])
+  func negativeTime(arguments: [String]) throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["list"] + arguments, environment: ["CRASHD_SOCKET": daemon.socketPath])
+    #expect(result.status == 0, "\(result.complaint)")
   }
 
   @Test("help goes to standard output and exits with 0", arguments: [["--help"], ["list", "-h"], ["run", "--help"]])

@@ -47,6 +47,14 @@ struct ListingsTests {
     #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
   }
 
+  @Test("a followed crash names its place once")
+  func placeOnce() throws {
+    let json = SampleJSON.report(id: "bb22").replacing("in checkout().", with: "in checkout() (Cart.swift:42).")
+    let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
+    let line = Listings.line(received, terminal: Terminal(width: nil, hasColor: false))
+    #expect(line.hasSuffix("An index was out of range in checkout() (Cart.swift:42). bb22\n"))
+  }
+
   @Test("a program's name cannot command the terminal or break the line")
   func hostileName() throws {
     let hostile = try summary(name: "a\u{1b}[2J\nb\u{9b}1m\u{202e}c")

@@ -41,6 +41,9 @@ struct LocalTimeTests {
     ])
   func refused(text: String) { #expect(LocalTime.parse(text) == nil) }
 
+  @Test("a second lasts until its last microsecond")
+  func endOfSecond() { #expect(LocalTime.rfc3339EndOfSecond(1_795_248_611) == "2026-11-21T08:10:11.999999Z") }
+
   @Test("a stored time that is none is shown as it is")
   func unreadable() { #expect(LocalTime.text("soon") == "soon") }
 }
