@@ -55,7 +55,13 @@ struct StartTests {
       // The present action is written into `action`.
       unsafe sigaction(SIGSYS, nil, &action)
       let isUntouched = unsafe action.__sigaction_handler.sa_handler == nil
-      let isRefused = error == .CS_SHIM_BAD_ARGUMENT && failure.errno_value == ENAMETOOLONG
+      // `what` is an array of chars in C, a tuple in Swift.
+      let what = unsafe withUnsafeBytes(of: failure.what) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let isRefused =
+        error == .CS_SHIM_BAD_ARGUMENT && failure.errno_value == ENAMETOOLONG
+        && what == "the socket path (CRASHSHIELD_SOCKET) is too long"
       exit(isRefused && isUntouched && !cs_shim_is_started() ? 0 : 1)
     }
   }

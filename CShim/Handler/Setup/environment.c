@@ -66,14 +66,14 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
   const char *socket_path = chosen(configuration->socket_path, "CRASHSHIELD_SOCKET");
   const bool has_socket = socket_path != NULL ? print_absolute(found.socket_path, sizeof found.socket_path, socket_path)
                                               : default_socket(found.socket_path, sizeof found.socket_path);
-  if (!has_socket) return too_long(ret_failure, "socket path (CRASHSHIELD_SOCKET)");
+  if (!has_socket) return too_long(ret_failure, "the socket path (CRASHSHIELD_SOCKET) is too long");
 
   const char *spool = chosen(configuration->spool_directory, "CRASHSHIELD_SPOOL");
   const bool has_spool = spool != NULL
                              ? print_absolute(found.spool_directory, sizeof found.spool_directory, spool)
                              : print(found.spool_directory, sizeof found.spool_directory, "%.*s/%s",
                                      directory_length(found.socket_path), found.socket_path, CS_ATTACH_SPOOL_NAME);
-  if (!has_spool) return too_long(ret_failure, "spool directory (CRASHSHIELD_SPOOL)");
+  if (!has_spool) return too_long(ret_failure, "the spool directory (CRASHSHIELD_SPOOL) is too long");
 
   const ssize_t size = readlink("/proc/self/exe", found.executable, sizeof found.executable - 1);
   if (size < 0) print(found.executable, sizeof found.executable, "%s", program_invocation_name);
