@@ -14,7 +14,7 @@ public final class Daemon: Sendable {
 
   private let configuration: DaemonConfiguration
   private let logger: Logger
-  private let lock: DirectoryLock
+  private let locks: [DirectoryLock]
   let analysis: CrashAnalysis
   private let services: ServiceGroup
 
@@ -26,13 +26,16 @@ public final class Daemon: Sendable {
     let directories = configuration.directories
     Self.raiseDescriptorLimit()
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
-    lock = try DirectoryLock(path: directories.lock)
+    locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
     let store = try Self.openStore(directories.reports)
     let passed = try PassedSockets.take(
       PassedSockets.parse(environment: configuration.environment, pid: getpid()))
     let ledger = Ledger(logger: logger, limits: configuration.limits)
     let program = configuration.analyseProgram
-    if program == nil { logger.warning("crash-analyse was not found: reports will have addresses and no names") }
+    if program == nil {
+      let what = configuration.analysePath.map { "'\($0)' cannot be run" } ?? "crash-analyse was not found"
+      logger.warning("\(what): reports will have addresses and no names")
+    }
     let caches = SymbolCaches(
       SymbolCaches.Configuration(
         directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger))

@@ -1,6 +1,6 @@
 /// Why crashd cannot start; each is one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Another crashd runs in the runtime directory.
+  /// Another crashd runs with this runtime or state directory.
   case locked(path: String)
   /// The report database cannot be used.
   case store(String)
@@ -13,7 +13,7 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .locked(let path):
-      "another crashd holds '\(path)'; stop it, or choose another directory with --runtime-directory"
+      "another crashd holds '\(path)'; stop it, or choose other directories with --runtime-directory and --state-directory"
     case .store(let text): text
     case .passedSocket(let number):
       "descriptor \(number) that systemd passed is of no use: crashd.socket has one ListenSequentialPacket= and one "

@@ -33,7 +33,9 @@ public struct Directories: Sendable, Equatable {
   var attachSocket: String { "\(runtime)/\(CS_ATTACH_SOCKET_NAME)" }
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
-  var lock: String { "\(runtime)/crashd.lock" }
+  var runtimeLock: String { "\(runtime)/crashd.lock" }
+  // Of another name, because both directories may be one.
+  var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
 
@@ -77,7 +79,7 @@ public struct Directories: Sendable, Equatable {
   }
 }
 
-/// Holds a runtime directory for one crashd: the kernel lets go of it when the process ends, however it ends.
+/// Holds a directory for one crashd: the kernel lets go of it when the process ends, however it ends.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
 

@@ -160,6 +160,27 @@ struct StartTests {
     try await first.run { _ in }
   }
 
+  @Test("two daemons never share a state directory, and one may have one directory for both")
+  func stateLock() async throws {
+    let directory = try TestDirectory()
+    let first = try TestDaemon(directory)
+    let other = Directories(runtime: "\(directory.path)/other", state: first.directories.state)
+    let error = #expect(throws: DaemonError.self) {
+      try Daemon(DaemonConfiguration(directories: other, handlesSignals: false), logger: first.log.logger)
+    }
+    #expect(error == .locked(path: first.directories.stateLock))
+    let same = Directories(runtime: directory.path, state: directory.path)
+    #expect(same.runtimeLock != same.stateLock)
+    try await first.run { _ in }
+  }
+
+  @Test("a program of the operator's that cannot be run is named")
+  func analysePath() async throws {
+    try await TestDaemon.run(analysePath: "/nowhere/analyse") { daemon in
+      #expect(daemon.log.lines.contains { $0.contains("'/nowhere/analyse' cannot be run") })
+    }
+  }
+
   @Test("a database that is none stops the start with its name")
   func badStore() throws {
     let directory = try TestDirectory()
