@@ -57,12 +57,17 @@ struct ReportBuilderTests {
         SourceFrame(mangled: "$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF")
       ],
       0x1f: [SourceFrame(mangled: "async_MainTY1_", file: "/src/main.swift")],
+      0x2f: [SourceFrame(mangled: "helper", file: "/<compiler-generated>")], 0x40: [SourceFrame(mangled: "caller")],
     ])
     let record = CrashRecord.sample(
       signal: SIGILL, code: 2, message: "Swift/ErrorType.swift:254: Fatal error: Error raised at top level: E()",
-      frames: [.at(0x10010, exact: true), .at(0x10020)])
-    let report = try #require(RingContents.sample([record]).report(symbols))
-    #expect(report.threads[0].frames.map(\.function).last == "async_Main")
+      frames: [
+        .at(0x10010, exact: true), .at(0x10020), .at(0x10030), .at(0x10040, exact: true, async: true),
+      ])
+    var contents = RingContents.sample([record], image: "/usr/lib/libswiftCore.so")
+    contents.identity.executable = "/srv/shop"
+    let report = try #require(contents.report(symbols))
+    #expect(report.threads[0].frames.map(\.function)[1] == "async_Main")
     #expect(report.diagnosis.sentence == "Swift stopped the program: Error raised at top level: E().")
   }
 

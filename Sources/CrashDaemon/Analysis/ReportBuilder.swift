@@ -31,12 +31,13 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
   }
 
-  /// Where the crash is, for the sentence: the first own function, else the first with a name that is not the Swift
-  /// runtime's, which would tell nothing.
+  /// Where the crash is, for the sentence: the first own function, else the first on the stack with a name that is not
+  /// the Swift runtime's or the compiler's, which would tell nothing.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
-        !$0.function.isEmpty && !Ownership.isPlumbing($0.mangled)
+        !$0.function.isEmpty && !$0.isAsync && $0.file?.hasSuffix("<compiler-generated>") != true
+          && !Ownership.isPlumbing($0.mangled)
           && !Ownership.isRuntime($0.mangled) && !Grouping.isEntryPoint($0.mangled)
       }
   }
