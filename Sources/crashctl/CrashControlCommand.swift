@@ -30,8 +30,9 @@ struct CrashControlCommand: ParsableCommand {
   private static func finish(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     guard code.isSuccess else {
-      let text = message(for: error)
-      let sentence = text.hasSuffix(".") ? text.dropLast() : text[...]
+      // What else may have been meant follows on further lines.
+      let text = message(for: error).prefix { $0 != "\n" }
+      let sentence = text.hasSuffix(".") ? text.dropLast() : text
       Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; see crashctl --help")
       Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
     }

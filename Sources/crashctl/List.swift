@@ -14,16 +14,17 @@ struct List: ParsableCommand {
 
   // Unconditional: -2h is a time.
   @Option(
-    name: [.customShort("S"), .long], parsing: .unconditional, help: "Only crashes at or after this time.",
+    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional, help: "Only crashes at or after this time.",
     transform: moment)
   var since: Int?
 
   @Option(
-    name: [.customShort("U"), .long], parsing: .unconditional, help: "Only crashes at or before this time.",
+    name: [.customShort("U", allowingJoined: true), .long], parsing: .unconditional, help: "Only crashes at or before this time.",
     transform: moment)
   var until: Int?
 
-  @Option(name: [.customShort("n"), .customLong("limit")], help: "At most so many, the newest ones.")
+  @Option(
+    name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many, the newest ones.")
   var limit: Int?
 
   @Flag(name: .shortAndLong, help: "The newest first.")
