@@ -66,6 +66,15 @@ struct StartTests {
     }
   }
 
+  @Test("does not mind an XDG_RUNTIME_DIR that is too long for a socket")
+  func longUserDirectory() async {
+    await #expect(processExitsWith: .success) {
+      // No other thread of this process reads the environment yet.
+      unsafe setenv("XDG_RUNTIME_DIR", String(repeating: "/x", count: 100), 1)
+      exit(cs_shim_start(nil, nil) == .CS_SHIM_OK ? 0 : 1)
+    }
+  }
+
   @Test("takes nothing from the stacks of the program's threads")
   func threadLocals() {
     // What the Swift files of this test program need themselves is less.

@@ -42,10 +42,10 @@ static bool default_socket(char *to, size_t size) {
   struct stat status;
   // A machine without the system's crashd may have the user's.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  if (has_system || user_directory == NULL) {
-    return print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
-  }
-  return print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
+  // A relative one is to be ignored (XDG Base Directory Specification), and nobody can bind one that is too long.
+  const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
+                       print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
+  return is_user || print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
 }
 
 // A path that holds wherever the program changes to.
