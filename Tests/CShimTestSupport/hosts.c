@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../CShim/Handler/Setup/setup.h"
@@ -154,7 +156,22 @@ static void crash_chained(const char *directory, int signal_number) {
   __builtin_trap();
 }
 
+static int pause_with_signals(void) {
+  const uint64_t duration_ns = 20 * 1000 * 1000;
+  const struct itimerval each_ms = {.it_interval = {.tv_usec = 1000}, .it_value = {.tv_usec = 1000}};
+  struct timespec from;
+  struct timespec to;
+  signal(SIGALRM, return_at_once);
+  setitimer(ITIMER_REAL, &each_ms, NULL);
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  cs_attach_client_pause(duration_ns);
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  const int64_t passed_ns = (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
+  return passed_ns >= (int64_t)duration_ns ? 0 : 1;
+}
+
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
+  if (way == CS_TEST_INTERRUPTED_PAUSE) return pause_with_signals();
   if (way == CS_TEST_REPLACED_LIBRARY) return cs_test_replace_library(directory);
   if (way == CS_TEST_CHAINED_ABORT) crash_chained(directory, SIGABRT);
   if (way == CS_TEST_CHAINED_FAULT) crash_chained(directory, SIGILL);

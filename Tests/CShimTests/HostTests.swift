@@ -48,6 +48,11 @@ struct HostTests {
     #expect(try crash(.CS_TEST_REPLACED_LIBRARY).exitCode == 0)
   }
 
+  @Test("a profiler's signals do not make the idle thread try more often")
+  func interruptedPause() throws {
+    #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -102,6 +102,14 @@ static void tell_unreachable(int error) {
   tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }
 
+// A profiler's SIGPROF, which this thread leaves open, must not make each pause a short one.
+void cs_attach_client_pause(uint64_t duration_ns) {
+  struct timespec left = {.tv_sec = (time_t)(duration_ns / UINT64_C(1000000000)),
+                          .tv_nsec = (long)(duration_ns % UINT64_C(1000000000))};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
 static void *run(void *unused) {
   (void)unused;
   uint64_t backoff_ns = BACKOFF_FIRST_NS;
@@ -113,9 +121,7 @@ static void *run(void *unused) {
       error = -ECONNRESET;
     }
     tell_unreachable(-error);
-    const struct timespec pause = {.tv_sec = (time_t)(backoff_ns / UINT64_C(1000000000)),
-                                   .tv_nsec = (long)(backoff_ns % UINT64_C(1000000000))};
-    nanosleep(&pause, NULL);
+    cs_attach_client_pause(backoff_ns);
     if (backoff_ns < BACKOFF_LIMIT_NS)
       backoff_ns = backoff_ns * 2 < BACKOFF_LIMIT_NS ? backoff_ns * 2 : BACKOFF_LIMIT_NS;
     error = attach();

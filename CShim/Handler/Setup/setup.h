@@ -55,6 +55,9 @@ cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration,
 // One attempt without waiting for an answer, so that a crash right after the start finds a connection.
 void cs_attach_client_connect(void);
 
+// Sleeps that long, whatever signals come.
+void cs_attach_client_pause(uint64_t duration_ns);
+
 void cs_annotations_reset(void);
 
 // The largest part of `text` of at most `limit` bytes that ends between two characters.

@@ -46,8 +46,9 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_HANDLED_WHILE_READING,       // the same with an earlier handler that asked for it
   CS_TEST_CHAINED_ABORT,               // abort(); a later handler calls ours with the signal's number only
   CS_TEST_CHAINED_FAULT,               // the same with a fault
-  CS_TEST_REPLACED_LIBRARY, // a library is closed, replaced and opened again after the start, then it crashes; exits 0
-                            // if the record has the new one's build id
+  CS_TEST_REPLACED_LIBRARY,  // a library is closed, replaced and opened again after the start, then it crashes; exits 0
+                             // if the record has the new one's build id
+  CS_TEST_INTERRUPTED_PAUSE, // signals come while the idle thread waits for its next try; exits 0 if it waits on
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
