@@ -5,7 +5,7 @@
 /// True when all units could be read.
 static bool read_units(struct cs_image *image, const struct cs_buffer *symbols, struct cs_buffer *pieces) {
   struct cs_memo names = {0}, paths = {0};
-  struct cs_unit unit = {.image = image, .names = &names, .paths = &paths};
+  struct cs_unit unit = {.image = image, .symbols = symbols, .names = &names, .paths = &paths};
   Dwarf_CU *next = NULL;
   Dwarf_Half version;
   uint8_t type;

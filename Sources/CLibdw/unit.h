@@ -31,12 +31,13 @@ struct cs_unit {
   const char *directory; // DW_AT_comp_dir, or NULL
   Dwarf_Files *files;
   size_t file_count;
-  struct cs_buffer spans;  // cs_span: all code of the unit
-  struct cs_buffer rows;   // cs_unit_row, sorted
-  struct cs_buffer nodes;  // cs_unit_node
-  struct cs_buffer paints; // cs_unit_paint
-  struct cs_memo *names;   // function by the offset of its abstract origin
-  struct cs_memo *paths;   // string by the address of libdw's path
+  struct cs_buffer spans;          // cs_span: all code of the unit
+  struct cs_buffer rows;           // cs_unit_row, sorted
+  struct cs_buffer nodes;          // cs_unit_node
+  struct cs_buffer paints;         // cs_unit_paint
+  const struct cs_buffer *symbols; // cs_elf_symbol, of the whole image
+  struct cs_memo *names;           // function by the offset of its abstract origin
+  struct cs_memo *paths;           // string by the address of libdw's path
 };
 
 /// Empties a unit and fills it from its DIE. False when libdw could not read some of it.

@@ -3,6 +3,7 @@
 // swiftc puts specialisations below modules and closures below functions that have no code of their own, so the whole
 // tree is walked, also below DIEs without addresses. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss
 // a tenth of Swift's inline chains.
+#include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
 
@@ -15,15 +16,28 @@ struct place {
   int depth;
 };
 
+static const char *attribute_text(Dwarf_Die *die, unsigned int name) {
+  Dwarf_Attribute attribute;
+  // Follows DW_AT_abstract_origin and DW_AT_specification.
+  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
 static const char *linkage_name(Dwarf_Die *die) {
   static const unsigned int names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
   for (size_t i = 0; i < 3; i++) {
-    Dwarf_Attribute attribute;
-    // Follows DW_AT_abstract_origin and DW_AT_specification.
-    const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
+    const char *name = attribute_text(die, names[i]);
     if (name) return name;
   }
   return NULL;
+}
+
+/// With -gline-tables-only a function of C++ has no linkage name in its debug information, but one in the symbol table.
+static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uint32_t entry) {
+  if (!attribute_text(die, DW_AT_linkage_name) && !attribute_text(die, DW_AT_MIPS_linkage_name)) {
+    const struct cs_elf_symbol *symbol = cs_elf_symbols_find(unit->symbols, entry);
+    if (symbol && symbol->span.start == entry && symbol->name[0] == '_' && symbol->name[1] == 'Z') return symbol->name;
+  }
+  return linkage_name(die);
 }
 
 /// Many inlined calls share one abstract origin: its name is looked up once.
@@ -72,7 +86,8 @@ static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t
   struct cs_unit_node node = {.call_site = CS_SYMBOLS_NONE};
   if (tag == DW_TAG_subprogram) {
     node.function = cs_store_function(
-        store, (struct cs_symbols_function){.name = cs_store_string(store, linkage_name(die)), .entry = entry});
+        store,
+        (struct cs_symbols_function){.name = cs_store_string(store, function_name(unit, die, entry)), .entry = entry});
   } else {
     node.function = inlined_function(unit, die);
     node.call_site = call_site(unit, die, caller);

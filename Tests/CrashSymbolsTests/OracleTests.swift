@@ -27,6 +27,20 @@ import Testing
     }
   }
 
+  @Test("C++ that has only line tables has the linkage names of the symbol table")
+  func lineTablesOnly() throws {
+    try Tools.withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("shelf.cpp")
+      try OptimizedProgram.cxxSource.write(to: source, atomically: true, encoding: .utf8)
+      let image = folder.appendingPathComponent("shelf.so")
+      try OptimizedProgram.run(
+        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang++"),
+        ["-O1", "-gline-tables-only", "-fPIC", "-shared", "-nostdlib", source.path, "-o", image.path], in: folder)
+      let chains = try Self.compare(image, cache: try Tools.cache(of: image))
+      #expect(chains.contains { $0.map(\.function) == ["half", "_ZN5Shelf5priceEi"] })
+    }
+  }
+
   /// Compares many addresses of an image; returns the truth.
   private static func compare(_ image: URL, cache: SymbolCache) throws -> [[OracleFrame]] {
     let elf = try ELFFile(path: image.path)

@@ -46,6 +46,13 @@ enum OptimizedProgram {
     int discount(int index) { return twice(index + 1) + half(index); }
     """
 
+  static let cxxSource = """
+    static inline int half(int value) { return value / 2; }
+    struct Shelf { static int price(int index); };
+    int Shelf::price(int index) { volatile int copy = index; return copy * half(copy + 1); }
+    extern "C" int plain(int index) { volatile int copy = index; return half(copy) + 1; }
+    """
+
   /// Builds the program, with DWARF of the given version for both languages.
   static func build(in folder: URL, dwarfVersion: Int) throws -> URL {
     let swift = folder.appendingPathComponent("main.swift")
@@ -67,7 +74,7 @@ enum OptimizedProgram {
     return program
   }
 
-  private static func run(_ tool: URL, _ arguments: [String], in folder: URL) throws {
+  static func run(_ tool: URL, _ arguments: [String], in folder: URL) throws {
     let process = Process()
     process.executableURL = tool
     process.arguments = arguments
