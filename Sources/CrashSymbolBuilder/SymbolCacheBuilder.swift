@@ -47,9 +47,22 @@ public enum SymbolCacheBuilder: Sendable {
       base: symbols.base, buildID: buildID,
       ranges: words(symbols.ranges, count: symbols.range_count),
       locations: words(symbols.locations, count: symbols.location_count),
-      functions: words(symbols.functions, count: symbols.function_count),
+      functions: functions(of: symbols),
       strings: Array(UnsafeRawBufferPointer(start: symbols.strings, count: symbols.strings_bytes)),
       hasDebugInformation: symbols.has_debug_info, isIncomplete: symbols.debug_info_damaged)
+  }
+
+  /// The functions; those whose name nobody could read have none.
+  ///
+  /// A name that no cache holds is never demangled by crashd: what a demangler does with it, it does here.
+  private static func functions(of symbols: cs_symbols) -> [UInt32] {
+    var functions = unsafe words(symbols.functions, count: symbols.function_count)
+    for index in stride(from: 0, to: functions.count, by: 2) where functions[index] != 0 {
+      // Names are offsets of zero-terminated strings in the table.
+      let name = unsafe String(cString: symbols.strings + Int(functions[index]))
+      if !Demangler.isReasonable(name) { functions[index] = 0 }
+    }
+    return functions
   }
 
   private static func words<Item>(_ items: UnsafePointer<Item>?, count: Int) -> [UInt32] {

@@ -36,6 +36,18 @@ public enum Demangler: Sendable {
     return SwiftNameModule.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
   }
 
+  /// Whether the name has a text of a length that somebody may want to read.
+  ///
+  /// Substitutions can make terabytes of a name of 250 bytes, and no demangler has a limit: the answer may take all
+  /// memory, or end the process. Ask it in a process that may end, before a name of a stranger goes anywhere else.
+  public static func isReasonable(_ mangled: String) -> Bool {
+    guard isSwift(mangled) || isCxx(mangled) else { return true }
+    // The other functions demangle the name or its stem, and nothing else.
+    let stem = isSwift(mangled) ? stem(of: mangled) : mangled
+    return full(mangled).utf8.count <= textLimitBytes
+      && (stem == mangled || fullOfStem(stem).utf8.count <= textLimitBytes)
+  }
+
   /// Whether the function only leads to another one, so that a reader does not miss it.
   ///
   /// The initialisers of classes are (`__allocating_init` calls `init`), those of structs and enums are not: swiftc
@@ -51,6 +63,7 @@ public enum Demangler: Sendable {
 
 extension Demangler {
   private static let limitBytes = 4096
+  private static let textLimitBytes = 16_384
 
   private static func isSwift(_ name: String) -> Bool {
     name.utf8.count <= limitBytes && ["$s", "$S", "$e", "_T0"].contains { name.hasPrefix($0) }

@@ -50,6 +50,32 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
+  /// A name of 5 · `levels` bytes whose text has 2^`levels` types: each generic type is one of the one before, twice.
+  static func swellingName(levels: Int) -> String {
+    let letters = "EFGHIJKLMNOPQRSTUVWXYZ".prefix(levels - 1)
+    return "$s1a1fyyAA1GVy" + String(repeating: "ADy", count: levels - 1) + "S2iG"
+      + letters.map { "A\($0)G" }.joined() + "_SitF"
+  }
+
+  @Test("a name whose text would be endless does not get into a cache", arguments: [(3, true), (12, false)])
+  func swellingNames(levels: Int, isKept: Bool) throws {
+    try Tools.withTemporaryFolder { folder in
+      let name = Self.swellingName(levels: levels)
+      let source = folder.appendingPathComponent("a.c")
+      try "int f(int) __asm__(\"\(name)\"); int f(int a) { return a; }".write(
+        to: source, atomically: true, encoding: .utf8)
+      let image = folder.appendingPathComponent("a.so")
+      try OptimizedProgram.run(
+        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang"),
+        ["-g", "-fPIC", "-shared", "-nostdlib", source.path, "-o", image.path], in: folder)
+      let answer = try Self.buildCache(image)
+      #expect(answer.status == 0)
+      let cache = try SymbolCacheTests.open([UInt8](answer.output))
+      let address = try #require(try ELFFile(path: image.path).addressOfFunction[name])
+      #expect(cache.frames(at: address).map(\.mangled) == [isKept ? name : ""])
+    }
+  }
+
   @Test("what is no ELF file is refused")
   func strangers() throws {
     #expect(try Self.buildCache(of: Data()).said == "65 the file is empty")
