@@ -37,8 +37,8 @@ public struct Limits: Sendable {
   public var connections = 512
   /// Varlink connections of one user who is not root.
   public var connectionsPerUser = 64
-  /// One Varlink message.
-  public var messageBytes = 1 << 20
+  /// One Varlink call: each has a few short parameters, and a longer one costs crashd its time.
+  public var messageBytes = 16 << 10
   /// How long one reply may wait for its reader, before the reader is cut off.
   public var write_ms = 10_000
   /// Reports in one reply of `List`.

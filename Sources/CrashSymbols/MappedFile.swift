@@ -50,13 +50,18 @@ import Glibc
     return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
   }
 
-  /// The text from `offset` up to a zero byte; nil when there is none before `end`.
-  func text(at offset: Int, end: Int) -> String? {
+  /// The text from `offset` up to a zero byte, cut at `limitBytes`; nil when there is no zero before `end`.
+  func text(at offset: Int, end: Int, limitBytes: Int) -> String? {
     guard offset >= 0, offset < end, end <= count else { return nil }
+    let isCut = end - offset > limitBytes
+    let end = isCut ? offset + limitBytes : end
     // Just checked to lie in the mapping.
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
     // memchr stays within the count; the buffer is not empty, so it has an address.
-    guard let start = rest.baseAddress, let zero = unsafe memchr(start, 0, rest.count) else { return nil }
+    guard let start = rest.baseAddress else { return nil }
+    guard let zero = unsafe memchr(start, 0, rest.count) else {
+      return unsafe isCut ? String(decoding: rest, as: UTF8.self) : nil
+    }
     // From `start` up to the zero byte; ill-formed UTF-8 is repaired, not trusted.
     return unsafe String(decoding: rest.prefix(UnsafeRawPointer(zero) - start), as: UTF8.self)
   }

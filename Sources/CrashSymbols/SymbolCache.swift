@@ -43,7 +43,7 @@ public struct SymbolCache: Sendable {
       frames.append(frame)
       if parent == SymbolCacheFormat.none { return frames }
       // Parents stand before their children; anything else would be a loop.
-      guard parent < index else { return [] }
+      guard parent < index, frames.count < SymbolCacheFormat.chainLimit else { return [] }
       index = parent
     }
     return []
@@ -91,7 +91,8 @@ extension SymbolCache {
   }
 
   private func string(_ offset: UInt32) -> String? {
-    offset == 0 ? "" : file.text(at: header.stringsOffset + Int(offset), end: header.fileBytes)
+    let start = header.stringsOffset + Int(offset)
+    return offset == 0 ? "" : file.text(at: start, end: header.fileBytes, limitBytes: SymbolCacheFormat.textLimitBytes)
   }
 
   private static func checkedHeader(

@@ -28,6 +28,10 @@ enum SymbolCacheFormat {
   static let buildIDLimitBytes = 64
   /// The checksum covers everything after itself.
   static let checksummedFrom = 16
+  /// Inlined calls in one another; the builder follows no more than 200.
+  static let chainLimit = 256
+  /// Of a longer name or path no more is read.
+  static let textLimitBytes = 8192
   /// What the builder's RLIMIT_FSIZE allows, too.
   static let fileLimitBytes = 256 << 20
 }

@@ -49,6 +49,16 @@ struct GroupingTests {
     #expect(key(plain) == key(other))
   }
 
+  @Test(
+    "what belongs to generics is left out, in one pass",
+    arguments: [
+      ("a<b<c>, d>()", "a()"), ("<a> b", " b"), ("a > b < c", "a > b < c"), ("(a<b) -> c>", "(a c>"), ("", ""),
+      (String(repeating: "<", count: 20_000) + String(repeating: ">", count: 20_000), ""),
+    ])
+  func generics(name: String, shorter: String) {
+    #expect(Grouping.withoutGenerics(name) == shorter)
+  }
+
   @Test("another function, or another class of crash, has another key")
   func different() {
     let frames = [frame("$s4shop3buyyyF", "buy()")]

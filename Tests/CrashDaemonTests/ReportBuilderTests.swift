@@ -41,6 +41,43 @@ struct ReportBuilderTests {
     #expect(frames[1].address == 0x10020)
   }
 
+  @Test("names and paths of a hostile image give the terminal no orders")
+  func escapes() throws {
+    let symbols = SampleSymbols(chains: [0x10: [SourceFrame(mangled: "f\u{1b}[2J\n", file: "/\u{9b}1m/a.c", line: 1)]])
+    let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    let frame = report.threads[0].frames[0]
+    for text in [frame.function, frame.mangled, frame.file ?? "", report.diagnosis.sentence, report.group.title] {
+      #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) })
+    }
+  }
+
+  @Test("however long the chains and names of a hostile image are, a report has an end")
+  func endlessNames() throws {
+    let long = String(repeating: "x", count: 8_000)
+    let chain = (0..<200).map { SourceFrame(mangled: "f\($0)\(long)", file: "/\(long)", isInline: $0 < 199) }
+    let frames = [CrashRecord.Frame](repeating: .at(0x10010, exact: true), count: 256)
+    let records = (0..<64).map { slot in
+      var record = CrashRecord.sample(frames: frames)
+      record.slot = slot
+      return record
+    }
+    let report = try #require(RingContents.sample(records).report(SampleSymbols(chains: [0x10: chain])))
+    let bytes = report.threads.flatMap(\.frames).reduce(0) { $0 + $1.function.utf8.count + $1.mangled.utf8.count }
+    #expect(bytes < 8 << 20)
+    // What has no name any more has its address.
+    #expect(report.threads.allSatisfy { $0.frames.count >= 256 && $0.frames.last?.address == 0x10010 })
+  }
+
+  @Test("the name of an exception that would be endless stays as it is")
+  func endlessException() {
+    let name = "1GI" + (0..<24).reduce("1GIiiE") { name, index in "\(name)S_IS\(index % 10)_S\(index % 10)_E" } + "E"
+    let facts = CrashFacts(record: .sample(signal: SIGABRT, exceptionType: name), pid: 1)
+    #expect(facts.exceptionType == name)
+    #expect(
+      CrashFacts(record: .sample(exceptionType: "St13runtime_error"), pid: 1).exceptionType == "std::runtime_error")
+  }
+
   @Test("a frame without symbols keeps its address and image")
   func unknownFrame() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])

@@ -58,9 +58,20 @@ struct CrashFacts: Sendable {
 
   /// A type's mangled name is no symbol of its own; that of the variable that holds it is.
   var exceptionType: String {
+    guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
     let prefix = "typeinfo name for "
     return CleanText.line(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : record.exceptionType)
+  }
+
+  /// Whether the name stays short when it is written out: each substitution (`S0_`, `T_`) can double it.
+  private static func isShort(_ name: String) -> Bool {
+    let bytes = Array(name.utf8)
+    let substitutions = zip(bytes, bytes.dropFirst()).count { first, second in
+      (first == UInt8(ascii: "S") || first == UInt8(ascii: "T"))
+        && (second == UInt8(ascii: "_") || (0x30...0x39).contains(second) || (0x41...0x5a).contains(second))
+    }
+    return substitutions <= 8
   }
 
   /// The class of crash that the group's key begins with.

@@ -6,6 +6,7 @@ import CrashSymbols
 struct FrameExpansion<Symbols: SymbolLookup> {
   private let images: [Int: RingContents.Image]
   private let symbols: Symbols
+  private let limitBytes: Int
 
   struct Result {
     var frames: [CrashReport.Frame] = []
@@ -21,7 +22,12 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   private static var runtimeFailurePrefix: String { "Swift runtime failure: " }
 
-  init(images: [RingContents.Image], symbols: Symbols) {
+  /// - Parameters:
+  ///   - images: Those of the ring.
+  ///   - symbols: Answers for them.
+  ///   - limitBytes: How much text the frames of one thread may have; names and paths come from files of strangers.
+  init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
+    self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     self.symbols = symbols
   }
@@ -30,6 +36,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     var result = Result()
     let onStack = record.frames.count { !$0.isAsync }
     let omitted = record.frameTotal - onStack
+    var bytes = 0
     for (index, frame) in record.frames.enumerated() {
       if omitted > 0, index == record.frameHead { result.beforeGap = result.frames.count }
       let image = frame.image.flatMap { images[$0] }
@@ -39,10 +46,22 @@ struct FrameExpansion<Symbols: SymbolLookup> {
         chain.removeAll { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }
       }
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
-      result.frames += chain.map { expand(frame, $0, in: image) }
+      for source in chain {
+        let isFull = bytes > limitBytes
+        // What does not fit keeps its address.
+        let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
+        bytes += Self.bytes(expanded)
+        result.frames.append(expanded)
+        if isFull { break }
+      }
     }
     if omitted > 0 { result.omitted = omitted }
     return result
+  }
+
+  /// About as many as the frame's JSON has.
+  private static func bytes(_ frame: CrashReport.Frame) -> Int {
+    300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
   }
 
   private func expand(
@@ -52,8 +71,9 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     let start = symbolAddress ?? (source.isInline ? nil : frame.functionStart)
     return CrashReport.Frame(
       address: Address(frame.pc), symbolAddress: start.map { Address($0) },
-      function: source.mangled.isEmpty ? "" : Demangler.simplified(source.mangled), mangled: source.mangled,
-      file: source.file, line: source.line, column: source.column, image: image?.path, isInline: source.isInline,
+      function: source.mangled.isEmpty ? "" : CleanText.line(Demangler.simplified(source.mangled)),
+      mangled: CleanText.line(source.mangled), file: source.file.map(CleanText.line),
+      line: source.line, column: source.column, image: image?.path, isInline: source.isInline,
       isAsync: frame.isAsync,
       isOwn: Ownership.isOwn(mangled: source.mangled, file: source.file, line: source.line, image: image?.path),
       trust: frame.trust)

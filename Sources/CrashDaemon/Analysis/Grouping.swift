@@ -26,7 +26,7 @@ enum Grouping {
   private static func significant(_ frames: [CrashReport.Frame]) -> [String] {
     var names: [String] = []
     var entryPoint: String?
-    for frame in frames where !frame.mangled.isEmpty && !Demangler.isThunk(stem(frame.mangled)) {
+    for frame in frames where !frame.mangled.isEmpty && !Demangler.isThunk(frame.mangled) {
       let name = simplified(frame)
       if isEntryPoint(frame.mangled) {
         entryPoint = entryPoint ?? name
@@ -59,11 +59,23 @@ enum Grouping {
     name = name.replacing(#/^\(\d+\) (?:suspend|await) resume partial function for /#, with: "")
     name = name.replacing(#/(closure|local|variable initialization expression) \#\d+/#) { String($0.output.1) }
     name = name.replacing(#/ in _[0-9A-F]{32}/#, with: "")
-    while true {
-      let shorter = name.replacing(/<[^<>]*>/, with: "")
-      if shorter == name { break }
-      name = shorter
-    }
+    name = withoutGenerics(name)
     return Demangler.module(of: frame.mangled).map { "\($0).\(name)" } ?? name
+  }
+
+  /// Without what stands between angle brackets that belong together; in one pass, since the name may come from a file
+  /// of a stranger.
+  static func withoutGenerics(_ name: String) -> String {
+    var kept: [UInt8] = []
+    var openings: [Int] = []
+    for byte in name.utf8 {
+      if byte == UInt8(ascii: ">"), let opening = openings.popLast() {
+        kept.removeSubrange(opening...)
+        continue
+      }
+      if byte == UInt8(ascii: "<") { openings.append(kept.count) }
+      kept.append(byte)
+    }
+    return String(decoding: kept, as: UTF8.self)
   }
 }

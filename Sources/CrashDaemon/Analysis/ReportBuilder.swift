@@ -9,6 +9,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var process: ProcessFacts
   var symbols: Symbols
 
+  /// Text of the frames of one report: far below what clients read as one message.
+  static var frameLimitBytes: Int { 8 << 20 }
+
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
     self.contents = contents
     self.process = process
@@ -65,7 +68,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 // Threads.
 extension ReportBuilder {
   private func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
-    let expanded = FrameExpansion(images: contents.images, symbols: symbols).frames(of: record)
+    let expanded = FrameExpansion(
+      images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / max(1, contents.records.count)
+    ).frames(of: record)
     let facts = CrashFacts(record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure)
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),

@@ -1,3 +1,4 @@
+import CrashReport
 import Glibc
 
 /// The systemd unit of a process.
@@ -21,7 +22,9 @@ enum ProcessUnit {
     }
     let named = lines.filter { $0.count == 3 && ($0[1].isEmpty || $0[1] == "name=systemd") }
     for line in named.sorted(by: { $0[1].count > $1[1].count }) {
-      if let unit = line[2].split(separator: "/").last(where: { $0.hasSuffix(".service") }) { return String(unit) }
+      let unit = line[2].split(separator: "/").last { $0.hasSuffix(".service") }
+      // A user names the groups below his own session as he likes.
+      if let unit { return CleanText.line(String(unit)) }
     }
     return nil
   }

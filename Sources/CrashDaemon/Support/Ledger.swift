@@ -1,3 +1,4 @@
+import CrashReport
 import Logging
 import Synchronization
 
@@ -49,7 +50,7 @@ final class Ledger: Sendable {
       return Self.admit(Line(kind: kind, uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
     }
     guard let omitted else { return }
-    logger.notice("refused \(kind) from \(peer): \(reason)\(Self.more(omitted))")
+    logger.notice("refused \(kind) from \(peer): \(CleanText.line(reason))\(Self.more(omitted))")
   }
 
   /// A report of a process was stored.
