@@ -53,6 +53,11 @@ struct HostTests {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
+  @Test("a handler that mends faults goes on mending them")
+  func mendedFaults() throws {
+    #expect(try crash(.CS_TEST_MENDED_FAULTS).exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

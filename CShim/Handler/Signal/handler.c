@@ -9,6 +9,7 @@
 // | that crashes as well                        | default action, nothing more is written                             |
 // | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends             |
+// | an earlier handler mends the fault          | the program goes on; that signal is not ours any more               |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |

@@ -49,6 +49,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_REPLACED_LIBRARY,  // a library is closed, replaced and opened again after the start, then it crashes; exits 0
                              // if the record has the new one's build id
   CS_TEST_INTERRUPTED_PAUSE, // signals come while the idle thread waits for its next try; exits 0 if it waits on
+  CS_TEST_MENDED_FAULTS, // an earlier handler makes the page accessible, as a collector does; exits 0 if each fault is
+                         // mended, and the first one recorded
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
