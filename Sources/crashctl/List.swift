@@ -14,12 +14,14 @@ struct List: ParsableCommand {
 
   // Unconditional: -2h is a time.
   @Option(
-    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional, help: "Only crashes at or after this time.",
+    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
+    help: "Only crashes at or after this time.",
     transform: moment)
   var since: Int?
 
   @Option(
-    name: [.customShort("U", allowingJoined: true), .long], parsing: .unconditional, help: "Only crashes at or before this time.",
+    name: [.customShort("U", allowingJoined: true), .long], parsing: .unconditional,
+    help: "Only crashes at or before this time.",
     transform: moment)
   var until: Int?
 

@@ -126,7 +126,9 @@ struct CommandLineTests {
     #expect(!result.complaint.contains(".;") && !result.complaint.contains("␊"))
   }
 
-  @Test("a time may begin with a minus sign", arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"], ["-S-2h", "-n1"]])
+  @Test(
+    "a time may begin with a minus sign",
+    arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"], ["-S-2h", "-n1"]])
   func negativeTime(arguments: [String]) throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
