@@ -4,7 +4,7 @@
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
-#   make install  PREFIX, DESTDIR as usual
+#   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -42,7 +42,7 @@ build: build-packages
 	$(SWIFT) build --build-tests
 
 release: build-packages
-	for product in $(RELEASE_PRODUCTS); do \
+	@for product in $(RELEASE_PRODUCTS); do \
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
 
@@ -97,8 +97,8 @@ box: release
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
-install: release
-	scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
+install:
+	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
 
 clean:
 	rm -rf .build .build-*
