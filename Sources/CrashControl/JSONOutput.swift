@@ -16,15 +16,6 @@ public enum JSONStyle: String, Sendable, CaseIterable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if self == .pretty { encoder.outputFormatting.insert(.prettyPrinted) }
     let text = String(decoding: try encoder.encode(value), as: UTF8.self)
-    return Self.escaped(text) + "\n"
-  }
-
-  /// JSON allows some characters that a terminal takes for commands; they can only stand inside of strings.
-  static func escaped(_ text: String) -> String {
-    guard CleanText.clean(text) != text else { return text }
-    return text.unicodeScalars.map { scalar in
-      CleanText.clean(String(scalar)) == String(scalar)
-        ? String(scalar) : "\\u" + String(0x1_0000 + scalar.value, radix: 16).dropFirst()
-    }.joined()
+    return CleanText.json(text) + "\n"
   }
 }

@@ -30,6 +30,21 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
+  /// JSON with escapes for what a terminal would obey and JSON allows unescaped; it can only stand inside strings.
+  public static func json(_ json: String) -> String {
+    if !json.unicodeScalars.contains(where: isUnsafe) { return json }
+    var scalars = String.UnicodeScalarView()
+    for scalar in json.unicodeScalars {
+      if isUnsafe(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        scalars.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+      } else {
+        scalars.append(scalar)
+      }
+    }
+    return String(scalars)
+  }
+
   /// Whether a terminal would obey it, or show something else than what is stored.
   static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {

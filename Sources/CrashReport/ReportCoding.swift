@@ -10,27 +10,12 @@ public enum ReportCoding: Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    return escaped(String(decoding: try encoder.encode(report), as: UTF8.self))
+    return CleanText.json(String(decoding: try encoder.encode(report), as: UTF8.self))
   }
 
   /// Reads a report; keys that this version does not know are ignored.
   /// - Throws: `DecodingError`, which names the key and what is wrong with its value.
   public static func decode(_ json: some Sequence<UInt8>) throws -> CrashReport {
     try JSONDecoder().decode(CrashReport.self, from: Data(json))
-  }
-
-  /// Escapes what a terminal would obey and JSON allows unescaped; it can only stand inside strings.
-  private static func escaped(_ json: String) -> String {
-    if !json.unicodeScalars.contains(where: CleanText.isUnsafe) { return json }
-    var scalars = String.UnicodeScalarView()
-    for scalar in json.unicodeScalars {
-      if CleanText.isUnsafe(scalar) {
-        let digits = String(scalar.value, radix: 16)
-        scalars.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
-      } else {
-        scalars.append(scalar)
-      }
-    }
-    return String(scalars)
   }
 }
