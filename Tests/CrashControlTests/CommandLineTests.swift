@@ -136,6 +136,15 @@ struct CommandLineTests {
     #expect(result.status == 0, "\(result.complaint)")
   }
 
+  @Test("a verb behind its options is told to stand before them")
+  func verbLast() throws {
+    let result = try Self.crashctl(["--socket", "/nowhere/s", "show"])
+    #expect(result.status == 2)
+    #expect(
+      result.complaint
+        == "crashctl: unexpected argument 'show'; options follow the verb: crashctl show OPTIONS\n")
+  }
+
   @Test("help goes to standard output and exits with 0", arguments: [["--help"], ["list", "-h"], ["run", "--help"]])
   func help(arguments: [String]) throws {
     let result = try Self.crashctl(arguments)
