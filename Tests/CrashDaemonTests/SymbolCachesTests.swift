@@ -1,3 +1,4 @@
+import CrashSymbols
 import FoundationEssentials
 import Glibc
 import Logging
@@ -107,6 +108,25 @@ struct SymbolCachesTests {
     #expect(unsafe write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd"], for: geteuid(), timeout_ms: 60_000)
     #expect(FileManager.default.fileExists(atPath: done))
+  }
+
+  @Test("who hands in a wrong file for a build id does not spoil it for the right one")
+  func squatting() async throws {
+    let directory = try TestDirectory()
+    let ready = try directory.write([], to: "ready")
+    let output = Descriptor(owning: unsafe Glibc.open(ready, O_WRONLY | O_CLOEXEC))
+    try SymbolCacheWriter.write(
+      SymbolCacheContents(base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], functions: [], strings: [0]),
+      to: output.number)
+    let caches = try caches(
+      directory, script: #"read image; test "$image" = right || exit 65; cat '\#(directory.path)/ready'"#)
+    for text in ["wrong", "right"] {
+      let path = try directory.write(Array("\(text)\n".utf8), to: text)
+      let image = ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
+      await caches.prepare([image], for: geteuid())
+      let found = await caches.caches(of: ["abcd"], for: geteuid(), timeout_ms: 60_000)
+      #expect(found.isEmpty == (text == "wrong"))
+    }
   }
 
   @Test("caches above the limit go, the oldest first")

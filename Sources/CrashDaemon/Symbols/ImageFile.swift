@@ -23,6 +23,18 @@ struct ImageFile: Sendable {
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
+    var identity: Identity
+  }
+
+  /// Which file it is, whatever its name.
+  struct Identity: Sendable, Hashable {
+    var device: UInt
+    var number: UInt
+
+    init(_ status: stat) {
+      device = UInt(status.st_dev)
+      number = UInt(status.st_ino)
+    }
   }
 
   /// Checks the descriptor that the process sent, or opens the path, which it may have made up: only a regular file
@@ -37,11 +49,11 @@ struct ImageFile: Sendable {
       let status = try opened.status()
       let isReadable = status.st_mode & 0o004 != 0 || status.st_uid == user || user == 0
       guard isReadable, [0, geteuid(), user].contains(status.st_uid) else { throw SystemError(what, code: EACCES) }
-      return Opened(descriptor: opened, owner: .of(status, user: user))
+      return Opened(descriptor: opened, owner: .of(status, user: user), identity: Identity(status))
     }
     let status = try descriptor.status()
     guard status.isRegular else { throw SystemError(what, code: ENOTSUP) }
-    return Opened(descriptor: descriptor, owner: .of(status, user: user))
+    return Opened(descriptor: descriptor, owner: .of(status, user: user), identity: Identity(status))
   }
 }
 

@@ -6,9 +6,14 @@ import Logging
 actor SymbolCaches {
   private enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// Not made yet.
-    case pending
-    case failed
+    /// Being made, from these files: anybody may name a build id, and hand in a file that does not have it.
+    case pending(Set<ImageFile.Identity>)
+  }
+
+  /// A file that is no image of this build id, whoever says so.
+  private struct Failure: Hashable {
+    var name: CacheName
+    var file: ImageFile.Identity
   }
 
   private struct Job {
@@ -16,6 +21,7 @@ actor SymbolCaches {
     var path: String
     var user: UInt32
     var image: Descriptor
+    var file: ImageFile.Identity
     var isUrgent: Bool
     var order: UInt64
   }
@@ -32,6 +38,7 @@ actor SymbolCaches {
 
   private let configuration: Configuration
   private var entries: [CacheName: Entry] = [:]
+  private var failures: Set<Failure> = []
   private var waiting: [Job] = []
   private var running: [UInt32: Int] = [:]
   private var clock: UInt64 = 0
@@ -54,7 +61,7 @@ actor SymbolCaches {
 extension SymbolCaches {
   /// Sees to it that there are caches of these images, as far as there can be.
   func prepare(_ images: [ImageFile], for user: UInt32) {
-    for image in images where find(image.buildID, user) == nil {
+    for image in images where !find(image.buildID, user).contains(where: isReady) {
       guard configuration.program != nil else { continue }
       guard waiting.count < configuration.limits.heldDescriptors,
         waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
@@ -66,12 +73,15 @@ extension SymbolCaches {
       do throws(SystemError) {
         let opened = try image.open(for: user)
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
-        if case .failed = entries[name] { continue }
-        entries[name] = .pending
+        if failures.contains(Failure(name: name, file: opened.identity)) { continue }
+        var files: Set<ImageFile.Identity> = []
+        if case .pending(let known) = entries[name] { files = known }
+        guard files.insert(opened.identity).inserted else { continue }
+        entries[name] = .pending(files)
         waiting.append(
           Job(
-            name: name, path: image.path, user: user, image: opened.descriptor, isUrgent: image.isExecutable,
-            order: tick()))
+            name: name, path: image.path, user: user, image: opened.descriptor, file: opened.identity,
+            isUrgent: image.isExecutable, order: tick()))
       } catch {
         // A process in a container names files that are not here; it can send them.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
@@ -119,7 +129,7 @@ extension SymbolCaches {
       try result.get()
       try open(job.name)
     } catch {
-      entries[job.name] = .failed
+      fail(job, error)
       configuration.ledger.refuse(
         "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
     }
@@ -137,18 +147,33 @@ extension SymbolCaches {
   }
 }
 
+// Failing.
+extension SymbolCaches {
+  /// The next file may have what this one has not.
+  private func fail(_ job: Job, _ error: any Error) {
+    if case .pending(var files) = entries[job.name] {
+      files.remove(job.file)
+      entries[job.name] = files.isEmpty ? nil : .pending(files)
+    }
+    // Trouble of crashd's own, such as a full disk, says nothing about the file.
+    guard error is SymbolJob.Failure else { return }
+    if failures.count >= configuration.limits.openCaches { failures = [] }
+    failures.insert(Failure(name: job.name, file: job.file))
+  }
+}
+
 // Finding.
 extension SymbolCaches {
   /// The caches of these build ids that `user` may use, after waiting for the ones that are being made.
   func caches(of buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async -> [String: SymbolCache] {
-    let names = Set(buildIDs.compactMap { find($0, user) })
+    let names = Set(buildIDs.flatMap { find($0, user) })
     for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
     if !isSettled(names) { await wait(for: names, timeout_ms: timeout_ms) }
     var found: [String: SymbolCache] = [:]
     for name in names {
       if case .ready(let cache, _) = entries[name] {
         entries[name] = .ready(cache, lastUse: tick())
-        found[name.buildID] = cache
+        if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
       }
     }
     return found
@@ -175,26 +200,24 @@ extension SymbolCaches {
     }
   }
 
-  /// The name under which this build id is known, or on disk; nil when it is neither.
-  private func find(_ buildID: String, _ user: UInt32) -> CacheName? {
-    let names = [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
-    for name in names {
-      switch entries[name] {
-      case .ready, .pending: return name
-      case .failed, nil: break
-      }
-    }
-    for name in names where entries[name] == nil {
-      guard unsafe access(name.path(in: configuration.directory), R_OK) == 0 else { continue }
+  private func isReady(_ name: CacheName) -> Bool {
+    if case .ready = entries[name] { true } else { false }
+  }
+
+  /// The names under which this build id is known, or on disk.
+  private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
+    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }.filter { name in
+      if entries[name] != nil { return true }
+      guard unsafe access(name.path(in: configuration.directory), R_OK) == 0 else { return false }
       do {
         try open(name)
-        return name
+        return true
       } catch {
         // Of an earlier version, or damaged: made anew.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
+        return false
       }
     }
-    return nil
   }
 
   private func open(_ name: CacheName) throws(SymbolCacheError) {
@@ -208,9 +231,5 @@ extension SymbolCaches {
       if case .ready(_, let lastUse) = entry { (name, lastUse) } else { nil }
     }
     if let oldest = ready.min(by: { $0.1 < $1.1 }) { entries[oldest.0] = nil }
-    // Failures are only remembered as long as there is room.
-    if ready.isEmpty {
-      entries = entries.filter { if case .pending = $0.value { true } else { false } }
-    }
   }
 }
