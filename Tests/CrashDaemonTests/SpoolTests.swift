@@ -89,6 +89,28 @@ struct SpoolTests {
       try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["c.ring.partial", "d.ring.partial"])
   }
 
+  @Test("a ring that cannot be opened for want of descriptors stays where it is")
+  func noDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TestDirectory()
+      var ring = TestRing()
+      ring.addCrash()
+      try Self.leave(ring, in: directory.path)
+      let spool = try SpoolDirectory(path: directory.path)
+      let next = dup(0)
+      close(next)
+      var limit = rlimit(rlim_cur: UInt(next), rlim_max: UInt(next))
+      // setrlimit reads one struct rlimit.
+      guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(1) }
+      do throws(SpoolRefusal) {
+        _ = try spool.open("\(ring.id).ring")
+        exit(2)
+      } catch {
+        exit(error.isPassing ? 0 : 3)
+      }
+    }
+  }
+
   @Test("a ring without a crash leaves no report")
   func empty() async throws {
     try await TestDaemon.run { daemon in

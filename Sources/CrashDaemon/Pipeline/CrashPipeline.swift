@@ -187,6 +187,7 @@ extension CrashPipeline {
       if outcome == .failed { return }
     } catch {
       analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
+      if error.isPassing { return }
     }
     do throws(SystemError) {
       try spool.remove(name)

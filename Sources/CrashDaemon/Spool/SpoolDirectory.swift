@@ -8,6 +8,8 @@ import Glibc
 struct SpoolRefusal: Error, Equatable {
   var owner: Peer
   var reason: String
+  /// The trouble is crashd's own, such as a full descriptor table: the file is good for another time.
+  var isPassing = false
 }
 
 /// A file name from outside, for the log.
@@ -68,7 +70,8 @@ struct SpoolDirectory: Sendable {
     if code == ENOENT { return nil }
     guard code == 0 else {
       throw SpoolRefusal(
-        owner: nobody, reason: code == ENOTSUP ? "is no regular file" : "cannot be opened: \(SystemError.text(code))")
+        owner: nobody, reason: code == ENOTSUP ? "is no regular file" : "cannot be opened: \(SystemError.text(code))",
+        isPassing: [EMFILE, ENFILE, ENOMEM, EIO].contains(code))
     }
     let file = Descriptor(owning: number)
     do {
@@ -81,7 +84,7 @@ struct SpoolDirectory: Sendable {
     } catch let error as SpoolRefusal {
       throw error
     } catch {
-      throw SpoolRefusal(owner: nobody, reason: "cannot be read: \(error)")
+      throw SpoolRefusal(owner: nobody, reason: "cannot be read: \(error)", isPassing: true)
     }
   }
 
@@ -92,6 +95,9 @@ struct SpoolDirectory: Sendable {
       let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
       return AttachedProcess(number: 0, facts: ProcessFacts(contents, peer: peer, unit: nil), ring: ring)
     } catch {
+      if case .systemCall = error {
+        throw SpoolRefusal(owner: owner, reason: "cannot be read: \(error)", isPassing: true)
+      }
       throw SpoolRefusal(owner: owner, reason: "is no ring: \(error)")
     }
   }
