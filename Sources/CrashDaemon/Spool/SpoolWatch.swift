@@ -11,6 +11,8 @@ struct SpoolWatch: Sendable {
     var overflowed = false
   }
 
+  private static let readsPerTurn = 64
+
   init(directory: String) throws(SystemError) {
     let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
     guard number >= 0 else { throw SystemError("make an inotify instance") }
@@ -20,16 +22,19 @@ struct SpoolWatch: Sendable {
     }
   }
 
-  /// Everything that is there to read; never waits.
+  /// What is there to read; never waits.
+  ///
+  /// It takes a bounded part: who renames files without end must not hold the reader. The rest is there at the next turn.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)
-    while true {
+    for _ in 0..<Self.readsPerTurn {
       // read writes at most as many bytes as the array has.
       let count = unsafe Glibc.read(descriptor.number, &bytes, bytes.count)
       guard count > 0 else { return news }
       Self.parse(bytes.prefix(count), into: &news)
     }
+    return news
   }
 
   private static func parse(_ bytes: ArraySlice<UInt8>, into news: inout News) {
