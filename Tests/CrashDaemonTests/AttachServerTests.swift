@@ -6,6 +6,33 @@ import Testing
 
 @Suite("The attach socket")
 struct AttachServerTests {
+  @Test("a stop takes everybody who stands in the queue of the socket")
+  func queueAtStop() throws {
+    let directory = try TestDirectory()
+    let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
+    var limit = rlimit()
+    // Both calls use one struct rlimit; the hard limit is ours to use.
+    #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    limit.rlim_cur = limit.rlim_max
+    #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    let memory = try TestRing().memory()
+    let processes = try (0..<300).map { _ in
+      let process = TestProcess(
+        try TestSocket(path: "\(directory.path)/attach", type: Int32(SOCK_SEQPACKET.rawValue)))
+      try process.send(TestProcess.hello(), [memory])
+      return process
+    }
+    let (_, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits()
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), events: continuation),
+      poller: Poller())
+    try loop.run { [.stop] }
+    #expect(loop.connectionCount == processes.count)
+  }
+
   @Test("a process is accepted, its crash stored at its wake-up, and it is gone when it hangs up")
   func oneCrash() async throws {
     try await TestDaemon.run { daemon in

@@ -40,6 +40,8 @@ struct AttachLoop {
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
+  /// More than the queue of the listener holds.
+  private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
   private let configuration: Configuration
@@ -53,6 +55,9 @@ struct AttachLoop {
     self.poller = poller
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
+
+  /// Processes and connections that have not said hello yet.
+  var connectionCount: Int { connections.count }
 
   /// Serves until told to stop.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
@@ -87,7 +92,8 @@ struct AttachLoop {
   /// Looks at everything at once, whether the poller has told of it yet or not.
   private mutating func settle() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
-    acceptAll()
+    // Whoever has ended may stand in the queue still, with all that he sent.
+    acceptAll(limit: Self.acceptsAtOnce)
     spooled()
     for number in connections.keys.sorted() { receive(number) }
   }
@@ -107,8 +113,8 @@ extension AttachLoop {
     isListening = true
   }
 
-  private mutating func acceptAll() {
-    for _ in 0..<Self.acceptsPerTurn {
+  private mutating func acceptAll(limit: Int = Self.acceptsPerTurn) {
+    for _ in 0..<limit {
       var number: Int32 = -1
       let code = unsafe cd_socket_accept(configuration.listener.number, &number)
       switch code {
