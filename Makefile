@@ -21,7 +21,7 @@ DYNAMIC := .build-dynamic
 VENV    := .build-venv
 
 BUILD_PACKAGES := libdw-dev libsqlite3-dev
-TEST_PACKAGES  := binutils clang-format-19 gdb python3-venv shellcheck
+TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 gdb python3-venv shellcheck
 BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
@@ -58,6 +58,7 @@ test: check-format build check-units check-signal-safety test-debug test-release
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
+	scripts/check-c
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts .ci Tests | xargs shellcheck
 
 check-units: build

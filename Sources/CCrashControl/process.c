@@ -29,7 +29,7 @@ static int become(const char *file, char *const arguments[], char *const environ
       return errno;
     }
   }
-  if (sigprocmask(SIG_SETMASK, options->signal_mask, NULL) != 0) {
+  if (pthread_sigmask(SIG_SETMASK, options->signal_mask, NULL) != 0) {
     return errno;
   }
   execvpe(file, arguments, environment);
@@ -87,7 +87,7 @@ void cs_process_die_by(int signal_number) {
   sigemptyset(&set);
   sigaddset(&set, signal_number);
   (void)raise(signal_number);
-  (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+  (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   // Only a signal whose default is not to end the process comes here.
   _exit(128 + signal_number);
 }

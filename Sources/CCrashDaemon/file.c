@@ -16,7 +16,7 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
   int result = fstat(place, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : ENOTSUP;
   if (result == 0) {
     char name[40];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", place);
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", place);
     int descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0)
       result = errno;

@@ -9,7 +9,7 @@
 void cs_image_problem_set(struct cs_image_problem *problem, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(problem->text, sizeof problem->text, format, arguments);
+  (void)vsnprintf(problem->text, sizeof problem->text, format, arguments);
   va_end(arguments);
 }
 

@@ -98,7 +98,7 @@ static bool stay_attached(int socket) {
 static void tell_unreachable(int error) {
   char reason[96];
   const char *text = strerror_r(error, reason, sizeof reason);
-  snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
+  (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
   tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }
 

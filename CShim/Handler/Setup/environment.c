@@ -24,7 +24,7 @@ bool cs_environment_is_disabled(void) {
 
 static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   *ret_failure = (cs_shim_failure){.errno_value = ENAMETOOLONG};
-  snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
+  (void)snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
   return CS_SHIM_BAD_ARGUMENT;
 }
 
@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
 
 static bool default_socket(char *to, size_t size) {
   const char *user_directory = variable("XDG_RUNTIME_DIR");
-  struct stat status;
+  struct stat status = {0};
   // A machine without the system's crashd may have the user's.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
   // A relative one is to be ignored (XDG Base Directory Specification), and nobody can bind one that is too long.
@@ -96,7 +96,7 @@ void cs_environment_apply(const cs_environment *environment) {
 
   char id[2 * sizeof cs_process.ring->header.ring_id + 1];
   for (size_t index = 0; index < sizeof cs_process.ring->header.ring_id; index++) {
-    snprintf(&id[2 * index], 3, "%02x", cs_process.ring->header.ring_id[index]);
+    (void)snprintf(&id[2 * index], 3, "%02x", cs_process.ring->header.ring_id[index]);
   }
   const char *directory = environment->spool_directory;
   print(cs_process.spool_directory, sizeof cs_process.spool_directory, "%s", directory);

@@ -91,7 +91,7 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     // Read by the kernel's call: glibc's would hide the restorer, which the handler has to put back.
-    cs_kernel_action present;
+    cs_kernel_action present = {0};
     const long result = cs_sigaction(signal, NULL, &present);
     // A forked child that starts anew inherits our handler; what was before it is known.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
@@ -113,7 +113,7 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
 void cs_handlers_remove(void) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
-    cs_kernel_action present;
+    cs_kernel_action present = {0};
     // Somebody who came after us keeps the place.
     if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
     cs_sigaction(signal, &cs_process.previous[signal], NULL);

@@ -18,7 +18,7 @@
 
 cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
   *ret_failure = (cs_shim_failure){.errno_value = errno};
-  snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
+  (void)snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
   return CS_SHIM_SYSTEM_CALL;
 }
 

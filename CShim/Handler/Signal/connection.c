@@ -44,13 +44,13 @@ long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *ima
 }
 
 bool cs_connection_is_ours(int number) SIGNAL_SAFE {
-  struct stat status;
+  struct stat status = {0};
   const uint64_t inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED);
   return number >= 0 && cs_fstat(number, &status) == 0 && S_ISSOCK(status.st_mode) && (uint64_t)status.st_ino == inode;
 }
 
 void cs_connection_publish(int socket) SIGNAL_SAFE {
-  struct stat status;
+  struct stat status = {0};
   if (cs_fstat(socket, &status) != 0) return;
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
   const cs_descriptor present = {.number = number,

@@ -47,7 +47,7 @@ static int create_file(void) SIGNAL_SAFE {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
   if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
-  struct stat directory;
+  struct stat directory = {0};
   const bool is_shared = cs_stat(cs_process.spool_directory, &directory) == 0 && (directory.st_mode & S_ISGID) != 0;
   if (file >= 0 && is_shared) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask
   return file;
@@ -62,7 +62,7 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   int file = create_file();
   if (file == -ENOENT) {
     // No crashd has ever run here.
-    cs_mkdir(cs_process.spool_parent, 0700);
+    cs_mkdir(cs_process.spool_parent, 0755);
     cs_mkdir(cs_process.spool_directory, 0700);
     file = create_file();
   }

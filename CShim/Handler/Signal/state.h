@@ -67,7 +67,7 @@ typedef struct cs_connection {
 extern cs_connection cs_connection_now;
 
 static inline bool cs_descriptor_is_ours(const cs_descriptor *descriptor) SIGNAL_SAFE {
-  struct stat status;
+  struct stat status = {0};
   return descriptor->number >= 0 && cs_fstat(descriptor->number, &status) == 0 &&
          (uint64_t)status.st_dev == descriptor->device && (uint64_t)status.st_ino == descriptor->inode;
 }
