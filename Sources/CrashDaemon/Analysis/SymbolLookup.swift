@@ -9,6 +9,8 @@ protocol SymbolLookup: Sendable {
 
 /// Answers from caches that are open.
 struct OpenCaches: SymbolLookup {
+  /// Those that were asked for, found or not.
+  var buildIDs: Set<String> = []
   var caches: [String: SymbolCache] = [:]
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {

@@ -5,6 +5,9 @@ import Logging
 
 /// The way of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
 struct CrashAnalysis: Sendable {
+  /// How often the frames may lead to new images while the symbols of the others are made.
+  private static let symbolRounds = 4
+
   var caches: SymbolCaches
   var store: ReportStore
   var hub: EventHub
@@ -42,13 +45,14 @@ struct CrashAnalysis: Sendable {
     if isFinal { ledger.lose(contents.losses, of: process.facts.peer, process: process.facts.identity.name) }
     guard !contents.records.isEmpty, Seen(contents) != seen else { return .nothingNew }
 
-    let user = process.facts.peer.uid
-    let wanted = contents.buildIDsOfFrames
-    await caches.prepare(ImageFile.list(contents.images.filter { wanted.contains($0.buildID) }), for: user)
-    let symbols = OpenCaches(
-      caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
-    // More threads may have crashed while the symbols were made.
-    contents = read(process, isFinal: isFinal)
+    var symbols = await openCaches(for: contents, of: process)
+    // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
+    // this is not followed for ever: its last frames have addresses then.
+    for _ in 0..<Self.symbolRounds {
+      contents = read(process, isFinal: isFinal)
+      if contents.buildIDsOfFrames.isSubset(of: symbols.buildIDs) { break }
+      symbols = await openCaches(for: contents, of: process)
+    }
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     do {
       let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
@@ -59,6 +63,14 @@ struct CrashAnalysis: Sendable {
       ledger.lose(["store": 1], of: process.facts.peer, process: process.facts.identity.name)
       return .failed
     }
+  }
+
+  private func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
+    let user = process.facts.peer.uid
+    let wanted = contents.buildIDsOfFrames
+    await caches.prepare(ImageFile.list(contents.images.filter { wanted.contains($0.buildID) }), for: user)
+    return OpenCaches(
+      buildIDs: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
   }
 
   private func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
