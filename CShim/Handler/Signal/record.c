@@ -49,7 +49,10 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
 
 void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
-  uint64_t start = (record->registers.general[CS_REGISTER_STACK_POINTER] - CS_RED_ZONE_BYTES) & ~UINT64_C(7);
+  const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
+  // Below a guard page there may be the stack of another thread: what is no part of this one is not skipped over.
+  const bool is_on_stack = cs_memory_is_readable(stack_pointer);
+  uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
