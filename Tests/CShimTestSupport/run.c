@@ -55,6 +55,14 @@ bool cs_test_can_run(void) {
 #endif
 }
 
+bool cs_test_gives_stacks(void) {
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+  return false;
+#else
+  return true;
+#endif
+}
+
 int cs_test_run(cs_test_way way, const char *directory) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(way, directory));

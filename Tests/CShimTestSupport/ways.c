@@ -45,11 +45,11 @@ void cs_test_start(const char *directory) {
   if (cs_shim_start(&configuration, &failure) != CS_SHIM_OK) _exit(90);
 }
 
-__attribute__((noinline)) static uint32_t recurse(uint32_t depth) {
+__attribute__((noinline)) uint32_t cs_test_recurse(uint32_t depth) {
   volatile uint32_t here[16];
   here[0] = depth;
   if (depth == UINT32_MAX) return 0;
-  const uint32_t below = recurse(depth + 1);
+  const uint32_t below = cs_test_recurse(depth + 1);
   return here[0] + below;
 }
 
@@ -198,6 +198,7 @@ static int vfork_child_crashes(const char *directory) {
 
 int cs_test_way_run(cs_test_way way, const char *directory) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
+  if (way >= CS_TEST_THREAD_OVERFLOW) return cs_test_threads_run(way, directory);
   if (way == CS_TEST_PREVIOUS_RETURNS) return previous_returns(directory);
   if (way == CS_TEST_IGNORED) return is_ignored(directory);
   if (way == CS_TEST_FORKED_CHILD) return child_crashes(directory, false);
@@ -214,7 +215,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
     }
   }
   if (way == CS_TEST_SENT) kill(getpid(), SIGSEGV);
-  if (way == CS_TEST_STACK_OVERFLOW) recurse(0);
+  if (way == CS_TEST_STACK_OVERFLOW) cs_test_recurse(0);
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();
   if (way == CS_TEST_CALL_OF_DATA) ((void (*)(void))(uintptr_t)&nowhere)();
   if (way == CS_TEST_SMASHED_STACK) smash_stack();

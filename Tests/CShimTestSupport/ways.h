@@ -25,6 +25,12 @@ int cs_test_replace_library(const char *directory);
 // Does not return when the way is a crash.
 int cs_test_way_run(cs_test_way way, const char *directory);
 
+// The ways that are about threads.
+int cs_test_threads_run(cs_test_way way, const char *directory);
+
+// Calls itself until the stack is full.
+uint32_t cs_test_recurse(uint32_t depth);
+
 // Forks a child without core dumps and with the default actions for all signals; 0 in the child.
 int cs_test_fork(void);
 

@@ -22,6 +22,11 @@ bool cs_environment_is_disabled(void) {
   return value != NULL && strcmp(value, "0") != 0;
 }
 
+bool cs_environment_gives_stacks(void) {
+  const char *value = variable("CRASHSHIELD_ALTSTACKS");
+  return value == NULL || strcmp(value, "0") != 0;
+}
+
 static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   *ret_failure = (cs_shim_failure){.errno_value = ENAMETOOLONG};
   (void)snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);

@@ -1,9 +1,7 @@
-// Handlers, alternate stack, and what the handler finds prepared.
+// Handlers, and what the handler finds prepared.
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "setup.h"
@@ -14,29 +12,12 @@
 #include "../Signal/trusted.h"
 #include "../Signal/unwind.h"
 
-// The handler uses 7 KiB of it; the rest is for the handlers we chain to.
-#define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
-
 // Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.
 extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 // libstdc++, if the program has it: the std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
-
-void cs_alternate_stack_give(void) {
-  stack_t present = {0};
-  if (sigaltstack(NULL, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
-  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // wide vector registers: a signal frame of several KiB
-  const uint64_t size = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
-  uint8_t *memory = mmap(NULL, size + CS_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) return;
-  // The lowest page stays a guard.
-  const stack_t stack = {.ss_sp = memory + CS_PAGE_BYTES, .ss_size = size};
-  if (mprotect(stack.ss_sp, size, PROT_READ | PROT_WRITE) != 0 || sigaltstack(&stack, NULL) != 0) {
-    munmap(memory, size + CS_PAGE_BYTES);
-  }
-}
 
 void cs_texts_find(void) {
   if (swift_getFatalErrorMessageBuffer != NULL) {

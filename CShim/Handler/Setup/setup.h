@@ -24,6 +24,8 @@ typedef struct cs_environment {
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
 bool cs_environment_is_disabled(void);
+// Whether threads get alternate signal stacks: unless CRASHSHIELD_ALTSTACKS is 0.
+bool cs_environment_gives_stacks(void);
 
 // Fills the paths of cs_process; the spool file is named after the ring.
 void cs_environment_apply(const cs_environment *environment);
@@ -36,9 +38,6 @@ void cs_images_register(const char *executable);
 
 // Opens the files of the executable and of the images that crashd cannot be expected to have; returns how many.
 uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit);
-
-// Gives the calling thread an alternate signal stack if it has none: for a stack overflow on it.
-void cs_alternate_stack_give(void);
 
 // Finds the texts that runtimes leave behind.
 void cs_texts_find(void);

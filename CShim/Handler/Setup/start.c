@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alternate_stack.h"
 #include "setup.h"
 
 #include "../Signal/crasher.h"
@@ -40,6 +41,7 @@ static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   starting = fresh;
   cs_annotations_reset();
+  cs_alternate_stacks_switch(false);
   if (started_pid == 0) return;
   __atomic_store_n(&started_pid, 0, __ATOMIC_RELEASE);
   cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
@@ -50,6 +52,7 @@ static void child_after_fork(void) {
 
 // Back to how it was before start(), except for what cannot be taken back without harm (the alternate stack).
 static void undo(void) {
+  cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
   drop_connection();
   cs_ring_unmake();
@@ -62,6 +65,13 @@ static void forget_former_process(void) {
   cs_crasher_forget_all();
 }
 
+// To this thread, and to those that come.
+static void give_stacks(void) {
+  if (!cs_environment_gives_stacks() || !cs_alternate_stack_prepare()) return;
+  cs_alternate_stack_give_here();
+  cs_alternate_stacks_switch(true);
+}
+
 static cs_shim_error start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   cs_environment environment;
   cs_shim_error error = cs_environment_read(configuration, &environment, ret_failure);
@@ -72,7 +82,7 @@ static cs_shim_error start(const cs_shim_configuration *configuration, cs_shim_f
   cs_environment_apply(&environment);
   cs_images_register(environment.executable);
   cs_texts_find();
-  cs_alternate_stack_give();
+  give_stacks();
   cs_warm_up();
 
   cs_process.pid = cs_getpid();

@@ -51,10 +51,23 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_INTERRUPTED_PAUSE, // signals come while the idle thread waits for its next try; exits 0 if it waits on
   CS_TEST_MENDED_FAULTS, // an earlier handler makes the page accessible, as a collector does; exits 0 if each fault is
                          // mended, and the first one recorded
+  // Threads: threads.c. Those that do not crash exit with 0 if all was right, else with a number of their own.
+  CS_TEST_THREAD_OVERFLOW,
+  CS_TEST_SMALL_THREAD_OVERFLOW,     // on a stack of 32 KiB
+  CS_TEST_DESTRUCTOR_OVERFLOW,       // in the destructor of the program's own thread-specific data
+  CS_TEST_OWN_STACK_OVERFLOW,        // on a thread that has set up an alternate stack of its own
+  CS_TEST_NO_STACKS_OVERFLOW,        // with CRASHSHIELD_ALTSTACKS=0
+  CS_TEST_STACKS_GIVEN,              // before the start none, then one, in a forked child none again
+  CS_TEST_STACKS_TAKEN_BACK,         // a thread returns, exits, is cancelled, has a stack of its own
+  CS_TEST_STACK_REFUSED,             // no memory for one
+  CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is made while another one sits in a dl_iterate_phdr callback
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
 bool cs_test_can_run(void);
+
+// Whether new threads get alternate stacks: not under the sanitizers that intercept pthread_create.
+bool cs_test_gives_stacks(void);
 
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);

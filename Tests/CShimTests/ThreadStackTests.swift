@@ -1,0 +1,51 @@
+import CShim
+import CShimRing
+import CShimTestSupport
+import Glibc
+import Testing
+
+@Suite("A thread's alternate stack", .enabled(if: cs_test_can_run() && cs_test_gives_stacks()))
+struct ThreadStackTests {
+  @Test(
+    "lets an overflow be recorded, with the innermost and the outermost frames",
+    arguments: [
+      cs_test_way.CS_TEST_THREAD_OVERFLOW, .CS_TEST_DESTRUCTOR_OVERFLOW, .CS_TEST_OWN_STACK_OVERFLOW,
+    ])
+  func overflow(way: cs_test_way) throws {
+    let outcome = try crash(way)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.bad_checksum_count == 0)
+    #expect(outcome.spool.flags == 0)
+    #expect(outcome.spool.frame_head == 128)
+    #expect(outcome.spool.frame_count == 192)
+    #expect(outcome.spool.frame_total > 1000)
+    #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
+  }
+
+  @Test("does the same for a very small stack")
+  func smallStack() throws {
+    let outcome = try crash(.CS_TEST_SMALL_THREAD_OVERFLOW)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.frame_total > 40)
+    #expect(outcome.spool.unwind_stop == cs_unwind_stop.CS_UNWIND_STOP_END.rawValue)
+  }
+
+  @Test("is not given with CRASHSHIELD_ALTSTACKS=0: the overflow ends the process as it always did")
+  func switchedOff() throws {
+    let outcome = try crash(.CS_TEST_NO_STACKS_OVERFLOW)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test(
+    "comes with the start, goes with the thread, and is done without when it cannot be had",
+    arguments: [
+      cs_test_way.CS_TEST_STACKS_GIVEN, .CS_TEST_STACKS_TAKEN_BACK, .CS_TEST_STACK_REFUSED,
+      .CS_TEST_THREAD_BESIDE_LOADER_LOCK,
+    ])
+  func life(way: cs_test_way) throws {
+    #expect(try crash(way).exitCode == 0)
+  }
+}
