@@ -42,6 +42,30 @@ struct DiagnosisRuleTests {
       cause: "stack-overflow", record: .sample(code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 9_000),
       says: "9000 calls deep"),
     Case(cause: "stack-overflow", record: .sample(address: sp - 40_000, sp: sp, errorCode: 6), says: "overflowed, or"),
+    // On a thread with a small stack: a few calls, and the guard page.
+    Case(
+      cause: "stack-overflow",
+      record: .sample(
+        code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 20, stackStart: sp, stack: [1]), says: "20 calls deep"),
+    // A large frame: the stack pointer is deep in the guard pages, and the fault far above it.
+    Case(
+      cause: "stack-overflow",
+      record: .sample(
+        code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
+      says: "20 calls deep"),
+    // The walk did not come to an end: perhaps the stack pointer was wrong before.
+    Case(
+      cause: "stack-overflow",
+      record: .sample(
+        code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
+        stack: [1]),
+      says: "overflowed, or"),
+    // The stack can be read at the fault: a read-only page, and no guard page.
+    Case(
+      cause: "read-only-write",
+      record: .sample(
+        code: 2, address: sp + 20_000, sp: sp, errorCode: 7, depth: 20, stackStart: sp - 128, stack: [1]),
+      says: "is read-only"),
     Case(
       cause: "jump-to-data", record: .sample(code: 2, address: 0x55aa_0000, pc: 0x55aa_0000, errorCode: 21),
       says: "holds no code"),

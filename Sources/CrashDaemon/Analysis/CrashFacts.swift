@@ -35,6 +35,18 @@ struct CrashFacts: Sendable {
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
+  /// Whether nothing can be read between the fault and the stack that begins above it, as in a guard page: also where
+  /// one function with a large frame has moved the stack pointer far into it.
+  var isBelowStack: Bool {
+    let start = record.stackStart
+    let reach: UInt64 = 65_536
+    return !record.stack.isEmpty && record.address < start && start &- record.address <= reach
+      && stackPointer <= start && start &- stackPointer <= reach
+  }
+
+  /// Whether the walk came to the first function of the thread, which it does not with a wrong stack pointer.
+  var isStackWhole: Bool { record.unwindStop == 0 }
+
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
   /// hlt, cli, sti, in, out, and wrmsr/rdmsr: the kernel's alone.

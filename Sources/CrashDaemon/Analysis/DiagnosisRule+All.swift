@@ -70,13 +70,13 @@ extension DiagnosisRule {
       return "Null pointer: \(facts.access) offset \(facts.record.address) of null"
     },
     DiagnosisRule("stack-overflow", 0.95) { facts in
-      guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer, facts.record.frameTotal >= 64 else {
-        return nil
-      }
+      guard facts.isMemoryFault, !facts.isFetch else { return nil }
+      let isDeep = facts.isNearStackPointer && facts.record.frameTotal >= 64
+      guard isDeep || facts.isBelowStack && facts.isStackWhole else { return nil }
       return "The stack overflowed, \(facts.record.frameTotal) calls deep,"
     },
     DiagnosisRule("stack-overflow-shallow", cause: "stack-overflow", 0.7) { facts in
-      guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer else { return nil }
+      guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer || facts.isBelowStack else { return nil }
       return "The stack overflowed, or the stack pointer is wrong,"
     },
     DiagnosisRule("jump-to-data", 0.95) { facts in

@@ -12,7 +12,7 @@ extension CrashRecord {
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
     errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
     senderPid: Int32 = 0, senderUid: UInt32 = 0, instruction: [UInt8] = [], systemCall: Int32? = nil, depth: Int = 3,
-    frames: [Frame] = []
+    frames: [Frame] = [], unwindStop: UInt32 = 0, stackStart: UInt64? = nil, stack: [UInt8] = []
   ) -> CrashRecord {
     var registers = [UInt64](repeating: 0, count: 17)
     registers[7] = sp
@@ -23,7 +23,7 @@ extension CrashRecord {
       systemCall: systemCall, isMinimal: false, registers: registers, flags: 0, errorCode: errorCode, trapNumber: 14,
       faultAddress: address, instruction: instruction, message: message, abortMessage: abortMessage,
       exceptionType: exceptionType, frames: frames, frameHead: frames.count, frameTotal: max(depth, frames.count),
-      unwindStop: 0, stackStart: sp, stack: [])
+      unwindStop: unwindStop, stackStart: stackStart ?? sp, stack: stack)
   }
 }
 
