@@ -14,6 +14,8 @@ public struct CrashRun: Sendable {
     case task
     /// A plain thread.
     case pthread
+    /// A plain thread with a small stack, as libraries make them for their helpers.
+    case smallStack = "small-stack"
   }
 
   /// Why a run came to no crash.
@@ -30,6 +32,9 @@ public struct CrashRun: Sendable {
 
   /// How long `waitsForAttach` waits.
   public static let attachLimit_s = 5
+
+  /// The stack of `Thread.smallStack`.
+  public static let smallStackBytes = 65_536
 
   /// What crashes.
   public var scenario: Scenario
@@ -92,6 +97,9 @@ public struct CrashRun: Sendable {
       done.wait()
     case (.synchronous(let fault), .pthread):
       if let errno = crashInThread(fault, isMarked: isMarked) { return .thread(errno: errno) }
+    case (.synchronous(let fault), .smallStack):
+      let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
+      if let errno = error { return .thread(errno: errno) }
     }
     return .survived
   }
@@ -151,12 +159,19 @@ private final class ThreadBody: Sendable {
 }
 
 /// Returns pthread_create's error, or nil when the thread ended.
-private func crashInThread(_ fault: @escaping @Sendable () -> Void, isMarked: Bool) -> Int32? {
+private func crashInThread(
+  _ fault: @escaping @Sendable () -> Void, isMarked: Bool, stackBytes: Int? = nil
+) -> Int32? {
   let context = unsafe Unmanaged.passRetained(ThreadBody(fault, isMarked: isMarked))
   var thread = pthread_t()
+  var attributes = pthread_attr_t()
+  // The attributes are ours, and initialized before anything else is done with them.
+  unsafe pthread_attr_init(&attributes)
+  defer { unsafe pthread_attr_destroy(&attributes) }
+  if let stackBytes { unsafe pthread_attr_setstacksize(&attributes, stackBytes) }
   // The context is retained for the thread, which takes the reference over.
   let error = unsafe pthread_create(
-    &thread, nil,
+    &thread, &attributes,
     { context in
       guard let context = unsafe context else { return nil }
       // This is the reference that passRetained made.

@@ -8,7 +8,7 @@ enum Arguments {
   case wrong(String)
 
   static let usage = """
-    usage: crash-maker NAME [--thread main|dispatch|task|pthread] [--mark] [--wait-attached] [--wait-input]
+    usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
            crash-maker --list
 
     Crashes on purpose, to test what reports crashes.
