@@ -2,7 +2,7 @@ import CrashShield
 import Dispatch
 import Glibc
 
-/// A small shop over HTTP with three bugs in it, to see what their reports look like.
+/// A small shop over HTTP with four bugs in it, to see what their reports look like.
 @main
 struct DemoServer {
   static let version = "1.4.2"

@@ -5,6 +5,7 @@ import CrashShield
 struct Shop: Sendable {
   private let carts = CartService()
   private let users = UserDirectory()
+  private let catalog = Catalog()
 
   func respond(to request: HTTPServer.Request) async -> HTTPServer.Response {
     Shield.breadcrumb("\(request.method) \(request.path)")
@@ -15,6 +16,7 @@ struct Shop: Sendable {
     case "/cart/array-index": .ok("to pay: \(await carts.checkout(cart: 42)) cents")
     case "/user/force-unwrap": .ok(users.newsletterRecipients(of: [3, 7]).joined(separator: ", "))
     case "/native/null-write": .ok(restock(item: 99, stock: 20))
+    case "/catalog/stack-overflow": .ok(await catalog.depthOnEventLoop(of: "teas"))
     default: .notFound(Self.help)
     }
   }
@@ -27,10 +29,11 @@ struct Shop: Sendable {
   }
 
   private static let help = """
-    A small shop with three bugs; each of these ends the server:
+    A small shop with four bugs; each of these ends the server:
       /cart/array-index    an array index out of range, four awaits deep
       /user/force-unwrap   a nil unwrapped in a closure
       /native/null-write   a null pointer written through in C
+      /catalog/stack-overflow  a category that is its own parent, on an event loop
     And these do not: /cart /healthy
     """
 }
