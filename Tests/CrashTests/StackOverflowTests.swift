@@ -1,0 +1,65 @@
+import CrashMaker
+import CrashReport
+import Testing
+
+/// Calls without end, on each kind of thread: the head of the recursion, and how the thread came to it.
+@Suite(.sharedDaemon, .serialized)
+struct StackOverflowTests {
+  /// The outermost function of our own that each kind of thread runs.
+  static let roots: [(CrashRun.Thread, String)] = [
+    (.main, "main"), (.dispatch, "crash()"), (.task, "performFault"), (.pthread, "crashInThread"),
+    (.smallStack, "crashInThread"),
+  ]
+
+  @Test("is called by its name on each kind of thread", arguments: roots)
+  func overflow(thread kind: CrashRun.Thread, root: String) async throws {
+    var programs = [try Binaries.path("crash-maker")]
+    if let optimized = try Binaries.optimizedCrashMaker() { programs.append(optimized) }
+    let daemon = try SharedDaemon.current
+    for program in programs {
+      let crash = try await Crasher.run(
+        "stack-overflow", ["--wait-attached", "--thread", kind.rawValue], environment: daemon.place.environment,
+        program: program)
+      #expect(crash.status.signal == 11, "\(crash.status): \(crash.error)")
+      let reports = try await daemon.reports(of: crash.pid)
+      #expect(reports.count == 1)
+      let report = try #require(reports.first)
+      let thread = try #require(report.crashedThread)
+      #expect(report.diagnosis.rule == "stack-overflow", "\(report.diagnosis.sentence)")
+      let head = thread.stackFrames.prefix(60)
+      #expect(head.allSatisfy { $0.function == "cs_fault_stack_overflow_descend" }, "\(thread.listing)")
+      let tail = thread.stackFrames.suffix(20)
+      #expect(tail.contains { $0.function.contains(root) }, "\(thread.listing)")
+      // The walk came to the thread's first function: glibc's, which has no name without its debug file.
+      let last = try #require(thread.stackFrames.last)
+      #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")
+      #expect((thread.framesOmitted ?? 0 > 0) == (kind != .smallStack))
+      // The tasks that await the one that recurses are found from the tail.
+      if kind == .task { #expect(thread.frames.contains { $0.isAsync && $0.function.contains("handleRequest") }) }
+    }
+  }
+
+  @Test("is called by its name on an event loop of NIO")
+  func eventLoop() async throws {
+    let daemon = try SharedDaemon.current
+    let server = try await DemoServerProcess.start(environment: daemon.place.environment)
+    let answer = try await server.get("/catalog/stack-overflow")
+    #expect(answer.isEmpty, "the server answered: \(answer)")
+    try await server.process.wait()
+    let report = try #require(try await daemon.reports(of: server.process.pid).first)
+    let thread = try #require(report.crashedThread)
+    #expect(report.diagnosis.rule == "stack-overflow", "\(report.diagnosis.sentence)")
+    #expect(thread.stackFrames.prefix(100).contains { $0.function == "Catalog.depth(of:)" }, "\(thread.listing)")
+    #expect(thread.stackFrames.suffix(40).contains { $0.function.contains("SelectableEventLoop") }, "\(thread.listing)")
+  }
+
+  @Test("with CRASHSHIELD_ALTSTACKS=0 a thread that overflows dies as it always did, and leaves no report")
+  func switchedOff() async throws {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run(
+      "stack-overflow", ["--wait-attached", "--thread", "pthread"],
+      environment: daemon.place.environment.merging(["CRASHSHIELD_ALTSTACKS": "0"]) { $1 })
+    #expect(crash.status.signal == 11, "\(crash.status): \(crash.error)")
+    #expect(try await daemon.reports(of: crash.pid).isEmpty)
+  }
+}
