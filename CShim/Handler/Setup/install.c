@@ -44,8 +44,9 @@ void cs_warm_up(void) {
   const siginfo_t information = {.si_signo = SIGSEGV};
   cs_record_signal(&record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
   cs_record_messages(&record);
-  cs_unwind(&scratch, &record);
-  cs_unwind_find_images(&record);
+  const cs_frame_list frames = cs_record_frames(&record);
+  cs_unwind(&scratch, &record.registers, &frames);
+  cs_unwind_find_images(&frames);
 }
 
 // Whether a system call that the signal interrupts goes on afterwards: an ignored signal interrupts none, and the

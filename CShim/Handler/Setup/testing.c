@@ -39,7 +39,8 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
     return 0;
   }
   cs_registers_from_context(&context, &memory->record.registers);
-  cs_unwind(&memory->scratch, &memory->record);
+  const cs_frame_list frames = cs_record_frames(&memory->record);
+  cs_unwind(&memory->scratch, &memory->record.registers, &frames);
   size_t count = 0;
   // Frame 0 is this function.
   for (size_t index = 1; index < memory->record.frame_count && count < limit; index++) {

@@ -21,8 +21,9 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
   return cs_memory_read_word(&scratch->memory, registers[CS_REGISTER_FRAME_POINTER] - 8, ret_context);
 }
 
-void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, cs_ring_record *record) SIGNAL_SAFE {
-  for (uint32_t count = 0; count < CS_UNWIND_ASYNC_LIMIT && record->frame_count < CS_RING_FRAME_LIMIT; count++) {
+void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_list *list) SIGNAL_SAFE {
+  const uint32_t limit = list->limit - list->head_limit - list->tail_limit;
+  for (uint32_t count = 0; count < limit && *list->count < list->limit; count++) {
     uint64_t parent = 0;
     uint64_t resume = 0;
     if (context == 0 || (context & 7) != 0) break;
@@ -31,14 +32,14 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, cs_ring_record *
     // A resume entry is the first instruction of a function; anything else is no context.
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
-    record->frames[record->frame_count] = (cs_ring_frame){
+    list->frames[*list->count] = (cs_ring_frame){
         .pc = resume,
         .function_start = cs_cfi_prepare(scratch, resume) ? scratch->function.start : 0,
         .trust = CS_RING_TRUST_ASYNC,
         .flags = CS_RING_FRAME_EXACT | CS_RING_FRAME_ASYNC,
         .image = CS_RING_NO_IMAGE,
     };
-    record->frame_count++;
+    (*list->count)++;
     if (parent == context) break;
     context = parent;
   }

@@ -70,8 +70,9 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_record_messages(&slot->record);
   if (cs_process.fault_in_handler != 0) crash_for_test();
   cs_record_stack(slot, &crasher->scratch.memory);
-  cs_unwind(&crasher->scratch, &slot->record);
-  cs_unwind_find_images(&slot->record);
+  const cs_frame_list frames = cs_record_frames(&slot->record);
+  cs_unwind(&crasher->scratch, &slot->record.registers, &frames);
+  cs_unwind_find_images(&frames);
   cs_record_exception(&slot->record);
   cs_crasher_commit(crasher);
 }

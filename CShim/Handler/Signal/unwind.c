@@ -6,7 +6,8 @@
 // One walk.
 typedef struct walk {
   cs_cfi_scratch *scratch;
-  cs_ring_record *record;
+  const cs_ring_registers *context; // where the walk begins
+  const cs_frame_list *list;
   cs_async_start async;
   uint64_t asked_function; // the last one whose prologue was looked at: recursion asks again and again
   uint64_t registers[CS_REGISTER_COUNT];
@@ -19,22 +20,22 @@ static bool is_code(uint64_t pc) SIGNAL_SAFE {
 }
 
 // Where frame `depth` goes: straight into the head, then round and round in the tail.
-static cs_ring_frame *place_of(cs_ring_record *record, uint32_t depth) SIGNAL_SAFE {
-  if (depth < CS_UNWIND_HEAD_LIMIT) return &record->frames[depth];
-  return &record->frames[CS_UNWIND_HEAD_LIMIT + (depth - CS_UNWIND_HEAD_LIMIT) % CS_UNWIND_TAIL_LIMIT];
+static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
+  if (depth < list->head_limit) return &list->frames[depth];
+  return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
 }
 
 static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
-  cs_ring_record *record = way->record;
-  cs_ring_frame *frame = place_of(record, record->frame_total);
+  const cs_frame_list *list = way->list;
+  cs_ring_frame *frame = place_of(list, *list->total);
   frame->pc = way->registers[CS_REGISTER_PC];
   frame->function_start = 0;
   frame->trust = trust;
   frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
   frame->image = CS_RING_NO_IMAGE; // looked up at the end, for the frames that stay
   frame->reserved = 0;
-  record->frame_total++;
-  if (record->frame_total <= CS_UNWIND_HEAD_LIMIT) record->frame_count = record->frame_head = record->frame_total;
+  (*list->total)++;
+  if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
   return frame;
 }
 
@@ -59,7 +60,7 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  if (is_code(registers[CS_REGISTER_PC]) && !cs_registers_show_bad_fetch(&way->record->registers)) return false;
+  if (is_code(registers[CS_REGISTER_PC]) && !cs_registers_show_bad_fetch(way->context)) return false;
   if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
     return false;
   }
@@ -93,7 +94,7 @@ static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_u
   }
   *ret_stop = CS_UNWIND_STOP_END;
   if (result == CS_CFI_OUTERMOST) return false;
-  if (way->record->frame_total == 1 && step_out_of_bad_call(way)) {
+  if (*way->list->total == 1 && step_out_of_bad_call(way)) {
     *ret_trust = CS_RING_TRUST_SCAN;
     return true;
   }
@@ -112,29 +113,30 @@ static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SA
 }
 
 // Puts the tail into order (by three reversals) and counts its frames in.
-static void finish_tail(cs_ring_record *record) SIGNAL_SAFE {
-  if (record->frame_total <= CS_UNWIND_HEAD_LIMIT) return;
-  const uint32_t beyond = record->frame_total - CS_UNWIND_HEAD_LIMIT;
-  cs_ring_frame *tail = &record->frames[CS_UNWIND_HEAD_LIMIT];
-  if (beyond <= CS_UNWIND_TAIL_LIMIT) {
-    record->frame_head = record->frame_count = record->frame_total; // nothing was left out
+static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
+  if (*list->total <= list->head_limit) return;
+  const uint32_t beyond = *list->total - list->head_limit;
+  cs_ring_frame *tail = &list->frames[list->head_limit];
+  if (beyond <= list->tail_limit) {
+    *list->head = *list->count = *list->total; // nothing was left out
     return;
   }
-  const uint32_t oldest = beyond % CS_UNWIND_TAIL_LIMIT;
+  const uint32_t oldest = beyond % list->tail_limit;
   reverse(tail, 0, oldest);
-  reverse(tail, oldest, CS_UNWIND_TAIL_LIMIT);
-  reverse(tail, 0, CS_UNWIND_TAIL_LIMIT);
-  record->frame_count = CS_UNWIND_HEAD_LIMIT + CS_UNWIND_TAIL_LIMIT;
+  reverse(tail, oldest, list->tail_limit);
+  reverse(tail, 0, list->tail_limit);
+  *list->count = list->head_limit + list->tail_limit;
 }
 
-void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
-  walk way = {.scratch = scratch, .record = record, .is_exact = !cs_registers_are_past_trap(&record->registers)};
-  memcpy(way.registers, record->registers.general, sizeof way.registers);
-  record->frame_count = record->frame_head = record->frame_total = 0;
+void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, const cs_frame_list *list) SIGNAL_SAFE {
+  walk way = {
+      .scratch = scratch, .context = registers, .list = list, .is_exact = !cs_registers_are_past_trap(registers)};
+  memcpy(way.registers, registers->general, sizeof way.registers);
+  *list->count = *list->head = *list->total = 0;
 
   cs_ring_trust trust = CS_RING_TRUST_CONTEXT;
   cs_unwind_stop stop = CS_UNWIND_STOP_LIMIT;
-  while (record->frame_total < CS_UNWIND_STEP_LIMIT) {
+  while (*list->total < list->step_limit) {
     const uint64_t stack_pointer = way.registers[CS_REGISTER_STACK_POINTER];
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
@@ -145,15 +147,15 @@ void cs_unwind(cs_cfi_scratch *scratch, cs_ring_record *record) SIGNAL_SAFE {
       break;
     }
   }
-  record->unwind_stop = stop;
-  finish_tail(record);
-  if (way.async.is_found) cs_async_append(scratch, way.async.context, record);
+  *list->stop = stop;
+  finish_tail(list);
+  if (way.async.is_found) cs_async_append(scratch, way.async.context, list);
 }
 
-void cs_unwind_find_images(cs_ring_record *record) SIGNAL_SAFE {
+void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
   uint16_t image = CS_RING_NO_IMAGE;
-  for (uint32_t index = 0; index < record->frame_count; index++) {
-    cs_ring_frame *frame = &record->frames[index];
+  for (uint32_t index = 0; index < *list->count; index++) {
+    cs_ring_frame *frame = &list->frames[index];
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     const uint64_t pc = frame->pc - !is_exact;
     // Frames of one image follow each other.
