@@ -24,6 +24,10 @@ OFFSET(cs_ring_header, breadcrumb_head, 96);
 OFFSET(cs_ring_header, name, 104);
 OFFSET(cs_ring_header, executable, 168);
 OFFSET(cs_ring_header, slot_overwritten, 488);
+OFFSET(cs_ring_header, thread_count, 496);
+OFFSET(cs_ring_header, thread_total, 500);
+OFFSET(cs_ring_header, sweep, 504);
+OFFSET(cs_ring_header, sweep_ns, 512);
 
 SIZE(cs_ring_image, 384);
 OFFSET(cs_ring_image, flags, 24);
@@ -60,11 +64,25 @@ OFFSET(cs_ring_slot, crc, 16);
 OFFSET(cs_ring_slot, record, 64);
 OFFSET(cs_ring_slot, stack, 16384);
 
-SIZE(cs_ring, 5509120);
+SIZE(cs_ring_thread_record, 4064);
+OFFSET(cs_ring_thread_record, tid, 8);
+OFFSET(cs_ring_thread_record, answer, 12);
+OFFSET(cs_ring_thread_record, name, 16);
+OFFSET(cs_ring_thread_record, frame_count, 32);
+OFFSET(cs_ring_thread_record, run_state, 48);
+OFFSET(cs_ring_thread_record, registers, 56);
+OFFSET(cs_ring_thread_record, frames, 368);
+
+SIZE(cs_ring_thread, 4096);
+OFFSET(cs_ring_thread, crc, 8);
+OFFSET(cs_ring_thread, record, 16);
+
+SIZE(cs_ring, 9703424);
 OFFSET(cs_ring, images, 4096);
 OFFSET(cs_ring, annotations, 200704);
 OFFSET(cs_ring, breadcrumbs, 233472);
 OFFSET(cs_ring, slots, 266240);
+OFFSET(cs_ring, threads, 5509120);
 
 SIZE(cs_attach_hello, 536);
 SIZE(cs_attach_reply, 256);

@@ -12,6 +12,10 @@ struct Losses {
     case noSlot
     /// Crashes inside the handler: their records have no frames.
     case minimal
+    /// Threads that were asked where they were, and had not finished to answer.
+    case silentThreads
+    /// Threads that were not asked: there were too many of them.
+    case threads
     /// Images that found no place in the table, or whose entry makes no sense.
     case images
     /// Annotations that found no place, or that were being written.

@@ -39,6 +39,18 @@ struct PrivateCopy<Layout> {
     CleanText.decode(bytes(field, count: MemoryLayout<Field>.size).prefix { $0 != 0 })
   }
 
+  /// The first `count` numbers of a field that is an array of them; all of them when it has fewer.
+  func numbers<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> [UInt64] {
+    let size = MemoryLayout<UInt64>.size
+    let bytes = bytes(field, count: min(Int(clamping: count), MemoryLayout<Field>.size / size) * size)
+    return unsafe bytes.withUnsafeBytes { buffer in
+      // Each offset is below the count, a multiple of eight.
+      stride(from: 0, to: buffer.count, by: size).map {
+        unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self)
+      }
+    }
+  }
+
   /// The first `count` elements of a field that is an array of structs; all of them when it has fewer.
   func elements<Field, Element>(
     _ field: KeyPath<Layout, Field>, of type: Element.Type, count: some BinaryInteger

@@ -31,14 +31,16 @@ struct RawRecord {
 
   /// The record as values, with each frame's image found.
   func decoded(images: ImageTable) -> CrashRecord {
-    let frames = frames(images)
+    let frames = record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count])
+      .map { $0.decoded(images: images) }
     return CrashRecord(
       slot: slot, generation: generation, sequence: record[\.sequence], time_ns: record[\.time_ns],
       entry_ns: record[\.entry_ns], commit_ns: commit_ns, tid: record[\.tid],
       threadName: CleanText.line(record.text(zeroTerminated: \.thread_name)), signal: record[\.signal],
       code: record[\.code], address: record[\.address], senderPid: record[\.sender_pid],
       senderUid: record[\.sender_uid], systemCall: systemCall,
-      isMinimal: record[\.flags] & CS_RING_RECORD_MINIMAL != 0, registers: registers,
+      isMinimal: record[\.flags] & CS_RING_RECORD_MINIMAL != 0,
+      registers: record.numbers(\.registers.general, count: record[\.registers.general_count]),
       flags: record[\.registers.flags], errorCode: record[\.registers.error_code],
       trapNumber: record[\.registers.trap_number], faultAddress: record[\.registers.fault_address],
       instruction: Array(record.bytes(\.instruction, count: record[\.instruction_bytes])),
@@ -55,27 +57,26 @@ struct RawRecord {
     record[\.signal] == signalSystemCall && record[\.system_call] >= 0 ? record[\.system_call] : nil
   }
 
-  private var registers: [UInt64] {
-    let bytes = record.bytes(
-      \.registers.general, count: Int(record[\.registers.general_count]) * MemoryLayout<UInt64>.size)
-    return unsafe bytes.withUnsafeBytes { buffer in
-      // Each offset is below the count, a multiple of eight as general_count was checked.
-      stride(from: 0, to: buffer.count, by: 8).map { unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self) }
-    }
+  /// Without the line ends and blanks at the end.
+  private func trimmed(_ text: String) -> String {
+    var text = text[...]
+    while let last = text.last, last.isWhitespace { text.removeLast() }
+    return String(text)
   }
+}
 
-  private func frames(_ images: ImageTable) -> [CrashRecord.Frame] {
-    record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count]).map { frame in
-      let pc = frame[\.pc]
-      let flags = UInt32(frame[\.flags])
-      let isExact = flags & CS_RING_FRAME_EXACT != 0
-      let start = frame[\.function_start]
-      // A return address may be the first byte behind its image, when the call never returns.
-      let lookup = isExact ? pc : pc.subtractingOrZero(1)
-      return CrashRecord.Frame(
-        pc: pc, functionStart: start == 0 ? nil : start, trust: trust(frame[\.trust]), isExact: isExact,
-        isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: frame[\.image]))
-    }
+extension PrivateCopy<cs_ring_frame> {
+  /// The frame as values, with its image found.
+  func decoded(images: ImageTable) -> CrashRecord.Frame {
+    let pc = self[\.pc]
+    let flags = UInt32(self[\.flags])
+    let isExact = flags & CS_RING_FRAME_EXACT != 0
+    let start = self[\.function_start]
+    // A return address may be the first byte behind its image, when the call never returns.
+    let lookup = isExact ? pc : pc.subtractingOrZero(1)
+    return CrashRecord.Frame(
+      pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,
+      isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: self[\.image]))
   }
 
   /// Not told, for a value that this version does not know.
@@ -88,13 +89,6 @@ struct RawRecord {
     case .CS_RING_TRUST_ASYNC: .async
     default: .unknown
     }
-  }
-
-  /// Without the line ends and blanks at the end.
-  private func trimmed(_ text: String) -> String {
-    var text = text[...]
-    while let last = text.last, last.isWhitespace { text.removeLast() }
-    return String(text)
   }
 }
 

@@ -12,19 +12,23 @@ public struct RingContents: Sendable {
   public var breadcrumbs: [Breadcrumb]
   /// Committed records whose CRC is right, by `sequence`.
   public var records: [CrashRecord]
+  /// Threads that did not crash, in the order of the sweep; none where it has not begun.
+  public var threads: [ThreadRecord]
   /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
   public var losses: [String: Int]
 
   /// Makes contents from their parts.
   public init(
     identity: Identity, images: [Image] = [], annotations: [String: String] = [:],
-    breadcrumbs: [Breadcrumb] = [], records: [CrashRecord] = [], losses: [String: Int] = [:]
+    breadcrumbs: [Breadcrumb] = [], records: [CrashRecord] = [], threads: [ThreadRecord] = [],
+    losses: [String: Int] = [:]
   ) {
     self.identity = identity
     self.images = images
     self.annotations = annotations
     self.breadcrumbs = breadcrumbs
     self.records = records
+    self.threads = threads
     self.losses = losses
   }
 }

@@ -5,6 +5,7 @@ enum RingLayout {
   static let size = MemoryLayout<cs_ring>.size
 
   static let slotLimit = Int(CS_RING_SLOT_LIMIT)
+  static let threadLimit = Int(CS_RING_THREAD_LIMIT)
   static let imageLimit = Int(CS_RING_IMAGE_LIMIT)
   static let annotationLimit = Int(CS_RING_ANNOTATION_LIMIT)
   static let breadcrumbLimit = Int(CS_RING_BREADCRUMB_LIMIT)
@@ -13,6 +14,12 @@ enum RingLayout {
   static func annotation(_ index: Int) -> Int { annotations + index * MemoryLayout<cs_ring_annotation>.stride }
   static func breadcrumb(_ index: Int) -> Int { breadcrumbs + index * MemoryLayout<cs_ring_breadcrumb>.stride }
   static func slot(_ index: Int) -> Int { slots + index * MemoryLayout<cs_ring_slot>.stride }
+
+  static func thread(_ index: Int) -> Int { threads + index * MemoryLayout<cs_ring_thread>.stride }
+
+  // Parts of a thread's place.
+  static let crcInThread = offset(of: \cs_ring_thread.crc)
+  static let recordInThread = offset(of: \cs_ring_thread.record)
 
   // Parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is the slot's last field.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
@@ -24,6 +31,8 @@ enum RingLayout {
   private static let annotations = offset(of: \cs_ring.annotations)
   private static let breadcrumbs = offset(of: \cs_ring.breadcrumbs)
   private static let slots = offset(of: \cs_ring.slots)
+  // Swift does not import an array of so many; it is the ring's last field.
+  private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {
     guard let offset = MemoryLayout<Layout>.offset(of: field) else {

@@ -52,13 +52,14 @@ public struct RingReader: @unchecked Sendable {
 
     let images = images(total: header[\.image_total], losses: &losses)
     let table = ImageTable(images)
+    let threads = threads(header, images: table, losses: &losses)
     let annotations = annotations(losses: &losses)
     let breadcrumbs = breadcrumbs(losses: &losses)
     return RingContents(
       identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
       records: records.map { $0.decoded(images: table) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
-      losses: losses.counts)
+      threads: threads, losses: losses.counts)
   }
 
   private func identity(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Identity {

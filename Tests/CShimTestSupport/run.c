@@ -129,6 +129,8 @@ static int check_crash(int connection, const cs_ring *ring) {
   const uint64_t state = cs_ring_slot_state_acquire(&ring->slots[0]);
   REQUIRE((state & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED);
   REQUIRE(ring->slots[0].record.signal == SIGSEGV);
+  REQUIRE(receive(connection, &message) == 1 && byte == CS_ATTACH_CRASHED);
+  REQUIRE(__atomic_load_n(&ring->header.sweep, __ATOMIC_ACQUIRE) == CS_RING_SWEEP_DONE);
   REQUIRE(receive(connection, &message) == 0); // the process ended
   return 0;
 }

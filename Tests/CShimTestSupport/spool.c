@@ -48,6 +48,25 @@ static void read_ring(const cs_ring *ring, cs_test_spool *spool) {
   }
 }
 
+static void read_threads(const cs_ring *ring, cs_test_spool *spool) {
+  spool->sweep = ring->header.sweep;
+  spool->sweep_ns = ring->header.sweep_ns;
+  spool->thread_count = ring->header.thread_count;
+  spool->thread_total = ring->header.thread_total;
+  spool->thread_frame_minimum = CS_RING_THREAD_FRAME_LIMIT;
+  for (uint32_t index = 0; index < spool->thread_count && index < CS_RING_THREAD_LIMIT; index++) {
+    const cs_ring_thread *thread = &ring->threads[index];
+    const uint32_t answer = thread->record.answer;
+    const uint32_t frames = thread->record.frame_count;
+    const uint32_t crc = cs_ring_crc32c(0, &thread->record, sizeof thread->record);
+    if (thread->state != CS_RING_STATE_COMMITTED || crc != thread->crc) spool->thread_bad_count++;
+    if (answer == CS_RING_ANSWER_WHOLE) spool->thread_whole_count++;
+    if (answer == CS_RING_ANSWER_BLOCKED) spool->thread_blocked_count++;
+    if (answer == CS_RING_ANSWER_NONE) spool->thread_none_count++;
+    if (answer == CS_RING_ANSWER_WHOLE && frames < spool->thread_frame_minimum) spool->thread_frame_minimum = frames;
+  }
+}
+
 static bool read_file(int directory, const char *name, cs_test_spool *spool) {
   const int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -58,6 +77,7 @@ static bool read_file(int directory, const char *name, cs_test_spool *spool) {
     const cs_ring *ring = mmap(NULL, sizeof *ring, PROT_READ, MAP_PRIVATE, file, 0);
     is_ring = ring != MAP_FAILED && ring->header.magic == CS_RING_MAGIC;
     if (is_ring) read_ring(ring, spool);
+    if (is_ring) read_threads(ring, spool);
     if (ring != MAP_FAILED) munmap((void *)(uintptr_t)ring, sizeof *ring);
   }
   close(file);

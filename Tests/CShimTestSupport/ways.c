@@ -198,6 +198,7 @@ static int vfork_child_crashes(const char *directory) {
 
 int cs_test_way_run(cs_test_way way, const char *directory) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
+  if (way >= CS_TEST_SWEEP_IDLE) return cs_test_sweep_run(way, directory);
   if (way >= CS_TEST_THREAD_OVERFLOW) return cs_test_threads_run(way, directory);
   if (way == CS_TEST_PREVIOUS_RETURNS) return previous_returns(directory);
   if (way == CS_TEST_IGNORED) return is_ignored(directory);

@@ -28,6 +28,9 @@ int cs_test_way_run(cs_test_way way, const char *directory);
 // The ways that are about threads.
 int cs_test_threads_run(cs_test_way way, const char *directory);
 
+// The ways that are about the threads beside a crash.
+int cs_test_sweep_run(cs_test_way way, const char *directory);
+
 // Calls itself until the stack is full.
 uint32_t cs_test_recurse(uint32_t depth);
 

@@ -36,7 +36,7 @@ struct AttachHelloTests {
     Bad(what: "zeros", message: [UInt8](repeating: 0, count: 536)),
     Bad(what: "ones", message: [UInt8](repeating: 0xff, count: 536)),
     Bad(what: "later version", message: TestProcess.hello(version: 2), status: .version),
-    Bad(what: "later ring", message: TestProcess.hello(ringVersion: 2), status: .version),
+    Bad(what: "later ring", message: TestProcess.hello(ringVersion: CS_RING_VERSION + 1), status: .version),
     Bad(what: "small ring", message: TestProcess.hello(ringBytes: 4096)),
     Bad(what: "too many images", message: TestProcess.hello(imageCount: .max), descriptors: 1),
     Bad(what: "fewer descriptors than images", message: TestProcess.hello(images: [1, 2]), descriptors: 2),

@@ -17,6 +17,10 @@ struct RingFormatTests {
       }
     }
     // Swift does not import an array of more than 4,096 elements; it is the last field of its struct.
+    let lastPart = documented["cs_ring"]?.removeValue(forKey: "threads")
+    let threads = try #require(lastPart)
+    #expect(threads.offset + threads.bytes == MemoryLayout<cs_ring>.size)
+    #expect(threads.bytes == Int(CS_RING_THREAD_LIMIT) * MemoryLayout<cs_ring_thread>.size)
     let last = documented["cs_ring_slot"]?.removeValue(forKey: "stack")
     let stack = try #require(last)
     #expect(stack.offset + stack.bytes == MemoryLayout<cs_ring_slot>.size)
@@ -70,7 +74,9 @@ struct RingFormatTests {
     "cs_ring_breadcrumb": MemoryLayout<cs_ring_breadcrumb>.size,
     "cs_ring_registers": MemoryLayout<cs_ring_registers>.size,
     "cs_ring_frame": MemoryLayout<cs_ring_frame>.size, "cs_ring_record": MemoryLayout<cs_ring_record>.size,
-    "cs_ring_slot": MemoryLayout<cs_ring_slot>.size, "cs_ring": MemoryLayout<cs_ring>.size,
+    "cs_ring_slot": MemoryLayout<cs_ring_slot>.size,
+    "cs_ring_thread_record": MemoryLayout<cs_ring_thread_record>.size,
+    "cs_ring_thread": MemoryLayout<cs_ring_thread>.size, "cs_ring": MemoryLayout<cs_ring>.size,
   ]
 
   private static let layout: [String: [String: Field]] = [
@@ -93,6 +99,10 @@ struct RingFormatTests {
       "name": Field(\cs_ring_header.name),
       "executable": Field(\cs_ring_header.executable),
       "slot_overwritten": Field(\cs_ring_header.slot_overwritten),
+      "thread_count": Field(\cs_ring_header.thread_count),
+      "thread_total": Field(\cs_ring_header.thread_total),
+      "sweep": Field(\cs_ring_header.sweep),
+      "sweep_ns": Field(\cs_ring_header.sweep_ns),
     ],
     "cs_ring_image": [
       "bias": Field(\cs_ring_image.bias),
@@ -167,6 +177,24 @@ struct RingFormatTests {
       "commit_ns": Field(\cs_ring_slot.commit_ns),
       "crc": Field(\cs_ring_slot.crc),
       "record": Field(\cs_ring_slot.record),
+    ],
+    "cs_ring_thread_record": [
+      "blocked_signals": Field(\cs_ring_thread_record.blocked_signals),
+      "tid": Field(\cs_ring_thread_record.tid),
+      "answer": Field(\cs_ring_thread_record.answer),
+      "name": Field(\cs_ring_thread_record.name),
+      "frame_count": Field(\cs_ring_thread_record.frame_count),
+      "frame_total": Field(\cs_ring_thread_record.frame_total),
+      "frame_head": Field(\cs_ring_thread_record.frame_head),
+      "unwind_stop": Field(\cs_ring_thread_record.unwind_stop),
+      "run_state": Field(\cs_ring_thread_record.run_state),
+      "registers": Field(\cs_ring_thread_record.registers),
+      "frames": Field(\cs_ring_thread_record.frames),
+    ],
+    "cs_ring_thread": [
+      "state": Field(\cs_ring_thread.state),
+      "crc": Field(\cs_ring_thread.crc),
+      "record": Field(\cs_ring_thread.record),
     ],
     "cs_ring": [
       "header": Field(\cs_ring.header),

@@ -163,6 +163,46 @@ extension TestRing {
   }
 }
 
+extension TestRing {
+  /// Where a thread's place stands: they are the last part of the ring.
+  static func thread(_ index: Int) -> Int {
+    MemoryLayout<cs_ring>.size - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
+  }
+
+  static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
+
+  /// Puts a thread that has answered, or was silent, into its place.
+  func addThread(
+    _ index: Int, tid: Int32, name: String = "", answer: cs_ring_answer = .CS_RING_ANSWER_WHOLE,
+    runState: Character? = nil, frames: [cs_ring_frame] = []
+  ) {
+    let at = Self.threadRecord(index)
+    set(\cs_ring_thread_record.tid, at: at, tid)
+    set(\cs_ring_thread_record.answer, at: at, answer.rawValue)
+    set(\cs_ring_thread_record.run_state, at: at, UInt32(runState?.asciiValue ?? 0))
+    put(Array(name.utf8), at: at + fieldOffset(\cs_ring_thread_record.name))
+    set(\cs_ring_thread_record.frame_count, at: at, UInt32(frames.count))
+    set(\cs_ring_thread_record.frame_total, at: at, UInt32(frames.count))
+    set(\cs_ring_thread_record.frame_head, at: at, UInt32(frames.count))
+    for (number, frame) in frames.enumerated() {
+      let offset = at + fieldOffset(\cs_ring_thread_record.frames) + number * MemoryLayout<cs_ring_frame>.stride
+      unsafe withUnsafeBytes(of: frame) { unsafe put(Array($0), at: offset) }
+    }
+    commit(thread: index)
+    set(\cs_ring_header.thread_count, at: 0, UInt32(index + 1))
+    set(\cs_ring_header.thread_total, at: 0, UInt32(index + 1))
+  }
+
+  /// Computes the CRC as it is now and marks the place as committed.
+  func commit(thread index: Int) {
+    // The record lies inside the ring.
+    let crc = unsafe cs_ring_crc32c(
+      0, memory.baseAddress?.advanced(by: Self.threadRecord(index)), MemoryLayout<cs_ring_thread_record>.size)
+    set(\cs_ring_thread.crc, at: Self.thread(index), crc)
+    set(\cs_ring_thread.state, at: Self.thread(index), UInt64(CS_RING_STATE_COMMITTED))
+  }
+}
+
 extension cs_ring_frame {
   /// Makes a frame that the CFI found.
   init(_ pc: UInt64, image: UInt16 = UInt16(CS_RING_NO_IMAGE), flags: UInt8 = 0, trust: UInt8 = 2) {

@@ -1,9 +1,11 @@
 // Crashes under -fsanitize=realtime, which ends the program when the handler allocates, locks or blocks, also deep
 // inside of libc. scripts/check-realtime builds and runs it.
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cs_shim.h"
 #include "cs_signal_safe.h"
@@ -48,6 +50,26 @@ static void allocate_where_forbidden(void) SIGNAL_SAFE {
 #pragma clang diagnostic pop
 }
 
+static void *wait_for_ever(void *unused) {
+  for (;;)
+    pause();
+  return unused;
+}
+
+static void *block_signals(void *unused) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  return wait_for_ever(unused);
+}
+
+// Threads for the sweep: such as answer and such as do not.
+static void make_threads(void) {
+  pthread_t thread;
+  for (int index = 0; index < 8; index++)
+    pthread_create(&thread, NULL, index < 6 ? wait_for_ever : block_signals, NULL);
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   storage[0] = 1;
@@ -57,6 +79,10 @@ int main(int count, char **arguments) {
     return 2;
   }
   if (strcmp(way, "control") == 0) allocate_where_forbidden();
+  if (strcmp(way, "threads") == 0) {
+    make_threads();
+    *nowhere = 1;
+  }
   if (strcmp(way, "null") == 0) *nowhere = 1;
   if (strcmp(way, "call") == 0) ((void (*)(void))nowhere)();
   if (strcmp(way, "callback") == 0) fault_in_callback();

@@ -7,6 +7,8 @@
 
 #include "setup.h"
 
+#include "../Signal/sweep.h"
+
 // The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
 static const char *variable(const char *name) {
   const char *value = secure_getenv(name);
@@ -25,6 +27,15 @@ bool cs_environment_is_disabled(void) {
 bool cs_environment_gives_stacks(void) {
   const char *value = variable("CRASHSHIELD_ALTSTACKS");
   return value == NULL || strcmp(value, "0") != 0;
+}
+
+uint32_t cs_environment_sweep_ms(void) {
+  const char *value = variable("CRASHSHIELD_SWEEP_MS");
+  if (value == NULL) return CS_SWEEP_DEFAULT_MS;
+  char *end = NULL;
+  const unsigned long duration_ms = strtoul(value, &end, 10);
+  if (*end != 0) return CS_SWEEP_DEFAULT_MS; // no number
+  return duration_ms < CS_SWEEP_LIMIT_MS ? (uint32_t)duration_ms : CS_SWEEP_LIMIT_MS;
 }
 
 static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {

@@ -9,6 +9,7 @@
 #include "../Signal/handler.h"
 #include "../Signal/record.h"
 #include "../Signal/registers.h"
+#include "../Signal/sweep.h"
 #include "../Signal/trusted.h"
 #include "../Signal/unwind.h"
 
@@ -69,6 +70,16 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
+// From our own action, which has the restorer of glibc.
+static void prepare_sweep(void) {
+  cs_kernel_action action = cs_process.own;
+  action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
+  // A system call of another thread goes on, as far as it can: not all do.
+  action.flags = (action.flags & ~(unsigned long)SA_NODEFER) | SA_RESTART;
+  cs_process.sweep_action = action;
+  cs_process.sweep_ms = cs_environment_sweep_ms();
+}
+
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
@@ -89,6 +100,7 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
       cs_sigaction(crash_signals[index], &cs_process.previous[crash_signals[index]], NULL);
     return error;
   }
+  prepare_sweep();
   return CS_SHIM_OK;
 }
 

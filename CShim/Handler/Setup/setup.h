@@ -26,6 +26,8 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
 bool cs_environment_is_disabled(void);
 // Whether threads get alternate signal stacks: unless CRASHSHIELD_ALTSTACKS is 0.
 bool cs_environment_gives_stacks(void);
+// How long a crash waits for the other threads to tell where they are: CRASHSHIELD_SWEEP_MS; 0 is not at all.
+uint32_t cs_environment_sweep_ms(void);
 
 // Fills the paths of cs_process; the spool file is named after the ring.
 void cs_environment_apply(const cs_environment *environment);

@@ -11,6 +11,7 @@
 #include "../Signal/crasher.h"
 #include "../Signal/deliver.h"
 #include "../Signal/images.h"
+#include "../Signal/sweep.h"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
@@ -48,6 +49,7 @@ static void child_after_fork(void) {
   drop_connection();
   cs_ring_unmake();
   cs_crasher_forget_all();
+  cs_sweep_forget();
 }
 
 // Back to how it was before start(), except for what cannot be taken back without harm (the alternate stack).
@@ -63,6 +65,7 @@ static void forget_former_process(void) {
   cs_process.ring_descriptor.number = cs_process.reserve.number = -1;
   memset(&cs_images, 0, sizeof cs_images);
   cs_crasher_forget_all();
+  cs_sweep_forget();
 }
 
 // To this thread, and to those that come.

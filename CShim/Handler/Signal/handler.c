@@ -11,6 +11,7 @@
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends             |
 // | an earlier handler mends the fault          | the program goes on; that signal is not ours any more               |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
+// | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
 // clang-format on
@@ -23,12 +24,17 @@
 #include "finish.h"
 #include "record.h"
 #include "state.h"
+#include "sweep.h"
 #include "trusted.h"
 #include "unwind.h"
 
 // How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
+
+// How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
+#define STAY_TRIES    25
+#define STAY_SLEEP_NS 200000000
 
 static void begin(void) SIGNAL_SAFE {
   // Sequentially consistent, like end(): of two threads that crash, one sees the other.
@@ -92,6 +98,14 @@ static void crash_again(cs_crasher *crasher, const siginfo_t *information) SIGNA
   cs_finish_by_default(crasher->signal, &crasher->information);
 }
 
+// A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
+// the process.
+static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < STAY_TRIES; attempt++)
+    cs_sleep_ns(STAY_SLEEP_NS);
+  cs_finish_by_default(signal, information);
+}
+
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
   if (!is_from_kernel(signal, information, context)) {
@@ -109,12 +123,18 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     return;
   }
   if (is_ignored(signal, information)) return;
+  if (cs_sweep_is_answering(tid)) {
+    stay(signal, information);
+    return;
+  }
 
   begin();
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information);
   if (crasher != NULL) capture(crasher, context, entry_ns);
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
+  // The crash itself is safe by now; others that crash wait for the end of the sweep.
+  if (cs_sweep()) cs_deliver();
   end_and_wait();
   cs_finish(signal, information);
   if (crasher != NULL) cs_crasher_release(crasher);

@@ -40,6 +40,9 @@ static bool write_ring(int file) SIGNAL_SAFE {
     const size_t stack_bytes = is_committed ? slot->record.stack_bytes : 0;
     if (!write_part(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes, offset)) return false;
   }
+  const uint32_t threads = cs_ring_thread_count_acquire(&ring->header);
+  if (threads > CS_RING_THREAD_LIMIT) return false;
+  if (!write_part(file, ring->threads, threads * sizeof(cs_ring_thread), offsetof(cs_ring, threads))) return false;
   return cs_ftruncate(file, sizeof *ring) == 0;
 }
 

@@ -47,9 +47,12 @@ typedef struct cs_state {
   uint32_t delivery_wanted;  // atomic: threads that found no connection, ever
   uint32_t delivery_done;    // atomic: how many of them are served
   uint32_t is_refused;       // atomic: crashd does not want this process
+  uint32_t sweep_ms;         // how long other threads are waited for; 0: they are not asked
   uint32_t fault_in_handler; // cs_testing.h: the handler crashes once it has the registers
 
   cs_kernel_action own; // our handler, as the kernel holds it
+
+  cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked
 
   // Last, because it outlives a start: a forked child has our handlers, and what was before them stands here.
   cs_kernel_action previous[CS_SIGNAL_COUNT];

@@ -71,6 +71,14 @@ static inline long cs_mkdir(const char *path, unsigned mode) SIGNAL_SAFE {
   return cs_system_call(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
 }
 
+static inline long cs_getdents(int descriptor, void *ret_entries, size_t size) SIGNAL_SAFE {
+  return cs_system_call(SYS_getdents64, descriptor, (long)ret_entries, (long)size, 0, 0, 0);
+}
+
+static inline long cs_read(int descriptor, void *ret_bytes, size_t size) SIGNAL_SAFE {
+  return cs_system_call(SYS_read, descriptor, (long)ret_bytes, (long)size, 0, 0, 0);
+}
+
 static inline long cs_fchmod(int descriptor, unsigned mode) SIGNAL_SAFE {
   return cs_system_call(SYS_fchmod, descriptor, mode, 0, 0, 0, 0);
 }

@@ -12,7 +12,7 @@
 
 // "CSRING" and a zero: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 1u
+#define CS_RING_VERSION 2u
 
 // Every limit of the ring, named in one place.
 #define CS_RING_IMAGE_LIMIT             512
@@ -20,6 +20,8 @@
 #define CS_RING_BREADCRUMB_LIMIT        128
 #define CS_RING_SLOT_LIMIT              64
 #define CS_RING_FRAME_LIMIT             256
+#define CS_RING_THREAD_LIMIT            1024
+#define CS_RING_THREAD_FRAME_LIMIT      154 // fills a page
 #define CS_RING_PATH_LIMIT_BYTES        320
 #define CS_RING_BUILD_ID_LIMIT_BYTES    32
 #define CS_RING_NAME_LIMIT_BYTES        64
@@ -40,6 +42,7 @@
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
+#define CS_RING_STATE_ASKED     3u // of cs_ring_thread only: the thread has not begun
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
@@ -73,6 +76,20 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 // A crash inside the handler: signal and registers for certain, stack and frames as far as it came.
 #define CS_RING_RECORD_MINIMAL 1u
 
+// What came of asking a thread where it is.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {
+  CS_RING_ANSWER_WHOLE = 1,   // it wrote its stack
+  CS_RING_ANSWER_NONE = 2,    // it did not answer in time
+  CS_RING_ANSWER_BLOCKED = 3, // it could not: it blocks the signal
+} cs_ring_answer;
+
+// How far the sweep of the other threads is.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t {
+  CS_RING_SWEEP_NONE = 0,
+  CS_RING_SWEEP_UNDER_WAY = 1,
+  CS_RING_SWEEP_DONE = 2,
+} cs_ring_sweep;
+
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
 
@@ -96,7 +113,12 @@ typedef struct cs_ring_header {
   uint8_t name[CS_RING_NAME_LIMIT_BYTES];
   uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
   uint64_t slot_overwritten; // committed records that gave their slot to later ones
-  uint8_t reserved[3600];
+  uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
+  uint32_t thread_total;     // threads that had not crashed, those that found no place included
+  uint32_t sweep;            // cs_ring_sweep
+  uint32_t sweep_reserved;
+  uint64_t sweep_ns; // how long it took
+  uint8_t reserved[3576];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.
@@ -193,12 +215,38 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
+// What a thread that did not crash says of itself. Everything here is under the CRC.
+typedef struct cs_ring_thread_record {
+  uint64_t blocked_signals; // its mask, where it did not answer; else 0
+  int32_t tid;
+  uint32_t answer; // cs_ring_answer
+  uint8_t name[CS_RING_THREAD_NAME_LIMIT_BYTES];
+  uint32_t frame_count; // as in cs_ring_record, these four
+  uint32_t frame_total;
+  uint32_t frame_head;
+  uint32_t unwind_stop;
+  uint32_t run_state; // R, S, D, …: the kernel's letter, where it did not answer; else 0
+  uint32_t reserved;
+  cs_ring_registers registers;
+  cs_ring_frame frames[CS_RING_THREAD_FRAME_LIMIT];
+} cs_ring_thread_record;
+
+// One page. Used once, in the order of the sweep; the state has no generation.
+typedef struct cs_ring_thread {
+  uint64_t state; // CS_RING_STATE_…
+  uint32_t crc;   // CRC-32C of the record
+  uint32_t reserved0;
+  cs_ring_thread_record record;
+  uint8_t reserved1[16];
+} cs_ring_thread;
+
 typedef struct cs_ring {
   cs_ring_header header;
   cs_ring_image images[CS_RING_IMAGE_LIMIT];
   cs_ring_annotation annotations[CS_RING_ANNOTATION_LIMIT];
   cs_ring_breadcrumb breadcrumbs[CS_RING_BREADCRUMB_LIMIT];
   cs_ring_slot slots[CS_RING_SLOT_LIMIT];
+  cs_ring_thread threads[CS_RING_THREAD_LIMIT];
 } cs_ring;
 
 #pragma clang diagnostic pop

@@ -25,6 +25,16 @@ static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGN
   return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 }
 
+// acquire: pairs with the release store after a thread was asked.
+static inline uint32_t cs_ring_thread_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
+  return __atomic_load_n(&header->thread_count, __ATOMIC_ACQUIRE);
+}
+
+// acquire: pairs with the release store that commits a thread's record.
+static inline uint64_t cs_ring_thread_state_acquire(const cs_ring_thread *thread) SIGNAL_SAFE {
+  return __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
+}
+
 // acquire: pairs with the release store after an image entry was filled.
 static inline uint32_t cs_ring_image_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->image_count, __ATOMIC_ACQUIRE);

@@ -9,31 +9,48 @@ enum RingExcerpt {
   static let magic = Array("CSRAW1\0\0".utf8)
   private static let block = 512
 
-  /// Reads a ring's file up to the end of its last used slot.
+  /// Reads what of a ring's file is in use: everything up to the slots, then slots and threads up to the first that was
+  /// never used.
   static func read(descriptor: Int32) throws(SystemError) -> [UInt8] {
-    try pack(bytes(of: descriptor))
+    let slot = MemoryLayout<cs_ring_slot>.size
+    let thread = MemoryLayout<cs_ring_thread>.size
+    let threads = MemoryLayout<cs_ring>.size - thread * Int(CS_RING_THREAD_LIMIT)
+    let slots = threads - slot * Int(CS_RING_SLOT_LIMIT)
+    var packed = start
+    packed += pieces(try bytes(of: descriptor, from: 0, to: slots), at: 0)
+    for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
+      for offset in stride(from: first, to: end, by: size) {
+        let element = try bytes(of: descriptor, from: offset, to: offset + size)
+        // They begin with their state, and are used in their order.
+        guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
+        packed += pieces(element, at: offset)
+      }
+    }
+    return packed
   }
 
-  private static func bytes(of descriptor: Int32) throws(SystemError) -> [UInt8] {
+  private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: MemoryLayout<cs_ring_slot>.size)
-    let slots = MemoryLayout<cs_ring>.size - MemoryLayout<cs_ring_slot>.size * Int(CS_RING_SLOT_LIMIT)
-    while bytes.count < MemoryLayout<cs_ring>.size {
-      let wanted = min(bytes.count < slots ? slots - bytes.count : buffer.count, buffer.count)
+    var buffer = [UInt8](repeating: 0, count: end - start)
+    while bytes.count < end - start {
       // pread writes at most as many bytes as the buffer has.
-      let count = unsafe pread(descriptor, &buffer, wanted, off_t(bytes.count))
+      let count = unsafe pread(descriptor, &buffer, end - start - bytes.count, off_t(start + bytes.count))
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else { throw SystemError("read a ring") }
-      // Slots are used in their order: the first that was never claimed ends the search.
-      if count == 0 || (bytes.count >= slots && buffer.prefix(8).allSatisfy { $0 == 0 }) { break }
+      if count == 0 { break }
       bytes += buffer.prefix(count)
     }
     return bytes
   }
 
+  private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
+
   /// Leaves blocks of zeros out.
-  static func pack(_ ring: [UInt8]) -> [UInt8] {
-    var packed = magic + number(UInt64(MemoryLayout<cs_ring>.size))
+  static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
+
+  /// The pieces of bytes that stand at `offset` in the ring.
+  private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
+    var packed: [UInt8] = []
     var start = 0
     while start < ring.count {
       let end = min(start + block, ring.count)
@@ -45,7 +62,7 @@ enum RingExcerpt {
       while last < ring.count, ring[last..<min(last + block, ring.count)].contains(where: { $0 != 0 }) {
         last = min(last + block, ring.count)
       }
-      packed += number(UInt64(start)) + number(UInt64(last - start)) + ring[start..<last]
+      packed += number(UInt64(offset + start)) + number(UInt64(last - start)) + ring[start..<last]
       start = last
     }
     return packed

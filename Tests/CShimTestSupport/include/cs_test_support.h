@@ -61,6 +61,12 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_STACKS_TAKEN_BACK,         // a thread returns, exits, is cancelled, has a stack of its own
   CS_TEST_STACK_REFUSED,             // no memory for one
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is made while another one sits in a dl_iterate_phdr callback
+  // A crash beside other threads: sweep.c.
+  CS_TEST_SWEEP_IDLE,     // 1,000 that wait
+  CS_TEST_SWEEP_SPINNING, // 100 that run
+  CS_TEST_SWEEP_BLOCKED,  // one that blocks all signals
+  CS_TEST_SWEEP_OFF,      // with CRASHSHIELD_SWEEP_MS=0
+  CS_TEST_SWEEP_PROFILER, // the program uses SIGPROF; exits 0 if it is the program's when an earlier handler runs
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
@@ -98,6 +104,15 @@ typedef struct cs_test_spool {
   uint32_t unwind_stop;
   uint32_t frame1_trust;
   uint32_t image_count;
+  uint32_t sweep;
+  uint32_t thread_count;
+  uint32_t thread_total;
+  uint32_t thread_whole_count; // by their answers
+  uint32_t thread_blocked_count;
+  uint32_t thread_none_count;
+  uint32_t thread_bad_count; // not committed, or a wrong checksum
+  uint32_t thread_frame_minimum;
+  uint64_t sweep_ns;
   uint64_t commit_after_ns; // from the handler's entry to the commit
 } cs_test_spool;
 

@@ -22,6 +22,12 @@ public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 
       touched.append(TestRing.slot(slot)..<TestRing.slot(slot) + 24)
     }
   }
+  if flags & 1 != 0 {
+    for thread in Set(patches.compactMap(\.thread)) {
+      ring.commit(thread: thread)
+      touched.append(TestRing.thread(thread)..<TestRing.thread(thread) + 16)
+    }
+  }
   do { check(try ring.contents()) } catch { precondition(!"\(error)".isEmpty) }
   for range in touched { ring.restore(range, from: pristine) }
   return 0
@@ -46,6 +52,7 @@ private enum Rings {
         slot: slot, sequence: UInt64(slot), message: "Fatal error: Index out of range\n",
         frames: [cs_ring_frame(0x40_0010, image: 0, flags: 1, trust: 1), cs_ring_frame(0x7f00_0000_0020, image: 1)],
         stack: Array(0..<64))
+      ring.addThread(slot, tid: Int32(slot), name: "worker", frames: [cs_ring_frame(0x40_0010, image: 0)])
     }
     return ring
   }
@@ -57,6 +64,8 @@ private struct Patch {
   var bytes: ArraySlice<UInt8>
   /// The slot that it hits.
   var slot: Int?
+  /// The thread that it hits.
+  var thread: Int?
 }
 
 /// Each patch is: part, index, offset (two bytes), length, bytes.
@@ -70,16 +79,17 @@ private func parse(_ input: ArraySlice<UInt8>) -> [Patch] {
     let offset = (Int(head[2]) << 8 | Int(head[3])) % part.range.count
     let bytes = rest.prefix(min(Int(head[4]), part.range.count - offset))
     rest = rest.dropFirst(Int(head[4]))
-    patches.append(Patch(offset: part.range.lowerBound + offset, bytes: bytes, slot: part.slot))
+    patches.append(Patch(offset: part.range.lowerBound + offset, bytes: bytes, slot: part.slot, thread: part.thread))
   }
   return patches
 }
 
-private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?) {
-  func part(_ start: Int, _ size: Int, slot: Int? = nil) -> (range: Range<Int>, slot: Int?) {
-    (start..<start + size, slot)
+private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, thread: Int?) {
+  typealias Part = (range: Range<Int>, slot: Int?, thread: Int?)
+  func part(_ start: Int, _ size: Int, slot: Int? = nil, thread: Int? = nil) -> Part {
+    (start..<start + size, slot, thread)
   }
-  switch kind % 8 {
+  switch kind % 10 {
   // Behind magic, version, architecture and size, which are soon tried out.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
@@ -88,7 +98,10 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?) 
   case 4: return part(TestRing.record(index % 64), MemoryLayout<cs_ring_record>.size, slot: index % 64)
   case 5: return part(TestRing.stack(index % 64), Int(CS_RING_STACK_LIMIT_BYTES), slot: index % 64)
   case 6: return part(TestRing.slot(index % 64), 24)
-  default: return part(0, 24)
+  case 7: return part(0, 24)
+  case 8:
+    return part(TestRing.threadRecord(index % 8), MemoryLayout<cs_ring_thread_record>.size, thread: index % 8)
+  default: return part(TestRing.thread(index % 8), 16)
   }
 }
 
@@ -123,6 +136,12 @@ private func check(_ contents: RingContents) {
     for text in [record.message, record.abortMessage, record.exceptionType, record.threadName] {
       precondition(CleanText.clean(text) == text)
     }
+  }
+  precondition(contents.threads.count <= 1024)
+  for thread in contents.threads {
+    precondition(thread.registers.count <= 34 && thread.frames.count <= 154 && thread.frameHead <= thread.frames.count)
+    precondition(thread.frames.allSatisfy { $0.image == nil || images[$0.image ?? -1] != nil })
+    precondition(CleanText.line(thread.name) == thread.name && thread.runState.count <= 1)
   }
   for image in contents.images { precondition(CleanText.line(image.path) == image.path) }
   for crumb in contents.breadcrumbs { precondition(CleanText.clean(crumb.text) == crumb.text) }

@@ -1,0 +1,123 @@
+#include "task_list.h"
+
+#include "deliver.h"
+#include "system_call.h"
+#include "trusted.h"
+
+#define TASK_DIRECTORY "/proc/self/task"
+// State, name and mask stand in the first lines of a status file.
+#define STATUS_BYTES 1536
+// A program with more threads has as many as the kernel allows anybody.
+#define READ_LIMIT 8192
+
+// What getdents64 writes.
+typedef struct directory_entry {
+  uint64_t inode;
+  int64_t offset;
+  uint16_t size;
+  uint8_t type;
+  char name[];
+} directory_entry;
+
+void cs_task_list_open(cs_task_list *list) SIGNAL_SAFE {
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  list->at = list->size = 0;
+  list->directory = cs_openat(AT_FDCWD, TASK_DIRECTORY, flags, 0);
+  if (cs_reserve_spend(list->directory)) list->directory = cs_openat(AT_FDCWD, TASK_DIRECTORY, flags, 0);
+}
+
+void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE {
+  if (list->directory >= 0) cs_close(list->directory);
+  list->directory = -1;
+}
+
+// 0 for what is no number: the entries of the directory itself.
+static int number_in(const char *text, size_t limit) SIGNAL_SAFE {
+  int number = 0;
+  for (size_t index = 0; index < limit && text[index] != 0; index++) {
+    if (text[index] < '0' || text[index] > '9' || number > INT32_MAX / 10 - 1) return 0;
+    number = number * 10 + (text[index] - '0');
+  }
+  return number;
+}
+
+int cs_task_list_next(cs_task_list *list) SIGNAL_SAFE {
+  for (int entries = 0; entries < READ_LIMIT; entries++) {
+    if (list->at >= list->size) {
+      const long size = cs_getdents(list->directory, list->entries, sizeof list->entries);
+      if (size <= 0) return 0;
+      list->at = 0;
+      list->size = (size_t)size;
+    }
+    const directory_entry *entry = (const directory_entry *)(const void *)&list->entries[list->at];
+    const size_t head = offsetof(directory_entry, name);
+    if (entry->size <= head || entry->size > list->size - list->at) return 0;
+    list->at += entry->size;
+    const int tid = number_in(entry->name, entry->size - head);
+    if (tid > 0) return tid;
+  }
+  return 0;
+}
+
+static uint64_t hexadecimal(const char *text) SIGNAL_SAFE {
+  uint64_t value = 0;
+  for (int index = 0; index < 16; index++) {
+    const char digit = text[index];
+    if (digit >= '0' && digit <= '9') {
+      value = value << 4 | (uint64_t)(digit - '0');
+    } else if (digit >= 'a' && digit <= 'f') {
+      value = value << 4 | (uint64_t)(digit - 'a' + 10);
+    } else {
+      break;
+    }
+  }
+  return value;
+}
+
+// "/proc/self/task/TID/status"
+static void status_path(int tid, char ret_path[48]) SIGNAL_SAFE {
+  char digits[12];
+  int count = 0;
+  do {
+    digits[count++] = (char)('0' + tid % 10);
+    tid /= 10;
+  } while (tid > 0 && count < (int)sizeof digits);
+  const size_t directory = sizeof TASK_DIRECTORY - 1;
+  memcpy(ret_path, TASK_DIRECTORY "/", directory + 1);
+  char *at = ret_path + directory + 1;
+  while (count > 0)
+    *at++ = digits[--count];
+  memcpy(at, "/status", sizeof "/status");
+}
+
+// The rest of the line that starts with `label`; the text ends with a line feed and a zero. NULL when there is none.
+static const char *line_after(const char *text, const char *label, size_t label_bytes) SIGNAL_SAFE {
+  for (const char *at = text; *at != 0; at++) {
+    const bool is_start = at == text || at[-1] == '\n';
+    size_t same = 0;
+    while (is_start && same < label_bytes && at[same] == label[same])
+      same++;
+    if (same == label_bytes) return at + label_bytes;
+  }
+  return NULL;
+}
+
+void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
+  char path[48];
+  char text[STATUS_BYTES];
+  status_path(tid, path);
+  int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (file < 0) return;
+  const long size = cs_read(file, text, sizeof text - 1);
+  cs_close(file);
+  if (size <= 0) return;
+  text[size] = 0;
+  const char *name = line_after(text, "Name:\t", 6);
+  for (int index = 0; name != NULL && index < 15 && name[index] != '\n' && name[index] != 0; index++)
+    ret_status->name[index] = (uint8_t)name[index];
+  const char *state = line_after(text, "State:\t", 7);
+  if (state != NULL) ret_status->run_state = (uint8_t)state[0];
+  const char *blocked = line_after(text, "SigBlk:\t", 8);
+  if (blocked != NULL) ret_status->blocked_signals = hexadecimal(blocked);
+}

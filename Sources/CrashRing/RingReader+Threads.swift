@@ -1,0 +1,78 @@
+internal import CShimRing
+internal import CrashReport
+
+extension RingReader {
+  /// The threads that the sweep has asked and that are whole, in the order of the sweep.
+  ///
+  /// - Parameters:
+  ///   - header: A copy of the header, for the counts.
+  ///   - images: Where the frames lie.
+  ///   - losses: Threads that found no place, or whose record is not what its writer committed.
+  /// - Returns: Those whose record is whole.
+  func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
+    let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
+    losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
+    var threads: [ThreadRecord] = []
+    for index in 0..<count {
+      // The layout's assertions put thread `index` inside the ring, aligned.
+      guard
+        let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
+          .assumingMemoryBound(to: cs_ring_thread.self)
+      else { break }
+      // A state that is left behind is final: a place is used once. What is not committed has not been written yet.
+      guard unsafe cs_ring_thread_state_acquire(thread) == UInt64(CS_RING_STATE_COMMITTED) else {
+        losses.add(.silentThreads, 1)
+        continue
+      }
+      if let record = whole(index, images: images) {
+        threads.append(record)
+      } else {
+        losses.add(.corrupt, 1)
+      }
+    }
+    return threads
+  }
+
+  /// nil when it is not what its writer committed.
+  private func whole(_ index: Int, images: ImageTable) -> ThreadRecord? {
+    let offset = RingLayout.thread(index)
+    let record = unsafe PrivateCopy<cs_ring_thread_record>(of: shared, at: offset + RingLayout.recordInThread)
+    let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInThread)
+    // The pointer holds for the call only, with the count of the array that it points into.
+    let found = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
+    let isWhole =
+      found == crc && record[\.frame_count] <= CS_RING_THREAD_FRAME_LIMIT
+      && record[\.frame_head] <= record[\.frame_count]
+      && record[\.registers.general_count] <= CS_RING_REGISTER_LIMIT
+    return isWhole ? decoded(record, images: images) : nil
+  }
+
+  private func decoded(_ record: PrivateCopy<cs_ring_thread_record>, images: ImageTable) -> ThreadRecord {
+    let frames = record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count])
+      .map { $0.decoded(images: images) }
+    return ThreadRecord(
+      tid: record[\.tid], name: CleanText.line(record.text(zeroTerminated: \.name)),
+      answer: ThreadRecord.Answer(record[\.answer]), runState: letter(record[\.run_state]),
+      registers: record.numbers(\.registers.general, count: record[\.registers.general_count]),
+      flags: record[\.registers.flags], frames: frames, frameHead: Int(clamping: record[\.frame_head]),
+      frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
+      unwindStop: record[\.unwind_stop])
+  }
+
+  /// The kernel's letters for what a thread does are capital or small letters.
+  private func letter(_ value: UInt32) -> String {
+    guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
+    let scalar = Unicode.Scalar(byte)
+    return scalar.properties.isAlphabetic ? String(Character(scalar)) : ""
+  }
+}
+
+extension ThreadRecord.Answer {
+  fileprivate init(_ value: UInt32) {
+    switch cs_ring_answer(rawValue: value) {
+    case .CS_RING_ANSWER_WHOLE: self = .whole
+    case .CS_RING_ANSWER_BLOCKED: self = .blocked
+    default: self = .none
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/// One thread that did not crash, as the sweep after the crash found it.
+public struct ThreadRecord: Sendable, Equatable {
+  /// The thread.
+  public var tid: Int32
+  /// The thread's name.
+  public var name: String
+  /// What came of asking it.
+  public var answer: Answer
+  /// The kernel's letter for what it did (`R`, `S`, `D`, …), where it did not answer; else empty.
+  public var runState: String
+  /// General registers by DWARF number; none where it did not answer.
+  public var registers: [UInt64]
+  /// Processor flags.
+  public var flags: UInt64
+  /// Innermost first; the async chain after the stack.
+  public var frames: [CrashRecord.Frame]
+  /// How many of `frames` stand before the gap of a deep recursion.
+  public var frameHead: Int
+  /// Depth that was walked.
+  public var frameTotal: Int
+  /// Why the walk ended (`cs_unwind_stop`).
+  public var unwindStop: UInt32
+
+  /// Whether a thread told where it was.
+  public enum Answer: Sendable, Equatable {
+    /// It wrote its stack.
+    case whole
+    /// It did not answer in time.
+    case none
+    /// It could not, because it blocks the signal that asks.
+    case blocked
+  }
+
+  /// Makes a record from its parts.
+  public init(
+    tid: Int32, name: String, answer: Answer, runState: String = "", registers: [UInt64] = [], flags: UInt64 = 0,
+    frames: [CrashRecord.Frame] = [], frameHead: Int = 0, frameTotal: Int = 0, unwindStop: UInt32 = 0
+  ) {
+    self.tid = tid
+    self.name = name
+    self.answer = answer
+    self.runState = runState
+    self.registers = registers
+    self.flags = flags
+    self.frames = frames
+    self.frameHead = frameHead
+    self.frameTotal = frameTotal
+    self.unwindStop = unwindStop
+  }
+}
