@@ -19,11 +19,14 @@ extension CrashReport {
     public var framesBeforeGap: Int?
     /// By name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
+    /// Why a thread that was only looked at has no frames; nil where it answered.
+    public var silence: Silence?
 
     /// Makes a thread from its parts.
     public init(
       tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
-      framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:]
+      framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:],
+      silence: Silence? = nil
     ) {
       self.tid = tid
       self.name = name
@@ -34,6 +37,21 @@ extension CrashReport {
       self.framesOmitted = framesOmitted
       self.framesBeforeGap = framesBeforeGap
       self.registers = registers
+      self.silence = silence
+    }
+  }
+
+  /// Why a thread did not tell where it was.
+  public struct Silence: Codable, Sendable, Equatable {
+    /// It blocks the signal that asks; else it did not answer in time.
+    public var isBlocking: Bool
+    /// The kernel's letter for what it did (`R` running, `S` sleeping, `D` in the kernel, …); empty when unknown.
+    public var runState: String
+
+    /// Makes a silence from its parts.
+    public init(isBlocking: Bool, runState: String) {
+      self.isBlocking = isBlocking
+      self.runState = runState
     }
   }
 

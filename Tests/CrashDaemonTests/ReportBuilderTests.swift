@@ -202,4 +202,20 @@ struct OwnershipTests {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))
   }
+
+  @Test("threads that did not crash come after those that did, with names and no signal")
+  func otherThreads() throws {
+    var contents = RingContents.sample([.sample(frames: [.at(0x10010, exact: true)])])
+    contents.threads = [
+      ThreadRecord(tid: 21, name: "loop", answer: .whole, frames: [.at(0x10020)], frameHead: 1, frameTotal: 1),
+      ThreadRecord(tid: 22, name: "signals", answer: .blocked, runState: "S"),
+    ]
+    let symbols = SampleSymbols(chains: [0x1f: [SourceFrame(mangled: "wait")]])
+    let report = try #require(contents.report(symbols))
+    #expect(report.threads.map(\.crashed) == [true, false, false])
+    let loop = report.threads[1]
+    #expect(loop.name == "loop" && loop.signal == nil && loop.silence == nil)
+    #expect(loop.frames.map(\.function) == ["wait"])
+    #expect(report.threads[2].silence == CrashReport.Silence(isBlocking: true, runState: "S"))
+  }
 }

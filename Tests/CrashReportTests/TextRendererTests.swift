@@ -60,6 +60,26 @@ struct TextRendererTests {
     #expect(plain == TextRenderer().render(Sample.everything))
   }
 
+  @Test("threads that stand at the same place are told once, silent ones with their reason")
+  func otherThreads() {
+    var report = Sample.indexOutOfRange
+    let wait = CrashReport.Frame(address: 0x7f00_0000_1200, function: "epoll_wait", trust: .context)
+    for tid in 21...32 {
+      report.threads.append(.init(tid: tid, name: "loop", crashed: false, frames: [wait]))
+    }
+    report.threads.append(
+      .init(tid: 41, name: "signals", crashed: false, frames: [], silence: .init(isBlocking: true, runState: "S")))
+    report.threads.append(
+      .init(tid: 42, name: "", crashed: false, frames: [], silence: .init(isBlocking: false, runState: "R")))
+    let verbose = TextRenderer(verbose: true).render(report)
+    #expect(verbose.ranges(of: "epoll_wait").count == 1)
+    let eight = (22...29).map { "\($0) \"loop\"" }.joined(separator: ", ")
+    #expect(verbose.contains("Thread 21 \"loop\"\n  11 more threads like it: \(eight), …\n"))
+    #expect(verbose.contains("Thread 41 \"signals\"\n\n  could not answer: it blocks signals (sleeping)\n"))
+    #expect(verbose.contains("Thread 42\n\n  did not answer in time (running)\n"))
+    #expect(TextRenderer().render(report).contains("14 other threads in the verbose form, 2 of them silent."))
+  }
+
   @Test("the first own frame is the first line with the marker")
   func marker() throws {
     let lines = TextRenderer().render(Sample.indexOutOfRange).split(separator: "\n")

@@ -20,6 +20,15 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     var beforeGap: Int?
   }
 
+  /// A stack as its thread wrote it.
+  struct Walk {
+    var frames: [CrashRecord.Frame]
+    /// How many of them stand before the gap of a deep recursion.
+    var head: Int
+    /// How deep the stack is.
+    var total: Int
+  }
+
   private static var runtimeFailurePrefix: String { "Swift runtime failure: " }
 
   /// - Parameters:
@@ -32,13 +41,13 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     self.symbols = symbols
   }
 
-  func frames(of record: CrashRecord) -> Result {
+  func frames(of walk: Walk) -> Result {
     var result = Result()
-    let onStack = record.frames.count { !$0.isAsync }
-    let omitted = record.frameTotal - onStack
+    let onStack = walk.frames.count { !$0.isAsync }
+    let omitted = walk.total - onStack
     var bytes = 0
-    for (index, frame) in record.frames.enumerated() {
-      if omitted > 0, index == record.frameHead { result.beforeGap = result.frames.count }
+    for (index, frame) in walk.frames.enumerated() {
+      if omitted > 0, index == walk.head { result.beforeGap = result.frames.count }
       let image = frame.image.flatMap { images[$0] }
       var chain = image.map { symbols.frames(buildID: $0.buildID, linkAddress: frame.linkAddress(in: $0)) } ?? []
       if let failure = chain.first(where: { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }) {

@@ -27,7 +27,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
     return CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
-      reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread), images: images,
+      reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + contents.threads.map(thread),
+      images: images,
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
       group: Grouping.group(of: main.thread, kind: main.facts.kind, process: process.identity.name),
       losses: contents.losses,
@@ -68,15 +69,32 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 // Threads.
 extension ReportBuilder {
   private func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
-    let expanded = FrameExpansion(
-      images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / max(1, contents.records.count)
-    ).frames(of: record)
+    let walk = FrameExpansion<Symbols>.Walk(
+      frames: record.frames, head: record.frameHead, total: record.frameTotal)
+    let expanded = expansion(shares: contents.records.count).frames(of: walk)
     let facts = CrashFacts(record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure)
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
       framesBeforeGap: expanded.beforeGap, registers: registers(record))
     return (thread, facts)
+  }
+
+  /// The crashed threads share as much text as the others do.
+  private func expansion(shares: Int) -> FrameExpansion<Symbols> {
+    FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
+  }
+
+  private func thread(_ record: ThreadRecord) -> CrashReport.CrashedThread {
+    let walk = FrameExpansion<Symbols>.Walk(
+      frames: record.frames, head: record.frameHead, total: record.frameTotal)
+    let expanded = expansion(shares: contents.threads.count).frames(of: walk)
+    let silence = CrashReport.Silence(isBlocking: record.answer == .blocked, runState: record.runState)
+    // Without the registers: of thousand threads that wait they say nothing.
+    return CrashReport.CrashedThread(
+      tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
+      framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
+      silence: record.answer == .whole ? nil : silence)
   }
 
   private func signal(_ record: CrashRecord) -> CrashReport.Signal {

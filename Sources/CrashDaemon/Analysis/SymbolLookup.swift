@@ -28,7 +28,8 @@ extension CrashRecord.Frame {
 extension RingContents {
   /// The build ids of the images that the records' frames lie in.
   var buildIDsOfFrames: Set<String> {
-    let used = Set(records.flatMap { $0.frames.compactMap(\.image) })
+    let frames = records.map(\.frames) + threads.map(\.frames)
+    let used = Set(frames.flatMap { $0.compactMap(\.image) })
     return Set(images.filter { used.contains($0.index) && !$0.buildID.isEmpty }.map(\.buildID))
   }
 }

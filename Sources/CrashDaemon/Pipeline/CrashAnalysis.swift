@@ -26,10 +26,13 @@ struct CrashAnalysis: Sendable {
   /// What a look at a ring found, to tell whether the next one finds more.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
+    /// Threads that the sweep found: with it a report is whole.
+    var threads: [Int32]
     var losses: [String: Int]
 
     init(_ contents: RingContents) {
       records = contents.records.map { [UInt64($0.slot), $0.generation] }
+      threads = contents.threads.map(\.tid)
       losses = contents.losses
     }
   }
@@ -75,8 +78,9 @@ struct CrashAnalysis: Sendable {
 
   private func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
     var contents = process.ring.mapping.contents()
-    // While the process lives, a record without an end is being written.
+    // While the process lives, a record without an end is being written, and a thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }
+    if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
   }
 

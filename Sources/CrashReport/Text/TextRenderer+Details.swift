@@ -96,6 +96,8 @@ extension TextRenderer {
     "overwritten": "a record that gave its place to a later crash",
     "noSlot": "a crash that found no place for its record",
     "minimal": "a crash inside the crash handler: its record has no frames",
+    "silentThreads": "a thread that had begun to tell where it was",
+    "threads": "a thread that was not asked where it was",
     "images": "an image that found no place in the table",
     "annotations": "an annotation that found no place or was being written",
     "breadcrumbs": "a damaged breadcrumb",

@@ -29,10 +29,12 @@ public struct TextRenderer: Sendable {
     sections.append(breadcrumbsSection(report))
     let others = report.threads.filter { !$0.crashed }
     if verbose {
-      sections += others.map { threadSection($0, isFirst: false, in: report) }
+      sections += otherThreadSections(others, in: report)
       sections.append(imagesSection(report))
     } else if !others.isEmpty {
-      sections.append([style.faint("\(counted(others.count, "other thread")) in the verbose form.")])
+      let silent = others.count { $0.silence != nil }
+      let note = silent == 0 ? "" : ", \(silent) of them silent"
+      sections.append([style.faint("\(counted(others.count, "other thread")) in the verbose form\(note).")])
     }
     sections.append(lossesSection(report))
     return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
@@ -49,7 +51,7 @@ public struct TextRenderer: Sendable {
     return lines
   }
 
-  private func threadSection(
+  func threadSection(
     _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
   ) -> [String] {
     var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: width).map(style.strong)
@@ -57,16 +59,20 @@ public struct TextRenderer: Sendable {
     lines.append("")
     let stack = StackLayout(thread, verbose: verbose)
     lines += stack.rows.flatMap { rowLines($0, of: thread, in: report) }
-    if thread.frames.isEmpty { lines.append("  no frames were captured") }
+    if thread.frames.isEmpty { lines.append("  \(thread.silence.map(describe) ?? "no frames were captured")") }
     if verbose && !thread.registers.isEmpty { lines += [""] + registerLines(thread.registers) }
     return lines
+  }
+
+  func threadName(_ thread: CrashReport.CrashedThread) -> String {
+    let name = CleanText.line(thread.name)
+    return "\(thread.tid)" + (name.isEmpty ? "" : " \"\(name)\"")
   }
 
   private func threadHeading(
     _ thread: CrashReport.CrashedThread, isFirst: Bool, in report: CrashReport
   ) -> String {
-    let name = CleanText.line(thread.name)
-    let who = "Thread \(thread.tid)" + (name.isEmpty ? "" : " \"\(name)\"")
+    let who = "Thread \(threadName(thread))"
     guard thread.crashed else { return who }
     let signal = thread.signal ?? report.signal
     let also = isFirst ? "" : "also "
