@@ -174,7 +174,9 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     if (cs_ring_thread_state_acquire(thread) != CS_RING_STATE_ASKED) continue;
     cs_task_status status = {0};
     if (now_ns() < deadline_ns) cs_task_status_read(thread->record.tid, &status);
-    const bool is_blocked = (status.blocked_signals & UINT64_C(1) << (SIGPROF - 1)) != 0;
+    // A thread that has come as far as our handler blocks the signal as well, but does not wait for it any more.
+    const uint64_t waiting = status.blocked_signals & status.pending_signals;
+    const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
     if ((only_blocked && !is_blocked) || !begin_to_write(thread)) continue;
     cs_ring_thread_record *record = &thread->record;
     record->answer = is_blocked ? CS_RING_ANSWER_BLOCKED : CS_RING_ANSWER_NONE;

@@ -118,6 +118,8 @@ void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
     ret_status->name[index] = (uint8_t)name[index];
   const char *state = line_after(text, "State:\t", 7);
   if (state != NULL) ret_status->run_state = (uint8_t)state[0];
+  const char *pending = line_after(text, "SigPnd:\t", 8);
+  if (pending != NULL) ret_status->pending_signals = hexadecimal(pending);
   const char *blocked = line_after(text, "SigBlk:\t", 8);
   if (blocked != NULL) ret_status->blocked_signals = hexadecimal(blocked);
 }

@@ -24,6 +24,7 @@ void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE;
 // What the kernel says of a thread.
 typedef struct cs_task_status {
   uint64_t blocked_signals;
+  uint64_t pending_signals;
   uint32_t run_state; // R, S, D, …; 0 when unknown
   uint8_t name[16];
 } cs_task_status;
