@@ -44,16 +44,18 @@ static int number_in(const char *text, size_t limit) SIGNAL_SAFE {
 int cs_task_list_next(cs_task_list *list) SIGNAL_SAFE {
   for (int entries = 0; entries < READ_LIMIT; entries++) {
     if (list->at >= list->size) {
-      const long size = cs_getdents(list->directory, list->entries, sizeof list->entries);
-      if (size <= 0) return 0;
+      const long read = cs_getdents(list->directory, list->entries, sizeof list->entries);
+      if (read <= 0) return 0;
       list->at = 0;
-      list->size = (size_t)size;
+      list->size = (size_t)read;
     }
-    const directory_entry *entry = (const directory_entry *)(const void *)&list->entries[list->at];
     const size_t head = offsetof(directory_entry, name);
-    if (entry->size <= head || entry->size > list->size - list->at) return 0;
-    list->at += entry->size;
-    const int tid = number_in(entry->name, entry->size - head);
+    uint16_t size = 0;
+    if (list->size - list->at <= head) return 0;
+    memcpy(&size, &list->entries[list->at + offsetof(directory_entry, size)], sizeof size);
+    if (size <= head || size > list->size - list->at) return 0;
+    const int tid = number_in((const char *)&list->entries[list->at + head], size - head);
+    list->at += size;
     if (tid > 0) return tid;
   }
   return 0;
