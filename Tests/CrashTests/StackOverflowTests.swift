@@ -33,7 +33,7 @@ struct StackOverflowTests {
       // The walk came to the thread's first function: glibc's, which has no name without its debug file.
       let last = try #require(thread.stackFrames.last)
       #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")
-      #expect((thread.framesOmitted ?? 0 > 0) == (kind != .smallStack))
+      #expect((thread.framesOmitted ?? 0) > 0 || kind == .smallStack)
       // The tasks that await the one that recurses are found from the tail.
       if kind == .task { #expect(thread.frames.contains { $0.isAsync && $0.function.contains("handleRequest") }) }
     }
