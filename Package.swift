@@ -23,6 +23,12 @@ let c: [CSetting] = [
   .enableWarning("strict-prototypes"),
 ]
 
+let cxx: [CXXSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableWarning("extra"),
+  .enableWarning("shadow"),
+]
+
 /// Code that runs in a signal handler: its calls are proved safe by the compiler, its frames are small.
 let signalSafeC: [CSetting] =
   c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
@@ -53,8 +59,9 @@ var targets: [Target] = [
 
   // Every way to crash.
   .target(name: "CCrashMaker", cSettings: c),
+  .target(name: "CXXCrashMaker", cxxSettings: cxx),
   .target(
-    name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CShim"], swiftSettings: swift),
+    name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"], swiftSettings: swift),
   .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
 
   .target(
@@ -153,5 +160,6 @@ let package = Package(
   products: products,
   dependencies: dependencies,
   targets: targets,
-  cLanguageStandard: .gnu17
+  cLanguageStandard: .gnu17,
+  cxxLanguageStandard: .cxx17
 )

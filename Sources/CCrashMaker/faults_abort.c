@@ -37,11 +37,11 @@ FAULT void cs_fault_raise(void) {
   cs_opaque(1);
 }
 
-FAULT void cs_fault_kill_from_outside(void) {
+static FAULT void kill_from_outside(int signal) {
   pid_t victim = getpid();
   pid_t child = fork();
   if (child == 0) {
-    kill(victim, SIGSEGV);
+    kill(victim, signal);
     _exit(0);
   }
   if (child < 0) return;
@@ -49,4 +49,21 @@ FAULT void cs_fault_kill_from_outside(void) {
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }
+}
+
+// Which thread gets it is the kernel's choice: the first one, unless it blocks it.
+
+FAULT void cs_fault_kill_from_outside(void) {
+  kill_from_outside(SIGSEGV);
+  cs_opaque(1);
+}
+
+FAULT void cs_fault_kill_abort_from_outside(void) {
+  kill_from_outside(SIGABRT);
+  cs_opaque(1);
+}
+
+FAULT void cs_fault_kill_ill_from_outside(void) {
+  kill_from_outside(SIGILL);
+  cs_opaque(1);
 }

@@ -61,6 +61,12 @@ FAULT void cs_fault_no_exec_jump(void) {
   cs_opaque(1);
 }
 
+FAULT void cs_fault_jump_to_odd_address(void) {
+  void (*function)(void) = (void (*)(void))opaque_pointer(UINT64_C(0x0000123456789001));
+  function(); // fault: jump-to-odd-address
+  cs_opaque(1);
+}
+
 FAULT void cs_fault_bus_truncated_mmap(void) {
   int file = memfd_create("truncated", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, 4096) != 0) return;

@@ -50,16 +50,20 @@ public struct CrashRun: Sendable {
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
-    self.thread = thread ?? (scenario.needsTask ? .task : .main)
+    self.thread = thread ?? scenario.threads.first ?? .main
   }
 
   /// Starts the shield and crashes; returns only with the reason why there was no crash.
   public func run() -> Failure {
+    scenario.prepare?()
     let attached = DispatchSemaphore(value: 0)
+    let scenario = scenario
     do throws(Shield.StartError) {
       try Shield.start(
         Shield.Configuration(annotations: ["scenario": scenario.name]) { status in
-          if status == .attached { attached.signal() }
+          guard status == .attached else { return }
+          if case .status(let fault) = scenario.fault { fault() }
+          attached.signal()
         })
     } catch {
       return .start(error)
@@ -100,6 +104,9 @@ public struct CrashRun: Sendable {
     case (.synchronous(let fault), .smallStack):
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
+    case (.status(let fault), _):
+      // Nobody is there to call back.
+      if !Shield.isStarted { fault() }
     }
     return .survived
   }

@@ -11,8 +11,8 @@ extension Scenario {
     c("non-canonical", "SIGSEGV", "read at an address that is none", cs_fault_non_canonical),
     c("read-only-write", "SIGSEGV", "write to a page mapped for reading", cs_fault_read_only_write),
     c("no-exec-jump", "SIGSEGV", "call data", cs_fault_no_exec_jump),
+    c("jump-to-odd-address", "SIGSEGV", "call where nothing is mapped", cs_fault_jump_to_odd_address),
     c("bus-truncated-mmap", "SIGBUS", "read a mapped file behind its new end", cs_fault_bus_truncated_mmap),
-    c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow),
   ]
 
   static let instructions = [
@@ -30,20 +30,23 @@ extension Scenario {
     c("double-free", "SIGABRT", "free a block twice", reason: "double free detected", cs_fault_double_free),
     c("free-invalid", "SIGABRT", "free the middle of a block", reason: "invalid pointer", cs_fault_free_invalid),
     c("raise", "SIGSEGV", "raise(SIGSEGV)", cs_fault_raise),
-    c("kill-from-outside", "SIGSEGV", "get SIGSEGV from another process", cs_fault_kill_from_outside),
+    c("kill-from-outside", "SIGSEGV", "get SIGSEGV from another process", cs_fault_kill_from_outside).toFirstThread(),
+    c("kill-abort-from-outside", "SIGABRT", "get SIGABRT from another process", cs_fault_kill_abort_from_outside)
+      .toFirstThread(),
+    c("kill-ill-from-outside", "SIGILL", "get SIGILL from another process", cs_fault_kill_ill_from_outside)
+      .toFirstThread(),
   ]
 
-  static let locks = [
-    c(
-      "loader-lock-held-by-other", "SIGSEGV", "crash while another thread holds the loader's lock",
-      cs_fault_loader_lock_held_by_other),
-    c(
-      "inside-dl-iterate-callback", "SIGSEGV", "crash in a callback of dl_iterate_phdr",
-      function: "cs_fault_in_callback", cs_fault_inside_dl_iterate_callback),
-  ]
+  /// A signal to a process goes to its first thread, whoever is meant.
+  private func toFirstThread() -> Scenario {
+    with {
+      $0.threads = [.main]
+      $0.function = "kill_from_outside"
+    }
+  }
 
   /// A scenario whose function is named after it: `null-read` is made by `cs_fault_null_read`.
-  private static func c(
+  static func c(
     _ name: String, _ signal: String, _ summary: String, reason: String = "", function: String? = nil,
     _ fault: @escaping @Sendable @convention(c) () -> Void
   ) -> Scenario {

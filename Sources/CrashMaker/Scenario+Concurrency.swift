@@ -1,5 +1,7 @@
 // Crashes in Swift tasks.
 
+// Functions of one shape differ in a number: an optimizer would merge them.
+
 extension Scenario {
   static let concurrency = [
     Scenario(
@@ -11,7 +13,57 @@ extension Scenario {
       "continuation-twice", "SIGILL", "faultContinuationTwice", reason: "SWIFT TASK CONTINUATION MISUSE",
       summary: "resume a checked continuation twice", asyncCallers: []
     ) { await faultContinuationTwice() },
+    Scenario(
+      "in-task-group", "SIGILL", "faultInTaskGroup", reason: "Index out of range",
+      summary: "crash in a child of a task group", asyncCallers: []
+    ) { await collectPrices() },
+    Scenario(
+      "in-async-let", "SIGILL", "faultInAsyncLet", reason: "Index out of range", summary: "crash in an async let",
+      asyncCallers: []
+    ) { await comparePrices() },
+    Scenario(
+      "actor-assume-isolated", "SIGABRT", "faultActorAssumeIsolated",
+      summary: "assume to be on an actor that one is not on", faultActorAssumeIsolated),
+    Scenario(
+      "main-actor-off-main", "SIGILL", "faultMainActorOffMain",
+      summary: "assume to be on the main actor on another thread", faultMainActorOffMain
+    ).with { $0.threads = [.dispatch, .task, .pthread] },
   ]
+}
+
+@inline(never) private func faultInTaskGroup(_ prices: [Int]) async -> Int {
+  await Task.yield()
+  return prices[opaque(3)]  // fault: in-task-group
+}
+
+@inline(never) private func collectPrices() async {
+  let sum = await withTaskGroup(of: Int.self) { group in
+    group.addTask { await faultInTaskGroup([opaque(1)]) + 1 }
+    return await group.reduce(0, +)
+  }
+  _ = opaque(sum)
+}
+
+@inline(never) private func faultInAsyncLet(_ prices: [Int]) async -> Int {
+  await Task.yield()
+  return prices[opaque(4)]  // fault: in-async-let
+}
+
+@inline(never) private func comparePrices() async {
+  async let ours = faultInAsyncLet([opaque(1)])
+  let theirs = opaque(7)
+  _ = opaque(await ours - theirs)
+}
+
+@inline(never) private func faultActorAssumeIsolated() {
+  let warehouse = Warehouse()
+  let count = warehouse.assumeIsolated { $0.discountCount }  // fault: actor-assume-isolated
+  _ = opaque(count)
+}
+
+@inline(never) private func faultMainActorOffMain() {
+  let count = MainActor.assumeIsolated { opaque(1) }  // fault: main-actor-off-main
+  _ = opaque(count)
 }
 
 // Each function uses what it awaited, so that none of the calls is the caller's last act.
@@ -32,6 +84,8 @@ extension Scenario {
 
 private actor Warehouse {
   private var discounts = [opaque(5), opaque(10)]
+
+  var discountCount: Int { discounts.count }
 
   @inline(never) func applyDiscount(to price: Int) async throws -> Int {
     let discount = try await loadCustomer(at: discounts)

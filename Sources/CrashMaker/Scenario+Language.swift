@@ -26,8 +26,9 @@ extension Scenario {
       "fatal-error", "SIGILL", "faultFatalError", reason: "the price list is empty", summary: "call fatalError",
       faultFatalError),
     Scenario(
-      "precondition-message", "SIGILL", "faultPreconditionMessage", reason: preconditionReason,
-      summary: "break a precondition that has a message", faultPreconditionMessage),
+      "precondition-message", "SIGILL", "faultPreconditionMessage", reason: "an order has at least one line",
+      summary: "break a precondition that has a message", faultPreconditionMessage
+    ).with { $0.optimizedReason = "precondition failure" },
     Scenario(
       "forced-cast-any", "SIGABRT", "faultForcedCastAny", reason: "Could not cast value of type 'Swift.String'",
       summary: "cast an Any that holds a String to Int with as!", faultForcedCastAny),
@@ -45,13 +46,6 @@ extension Scenario {
       faultInDeinit),
   ]
 }
-
-/// An optimized build keeps no message of a precondition.
-#if DEBUG
-  private let preconditionReason = "an order has at least one line"
-#else
-  private let preconditionReason = "precondition failure"
-#endif
 
 /// A number that the optimizer cannot know.
 func opaque(_ number: Int) -> Int { Int(cs_opaque(Int64(number))) }

@@ -1,60 +1,119 @@
 /// One way to crash, and what its report must say.
 public struct Scenario: Sendable {
-  /// What `crash-maker` is called with, such as `array-index`; also the `// fault: NAME` comment of its faulting line.
+  /// What `crash-maker` is called with, such as `array-index`.
   public let name: String
   /// One line for people.
   public let summary: String
-  /// The name of the signal that the process gets, such as `SIGILL`.
+  /// The name of the signal that ends the process, such as `SIGILL`; empty where it exits.
   public let signal: String
-  /// What the report's reason must contain; empty where the runtime says nothing.
-  public let reason: String
-  /// What the name of the topmost own function must contain.
-  public let function: String
-  /// The functions that await the faulting one, innermost first.
-  public let asyncCallers: [String]
-  /// Whether the process leaves a report: false where it is killed before the record is complete.
-  public let isReported: Bool
-  /// What crashes.
+  /// What comes to the fault.
   let fault: Fault
+
+  /// What the report's reason must contain; empty where the runtime says nothing.
+  public var reason = ""
+  /// The same in an optimized program, where it differs.
+  public var optimizedReason: String?
+  /// What the name of the topmost own function must contain; empty where none is certain.
+  public var function: String
+  /// The functions that await the faulting one, innermost first.
+  public var asyncCallers: [String] = []
+  /// The name in the `// fault: NAME` comment of the faulting line: mostly `name`.
+  public var mark: String
+  /// The signal in the report, where the process ends otherwise.
+  public var reportedSignal: String
+  /// How many threads crash.
+  public var crashedCount = 1
+  /// Why there is no report; nil where there must be one.
+  public var silence: String?
+  /// Whether a child crashes: its pid is printed as `child PID`, and the report is the child's.
+  public var isChildReported = false
+  /// What the process exits with, where `signal` is empty.
+  public var exitCode: Int32 = 0
+  /// What the program must have written to standard error.
+  public var output = ""
+  /// The threads on which it makes sense.
+  public var threads = CrashRun.Thread.allCases
+  /// Why gdb's frames cannot be compared with the report's; nil where they must be equal.
+  public var withoutDebugger: String?
+  /// Whether only a debug build crashes.
+  public var needsDebug = false
+  /// Whether it needs the dynamic Swift library.
+  public var needsDynamicLibrary = false
+  /// Whether only root can do it.
+  public var needsRoot = false
+  /// Threads on which the report is known to lack something, and the reason.
+  public var gap: Gap?
+  /// What must be set in the environment when the process begins.
+  public var environment: [String: String] = [:]
+  /// Runs before the shield starts.
+  var prepare: (@Sendable () -> Void)?
 
   /// How a scenario comes to its fault.
   enum Fault: Sendable {
     case synchronous(@Sendable () -> Void)
     case asynchronous(@Sendable () async -> Void)
+    /// In the shield's callback, on the shield's own thread.
+    case status(@Sendable () -> Void)
+  }
+
+  /// What is not built yet.
+  public struct Gap: Sendable {
+    /// Where it shows.
+    public var threads: [CrashRun.Thread]
+    /// What is missing.
+    public var reason: String
+  }
+
+  init(_ name: String, _ signal: String, _ function: String, reason: String = "", summary: String, fault: Fault) {
+    self.name = name
+    self.summary = summary
+    self.signal = signal
+    self.function = function
+    self.fault = fault
+    self.reason = reason
+    mark = name
+    reportedSignal = signal
   }
 
   init(
     _ name: String, _ signal: String, _ function: String, reason: String = "", summary: String,
-    isReported: Bool = true, _ fault: @escaping @Sendable () -> Void
+    _ fault: @escaping @Sendable () -> Void
   ) {
-    self.name = name
-    self.summary = summary
-    self.signal = signal
-    self.reason = reason
-    self.function = function
-    self.isReported = isReported
-    asyncCallers = []
-    self.fault = .synchronous(fault)
+    self.init(name, signal, function, reason: reason, summary: summary, fault: .synchronous(fault))
   }
 
   init(
     _ name: String, _ signal: String, _ function: String, reason: String = "", summary: String,
     asyncCallers: [String], _ fault: @escaping @Sendable () async -> Void
   ) {
-    self.name = name
-    self.summary = summary
-    self.signal = signal
-    self.reason = reason
-    self.function = function
+    self.init(name, signal, function, reason: reason, summary: summary, fault: .asynchronous(fault))
     self.asyncCallers = asyncCallers
-    isReported = true
-    self.fault = .asynchronous(fault)
+    threads = [.task]
+  }
+
+  /// What is not built yet on any thread: no report comes of it today.
+  mutating func lacks(_ reason: String) {
+    gap = Gap(threads: threads, reason: reason)
+    silence = reason
+  }
+
+  /// The same with what is special about it.
+  func with(_ change: (inout Scenario) -> Void) -> Scenario {
+    var changed = self
+    change(&changed)
+    return changed
   }
 }
 
 extension Scenario {
   /// Every scenario, in the order in which `crash-maker --list` shows them.
-  public static let all: [Scenario] = language + concurrency + memory + instructions + aborts + locks + deaths
+  public static let all: [Scenario] =
+    language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
+    + loader + threads
+    + processes + handlers + world + deaths
+
+  /// Whether a report must come of it.
+  public var isReported: Bool { silence == nil }
 
   /// Whether it crashes in a Swift task, whatever thread was asked for.
   public var needsTask: Bool {

@@ -51,8 +51,9 @@ enum Arguments {
     guard let scenario = Scenario.named(name) else {
       return .wrong("no crash is named '\(name)'; did you mean '\(Scenario.nearest(to: name))'? See crash-maker --list")
     }
-    if scenario.needsTask, let thread, thread != .task {
-      return .wrong("'\(name)' crashes in a task only, not on '\(thread.rawValue)'")
+    if let thread, !scenario.threads.contains(thread) {
+      let possible = scenario.threads.map(\.rawValue).joined(separator: ", ")
+      return .wrong("'\(name)' crashes on \(possible) only, not on '\(thread.rawValue)'")
     }
     var run = CrashRun(scenario, thread: thread)
     run.isMarked = isMarked

@@ -6,12 +6,14 @@ case .help:
   writeLine(Arguments.usage, to: STDOUT_FILENO)
 case .list:
   for scenario in Scenario.all {
-    writeLine("\(scenario.name)\t\(scenario.signal)\t\(scenario.summary)", to: STDOUT_FILENO)
+    writeLine(
+      "\(scenario.name)\t\(scenario.signal.isEmpty ? "-" : scenario.signal)\t\(scenario.summary)", to: STDOUT_FILENO)
   }
 case .wrong(let message):
   writeLine("crash-maker: \(message)", to: STDERR_FILENO)
   exit(2)
 case .run(let run):
+  beginAnew(in: run.scenario.environment)
   switch run.run() {
   case .start(let error):
     writeLine("crash-maker: \(error)", to: STDERR_FILENO)
@@ -37,4 +39,17 @@ func writeLine(_ line: String, to descriptor: Int32) {
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }
+}
+
+/// Runs this program again where the environment lacks something: the Swift runtime reads it before `main`.
+func beginAnew(in environment: [String: String]) {
+  // Nothing else runs yet that could read or change the environment.
+  let missing = environment.filter { name, value in
+    unsafe getenv(name).map { unsafe String(cString: $0) } != value
+  }
+  if missing.isEmpty { return }
+  for (name, value) in missing { unsafe setenv(name, value, 1) }
+  // The strings live until the program is another one; a failure leaves everything as it was.
+  var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + [nil]
+  unsafe execv("/proc/self/exe", &arguments)
 }

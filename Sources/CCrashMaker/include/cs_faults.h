@@ -17,6 +17,7 @@ void cs_fault_wild_read(void);
 void cs_fault_non_canonical(void);
 void cs_fault_read_only_write(void);
 void cs_fault_no_exec_jump(void);
+void cs_fault_jump_to_odd_address(void);
 void cs_fault_bus_truncated_mmap(void);
 void cs_fault_stack_overflow(void);
 
@@ -35,9 +36,85 @@ void cs_fault_double_free(void);
 void cs_fault_free_invalid(void);
 void cs_fault_raise(void);
 void cs_fault_kill_from_outside(void);
+void cs_fault_kill_abort_from_outside(void);
+void cs_fault_kill_ill_from_outside(void);
 
-// Locks: faults_lock.c
+// Damage to the heap: faults_heap.c
+void cs_fault_heap_overwrite_metadata(void);
+void cs_fault_malloc_corrupt_top(void);
+void cs_fault_inside_malloc(void);
+void cs_fault_stack_smash(void);
+
+// Stacks: faults_stack.c
+void cs_fault_stack_overflow_small_thread(void);
+void cs_fault_sigaltstack_owned_by_app(void);
+void cs_fault_smashed_return_address(void);
+void cs_fault_smashed_frame_pointer(void);
+void cs_fault_corrupt_stack_pointer(void);
+void cs_fault_no_frame_pointer_leaf(void);
+void cs_fault_qsort_callback(void);
+void cs_fault_memcpy_bad_pointer(void);
+
+// Locks: faults_lock.c, faults_lock_malloc.c, faults_lock_libc.c
 void cs_fault_loader_lock_held_by_other(void);
 void cs_fault_inside_dl_iterate_callback(void);
+void cs_prepare_malloc_lock_held(void);
+void cs_fault_malloc_lock_held(void);
+void cs_fault_atfork_lock_held(void);
+void cs_fault_stdio_lock_held(void);
+void cs_fault_thread_list_lock(void);
+
+// The loader, the start and the end: faults_loader.c
+void cs_fault_during_dlopen_constructor(void);
+void cs_fault_after_dlclose(void);
+void cs_fault_crash_during_exit(void);
+
+// Threads: faults_thread.c
+void cs_fault_simultaneous_2(void);
+void cs_fault_simultaneous_8(void);
+void cs_fault_simultaneous_64(void);
+void cs_fault_many_threads(void);
+void cs_fault_spinning_threads(void);
+void cs_fault_blocked_signals_thread(void);
+void cs_fault_uninterruptible_thread(void);
+void cs_fault_crash_while_creating_threads(void);
+void cs_fault_watchdog_abort(void);
+
+// Processes: faults_process.c
+void cs_fault_fork_child(void);
+void cs_fault_vfork_child(void);
+void cs_fault_double_fork(void);
+void cs_fault_posix_spawn_child(void);
+void cs_fault_exec_after_attach(void);
+// Runs `body` in a forked child, and exits when that has ended.
+void cs_fork_and_wait(void (*body)(void));
+void cs_prepare_pid_namespace(void);
+
+// Handlers of the program: faults_handler.c
+void cs_prepare_handler_chained_before(void);
+void cs_fault_handler_chained_before(void);
+void cs_prepare_sa_onstack_missing(void);
+void cs_fault_sa_onstack_missing(void);
+void cs_fault_handler_replaced(void);
+void cs_fault_handler_chained_after(void);
+void cs_prepare_crash_in_previous_handler(void);
+void cs_fault_crash_in_previous_handler(void);
+void cs_prepare_sigabrt_ignored(void);
+void cs_fault_sigabrt_ignored(void);
+void cs_fault_swift_backtrace_enabled(void);
+void cs_fault_all_signals_blocked(void);
+void cs_fault_sigkill(void);
+
+// A world that shrank: faults_world.c
+void cs_fault_no_descriptors(void);
+void cs_fault_no_memory(void);
+void cs_fault_mount_namespace(void);
+void cs_fault_full_disk(void);
+void cs_fault_read_only_root(void);
+void cs_fault_no_proc(void);
+void cs_fault_chroot(void);
+void cs_fault_other_uid(void);
+void cs_fault_pid_namespace(void);
+void cs_fault_seccomp_strict_profile(void);
 
 #endif

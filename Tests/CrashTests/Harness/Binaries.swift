@@ -25,8 +25,14 @@ enum Binaries {
     return nil
   }
 
+  /// One that was built with the tests, whatever is installed.
+  static func besideTests(_ name: String) throws -> String { try testDirectory() + "/" + name }
+
   private static func directory() throws -> String {
-    if let directory = Environment.value(of: "CRASHSHIELD_BINARIES") { return directory }
+    try Environment.value(of: "CRASHSHIELD_BINARIES") ?? testDirectory()
+  }
+
+  private static func testDirectory() throws -> String {
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count)
     guard count > 0 else { throw SystemError("readlink '/proc/self/exe'", errno) }

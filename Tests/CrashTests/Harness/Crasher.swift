@@ -8,7 +8,11 @@ enum Crasher {
   /// How a run ended.
   struct Outcome {
     var pid: pid_t
+    /// The child of which it told.
+    var child: pid_t?
     var status: ExitStatus
+    /// From its start to its end.
+    var duration: Duration
     /// What it wrote to standard error.
     var error: String
   }
@@ -16,16 +20,24 @@ enum Crasher {
   /// Crashes in a way of choice and waits for the end.
   static func run(
     _ scenario: String, _ options: [String] = [], environment: [String: String], program: String? = nil,
-    coreLimit: ChildProcess.CoreLimit = .none
+    coreLimit: ChildProcess.CoreLimit = .none, limit: Duration = .seconds(60)
   ) async throws -> Outcome {
     let directory = try TemporaryDirectory()
     let errorPath = directory.path + "/stderr"
+    let outputPath = directory.path + "/stdout"
+    let output = try FileDescriptor(
+      unsafe open(outputPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(outputPath)'")
+    let start = ContinuousClock.now
     let child = try ChildProcess.start(
       program ?? Binaries.path("crash-maker"), [scenario] + options,
       ChildProcess.Options(
-        environment: environment, directory: directory.path, coreLimit: coreLimit, errorPath: errorPath))
-    let status = try await child.wait()
-    return Outcome(pid: child.pid, status: status, error: try contents(of: errorPath))
+        environment: environment, directory: directory.path, coreLimit: coreLimit, output: output.number,
+        errorPath: errorPath))
+    let status = try await child.wait(limit: limit)
+    let told = try contents(of: outputPath).split(separator: "\n").first { $0.hasPrefix("child ") }
+    return Outcome(
+      pid: child.pid, child: told.flatMap { pid_t($0.dropFirst(6)) }, status: status,
+      duration: start.duration(to: .now), error: try contents(of: errorPath))
   }
 
   /// The number of the signal that a scenario ends with.
@@ -35,6 +47,13 @@ enum Crasher {
       "SIGSEGV": SIGSEGV, "SIGSYS": SIGSYS, "SIGKILL": SIGKILL,
     ]
     return try #require(numbers[name], "no scenario ends with '\(name)'")
+  }
+}
+
+extension Crasher.Outcome {
+  /// The process that a report of the scenario is about.
+  func reportedPid(of scenario: Scenario) throws -> pid_t {
+    scenario.isChildReported ? try #require(child, "\(scenario.name) told of no child: \(status): \(error)") : pid
   }
 }
 

@@ -1,0 +1,85 @@
+// A fault while another thread holds the lock of the only heap arena.
+//
+// glibc calls nothing back while it holds that lock. So a worker allocates all the time and is stopped by a signal at
+// some point; when a probing thread then cannot allocate, the worker was stopped with the lock held.
+#include "faults.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+// Too large for the per-thread cache, too small for a mapping of its own.
+#define BLOCK_BYTES 4000
+#define STOP_TRIES  2000
+#define PROBE_NS    20000000
+
+static sem_t stopped, go_on, probe, probed;
+
+static void stop_here(int signal) {
+  (void)signal;
+  sem_post(&stopped);
+  while (sem_wait(&go_on) != 0) {
+  }
+}
+
+static void *allocate_forever(void *unused) {
+  // Dispatch's workers block it, and a new thread inherits that.
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+  for (;;)
+    free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
+  return unused;
+}
+
+static void *probe_forever(void *unused) {
+  for (;;) {
+    while (sem_wait(&probe) != 0) {
+    }
+    free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
+    sem_post(&probed);
+  }
+  return unused;
+}
+
+static int probe_is_stuck(void) {
+  struct timespec limit;
+  sem_post(&probe);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_nsec += PROBE_NS;
+  if (limit.tv_nsec >= 1000000000) {
+    limit.tv_sec++;
+    limit.tv_nsec -= 1000000000;
+  }
+  return sem_timedwait(&probed, &limit) != 0;
+}
+
+// Before any other thread has an arena of its own.
+void cs_prepare_malloc_lock_held(void) {
+  mallopt(M_ARENA_MAX, 1);
+}
+
+FAULT void cs_fault_malloc_lock_held(void) {
+  pthread_t worker, prober;
+  const struct sigaction action = {.sa_handler = stop_here, .sa_flags = SA_RESTART};
+  if (sigaction(SIGUSR1, &action, NULL) != 0) return;
+  if (sem_init(&stopped, 0, 0) + sem_init(&go_on, 0, 0) + sem_init(&probe, 0, 0) + sem_init(&probed, 0, 0) != 0) return;
+  if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
+  if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
+  for (int attempt = 0; attempt < STOP_TRIES; attempt++) {
+    pthread_kill(worker, SIGUSR1);
+    while (sem_wait(&stopped) != 0) {
+    }
+    if (probe_is_stuck()) {
+      volatile int *number = opaque_pointer(0);
+      *number = 42; // fault: malloc-lock-held
+    }
+    sem_post(&go_on);
+  }
+}

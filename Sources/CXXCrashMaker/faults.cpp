@@ -1,0 +1,83 @@
+// The ways in which C++ ends a program.
+#include "cs_cxx_faults.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#define FAULT __attribute__((noinline))
+
+namespace {
+
+// A number that no optimizer can know.
+FAULT int opaque(int number) {
+  __asm__ volatile("" : "+r"(number));
+  return number;
+}
+
+FAULT int stock_of(int item) {
+  if (item > 0) throw std::runtime_error("the warehouse is closed"); // fault: cxx-terminate
+  return item;
+}
+
+FAULT int price_of(int item) {
+  if (item > 0) throw 42; // fault: cxx-throw-int
+  return item;
+}
+
+FAULT int order(int item) noexcept {
+  return stock_of(item) + opaque(1); // fault: noexcept-throw
+}
+
+// What a constructor of a base class may not do.
+class Shelf {
+public:
+  Shelf() { fill(); }
+  virtual ~Shelf() = default;
+  virtual int count() = 0;
+
+private:
+  FAULT void fill() {
+    opaque(count()); // fault: pure-virtual
+    opaque(1);
+  }
+};
+
+class FullShelf : public Shelf {
+public:
+  int count() override { return opaque(7); }
+};
+
+struct Receipt {
+  bool is_armed = false;
+  FAULT ~Receipt() {
+    if (!is_armed) return;
+    volatile int *number = reinterpret_cast<volatile int *>(static_cast<long>(opaque(0)));
+    *number = 42; // fault: static-destructor
+  }
+};
+
+Receipt receipt;
+
+} // namespace
+
+FAULT void cs_fault_cxx_terminate(void) {
+  opaque(stock_of(opaque(1)));
+}
+
+FAULT void cs_fault_cxx_throw_int(void) {
+  opaque(price_of(opaque(1)));
+}
+
+FAULT void cs_fault_noexcept_throw(void) {
+  opaque(order(opaque(1)));
+}
+
+FAULT void cs_fault_pure_virtual(void) {
+  FullShelf shelf;
+  opaque(shelf.count());
+}
+
+FAULT void cs_fault_static_destructor(void) {
+  receipt.is_armed = true;
+  std::exit(0);
+}

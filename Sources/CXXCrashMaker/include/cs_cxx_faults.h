@@ -1,0 +1,19 @@
+// Crashes that are made in C++, one function each; see cs_faults.h.
+#ifndef CS_CXX_FAULTS_H
+#define CS_CXX_FAULTS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void cs_fault_cxx_terminate(void);
+void cs_fault_cxx_throw_int(void);
+void cs_fault_noexcept_throw(void);
+void cs_fault_pure_virtual(void);
+void cs_fault_static_destructor(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+// Crashes that C++ code makes; the functions are in CXXCrashMaker.
+internal import CXXCrashMaker
+
+extension Scenario {
+  static let cxx = [
+    c(
+      "cxx-terminate", "SIGABRT", "throw a C++ exception that nobody catches", function: "stock_of",
+      cs_fault_cxx_terminate),
+    c("cxx-throw-int", "SIGABRT", "throw an int that nobody catches", function: "price_of", cs_fault_cxx_throw_int),
+    c("noexcept-throw", "SIGABRT", "throw through a noexcept function", function: "order", cs_fault_noexcept_throw),
+    c("pure-virtual", "SIGABRT", "call a pure virtual function", function: "fill", cs_fault_pure_virtual),
+    c("static-destructor", "SIGSEGV", "crash in a static destructor", function: "Receipt", cs_fault_static_destructor),
+  ]
+}

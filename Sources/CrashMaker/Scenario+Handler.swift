@@ -1,0 +1,66 @@
+// Crashes of programs that handle signals themselves; the functions are in CCrashMaker.
+internal import CCrashMaker
+internal import CShim
+
+extension Scenario {
+  private static let ownHandler = "the program's own handler"
+
+  static let handlers = [
+    Scenario(
+      "crash-in-our-handler", "SIGSEGV", "", summary: "crash in the shield's own handler"
+    ) {
+      cs_testing_crash_in_handler()
+      cs_fault_null_write()
+    }.with { $0.withoutDebugger = "the record is minimal" },
+    c(
+      "crash-in-previous-handler", "SIGSEGV", "crash in the handler that was there before",
+      cs_fault_crash_in_previous_handler
+    )
+    .with {
+      $0.output = ownHandler
+      $0.prepare = { cs_prepare_crash_in_previous_handler() }
+    },
+    Scenario(
+      "crash-in-user-callback", "SIGSEGV", "cs_fault_null_write", summary: "crash in a callback of the shield",
+      fault: .status { cs_fault_null_write() }
+    ).with {
+      $0.threads = [.main]
+      $0.mark = "null-write"
+    },
+    c("handler-chained-before", "", "handle SIGSEGV since before the shield", cs_fault_handler_chained_before).with {
+      $0.endsInHandler()
+      $0.prepare = { cs_prepare_handler_chained_before() }
+    },
+    c("sa-onstack-missing", "", "the same, by a handler without a stack of its own", cs_fault_sa_onstack_missing).with {
+      $0.endsInHandler()
+      $0.prepare = { cs_prepare_sa_onstack_missing() }
+    },
+    c(
+      "handler-chained-after", "SIGSEGV", "handle SIGSEGV, then call the shield's handler",
+      cs_fault_handler_chained_after
+    )
+    .with { $0.output = ownHandler },
+    c("handler-replaced", "", "handle SIGSEGV in the shield's place", cs_fault_handler_replaced).with {
+      $0.endsInHandler()
+      $0.lacks("the program took the signal: needs a report that says so")
+    },
+    c("sigabrt-ignored", "SIGABRT", "call abort() with SIGABRT ignored", cs_fault_sigabrt_ignored).with {
+      $0.prepare = { cs_prepare_sigabrt_ignored() }
+    },
+    c(
+      "sigaltstack-owned-by-app", "SIGSEGV", "overflow the stack with an alternate stack of the program's",
+      function: "descend", cs_fault_sigaltstack_owned_by_app),
+    c("swift-backtrace-enabled", "SIGSEGV", "crash with Swift's own backtracer on", cs_fault_swift_backtrace_enabled)
+      .with {
+        $0.output = "Program crashed"
+        $0.needsDynamicLibrary = true
+        $0.environment = ["SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,threads=crashed,limit=8"]
+      },
+  ]
+
+  private mutating func endsInHandler() {
+    reportedSignal = "SIGSEGV"
+    output = Self.ownHandler
+    exitCode = 3
+  }
+}

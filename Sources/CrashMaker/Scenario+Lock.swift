@@ -1,0 +1,47 @@
+// Crashes with a lock held that a careless handler would want; the functions are in CCrashMaker.
+internal import CCrashMaker
+
+extension Scenario {
+  static let locks = [
+    c(
+      "loader-lock-held-by-other", "SIGSEGV", "crash while another thread holds the loader's lock",
+      cs_fault_loader_lock_held_by_other),
+    c(
+      "inside-dl-iterate-callback", "SIGSEGV", "crash in a callback of dl_iterate_phdr",
+      function: "cs_fault_in_callback", cs_fault_inside_dl_iterate_callback),
+    c("malloc-lock-held", "SIGSEGV", "crash while another thread holds the heap's lock", cs_fault_malloc_lock_held)
+      .with {
+        $0.withoutDebugger = "gdb does not stop a thread at the same place"
+        $0.prepare = { cs_prepare_malloc_lock_held() }
+      },
+    c(
+      "atfork-lock-held", "SIGSEGV", "crash in a handler that fork() calls", function: "cs_fault_prepare",
+      cs_fault_atfork_lock_held),
+    c("stdio-lock-held", "SIGSEGV", "crash while another thread holds stdio's locks", cs_fault_stdio_lock_held),
+    c("thread-list-lock", "SIGSEGV", "crash while another thread holds the list of threads", cs_fault_thread_list_lock),
+  ]
+
+  static let loader =
+    [
+      c(
+        "crash-during-exit", "SIGSEGV", "crash in a function that exit() calls", function: "cs_fault_at_exit",
+        cs_fault_crash_during_exit),
+      c("before-main", "SIGSEGV", "crash in a constructor, before main()", function: "cs_fault_before_main", {}).with {
+        $0.threads = [.main]
+        $0.withoutDebugger = "there is no report"
+        $0.lacks("the shield starts in main(): needs an early start")
+      },
+    ] + made
+
+  #if arch(x86_64)
+    private static let made = [
+      c(
+        "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
+        function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
+      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb sees a frame too many" },
+      c("after-dlclose", "SIGSEGV", "call a function of a library that is gone", cs_fault_after_dlclose),
+    ]
+  #else
+    private static let made: [Scenario] = []
+  #endif
+}

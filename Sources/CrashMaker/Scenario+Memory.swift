@@ -1,0 +1,58 @@
+// Damaged heaps and stacks; the functions are in CCrashMaker.
+internal import CCrashMaker
+
+extension Scenario {
+  static let heap = [
+    c(
+      "heap-overwrite-metadata", "SIGABRT", "free a block whose size was overwritten", reason: "free(): invalid size",
+      cs_fault_heap_overwrite_metadata),
+    c(
+      "malloc-corrupt-top", "SIGABRT", "allocate after the heap's rest was overwritten",
+      reason: "corrupted top size", cs_fault_malloc_corrupt_top
+    ).with { $0.threads = [.main] },
+    c("inside-malloc", "SIGSEGV", "allocate after free blocks were overwritten", cs_fault_inside_malloc),
+    c(
+      "stack-smash", "SIGABRT", "return with the stack protector's canary gone",
+      reason: "stack smashing detected", cs_fault_stack_smash),
+  ]
+
+  private static let noAlternateStack = Gap(
+    threads: [.dispatch, .task, .pthread], reason: "no alternate stack on every thread")
+
+  static let stacks =
+    [
+      c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow).with { $0.gap = noAlternateStack },
+      c(
+        "stack-overflow-small-thread", "SIGSEGV", "the same on a thread with a small stack", function: "descend",
+        cs_fault_stack_overflow_small_thread
+      ).with { $0.gap = Gap(threads: CrashRun.Thread.allCases, reason: "no alternate stack on every thread") },
+      c(
+        "qsort-callback", "SIGSEGV", "crash in a callback of qsort", function: "cs_fault_compare",
+        cs_fault_qsort_callback),
+      c("memcpy-bad-pointer", "SIGSEGV", "copy from where nothing is mapped", cs_fault_memcpy_bad_pointer),
+    ] + assembled
+
+  #if arch(x86_64)
+    private static let assembled = [
+      c(
+        "no-frame-pointer-leaf", "SIGSEGV", "crash in a function without a frame", function: "cs_fault_leaf",
+        cs_fault_no_frame_pointer_leaf),
+      c("smashed-return-address", "SIGSEGV", "return to where nothing is mapped", cs_fault_smashed_return_address).with
+      {
+        $0.function = ""
+        $0.withoutDebugger = "the return address is gone, for gdb too"
+      },
+      c("smashed-frame-pointer", "SIGSEGV", "write by a frame pointer that is none", cs_fault_smashed_frame_pointer)
+        .with {
+          $0.withoutDebugger = "the frame pointer is gone, for gdb too"
+        },
+      c("corrupt-stack-pointer", "SIGSEGV", "push by a stack pointer that is none", cs_fault_corrupt_stack_pointer).with
+      {
+        $0.withoutDebugger = "the stack pointer is gone, for gdb too"
+        $0.gap = noAlternateStack
+      },
+    ]
+  #else
+    private static let assembled: [Scenario] = []
+  #endif
+}

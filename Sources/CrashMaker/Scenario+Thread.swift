@@ -1,0 +1,40 @@
+// Crashes among many threads; the functions are in CCrashMaker.
+internal import CCrashMaker
+
+extension Scenario {
+  static let threads =
+    [
+      simultaneous(2, cs_fault_simultaneous_2), simultaneous(8, cs_fault_simultaneous_8),
+      simultaneous(64, cs_fault_simultaneous_64),
+    ]
+    + [
+      c("many-threads", "SIGSEGV", "crash among 1000 idle threads", cs_fault_many_threads),
+      c("spinning-threads", "SIGSEGV", "crash among 100 busy threads", cs_fault_spinning_threads),
+      c(
+        "blocked-signals-thread", "SIGSEGV", "crash beside a thread that blocks all signals",
+        cs_fault_blocked_signals_thread),
+      c(
+        "uninterruptible-thread", "SIGSEGV", "crash beside a thread that waits for its vfork child",
+        cs_fault_uninterruptible_thread
+      ).with { $0.withoutDebugger = "gdb waits for that thread" },
+      c(
+        "crash-while-creating-threads", "SIGSEGV", "crash while other threads make threads",
+        cs_fault_crash_while_creating_threads),
+      c(
+        "watchdog-abort", "SIGABRT", "be ended by a thread that watches", function: "cs_fault_watch",
+        cs_fault_watchdog_abort),
+    ]
+
+  private static func simultaneous(
+    _ count: Int, _ fault: @escaping @Sendable @convention(c) () -> Void
+  ) -> Scenario {
+    c("simultaneous-\(count)", "SIGSEGV", "crash on \(count) threads at once", function: "cs_fault_together", fault)
+      .with {
+        $0.crashedCount = count
+        $0.mark = "simultaneous"
+        $0.gap = Gap(
+          threads: CrashRun.Thread.allCases, reason: "the first one ends the process before the others have run")
+        $0.withoutDebugger = "gdb stops at one of several threads"
+      }
+  }
+}

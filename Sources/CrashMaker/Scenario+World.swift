@@ -1,0 +1,28 @@
+// Crashes of processes that have lost something; the functions are in CCrashMaker.
+internal import CCrashMaker
+
+extension Scenario {
+  static let world = [
+    c("no-descriptors", "SIGSEGV", "crash with no descriptor left", cs_fault_no_descriptors),
+    c("no-memory", "SIGSEGV", "crash with no address space left", cs_fault_no_memory),
+    c("seccomp-strict-profile", "SIGSEGV", "crash under a filter of system calls", cs_fault_seccomp_strict_profile),
+    c("full-disk", "SIGSEGV", "crash with a full disk", cs_fault_full_disk).with { $0.needsRoot = true },
+    c("read-only-root", "SIGSEGV", "crash with everything read-only", cs_fault_read_only_root).with {
+      $0.needsRoot = true
+    },
+    c("no-proc", "SIGSEGV", "crash without /proc", cs_fault_no_proc).with { $0.needsRoot = true },
+    c("other-uid", "SIGSEGV", "crash as another user than at the start", cs_fault_other_uid).with {
+      $0.needsRoot = true
+    },
+    c("chroot", "SIGSEGV", "crash in another root directory", cs_fault_chroot).with { $0.needsRoot = true },
+    c("mount-namespace", "SIGSEGV", "crash in a mount namespace", cs_fault_mount_namespace).with {
+      $0.needsRoot = true
+    },
+    c("pid-namespace", "SIGSEGV", "crash as the first process of a pid namespace", cs_fault_pid_namespace).with {
+      $0.needsRoot = true
+      $0.isChildReported = true
+      $0.withoutDebugger = "gdb follows the parent"
+      $0.prepare = { cs_prepare_pid_namespace() }
+    },
+  ]
+}

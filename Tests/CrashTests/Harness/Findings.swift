@@ -1,0 +1,83 @@
+import CrashMaker
+import CrashReport
+import Glibc
+
+/// What is wrong with the reports of a run; nil means that nothing is.
+struct Findings {
+  /// Their number, the signal, the crashed threads.
+  var capture: String?
+  /// Whether there is one to look into.
+  var isReported = false
+  /// The topmost own function, and its line.
+  var frames: String?
+  /// The runtime's words.
+  var reason: String?
+
+  var all: [String] { [capture, frames, reason].compactMap(\.self) }
+
+  init(_ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool) throws {
+    if scenario.silence != nil {
+      if let report = reports.first { capture = "a report of \(report.signal.name) where there is none to be" }
+      return
+    }
+    guard let report = reports.first, reports.count == 1, let thread = report.crashedThread else {
+      capture = "\(reports.count) reports"
+      return
+    }
+    isReported = true
+    let crashedCount = report.threads.filter(\.crashed).count
+    if report.signal.name != scenario.reportedSignal {
+      capture = "\(report.signal.name) is reported, not \(scenario.reportedSignal)"
+    } else if crashedCount != scenario.crashedCount {
+      capture = "\(crashedCount) crashed threads, not \(scenario.crashedCount)"
+    }
+    let words = (isOptimized ? scenario.optimizedReason : nil) ?? scenario.reason
+    if !report.reason.contains(words) { reason = "'\(report.reason)' does not contain '\(words)'" }
+    frames = try Self.checkFrames(thread, scenario)
+  }
+
+  private static func checkFrames(_ thread: CrashReport.CrashedThread, _ scenario: Scenario) throws -> String? {
+    if scenario.function.isEmpty { return nil }
+    guard let top = thread.topOwnFrame, top.function.contains(scenario.function) else {
+      return "'\(scenario.function)' is not on top of\n\(thread.listing)"
+    }
+    guard let mark = try SourceMark.find(scenario.mark, in: ["CrashMaker", "CCrashMaker", "CXXCrashMaker"])
+    else { return nil }
+    let place = "\(top.file?.split(separator: "/").last ?? ""):\(top.line ?? 0)"
+    return place == mark.description ? nil : "\(mark) is not on top of\n\(thread.listing)"
+  }
+}
+
+extension Scenario {
+  /// Those that this machine and a build can run.
+  static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
+    all.filter { $0.obstacle == nil && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
+  }
+
+  /// Those that the installed programs, or those beside the tests, can run.
+  static var runnable: [Scenario] {
+    runnable(isOptimized: Binaries.areInstalled, isStatic: Binaries.areInstalled)
+  }
+
+  /// Whether a build can crash in this way.
+  func isPossible(isOptimized: Bool, isStatic: Bool) -> Bool {
+    !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
+  }
+
+  /// Why it cannot run here; nil when it can.
+  var obstacle: String? { needsRoot && geteuid() != 0 ? "needs root" : nil }
+
+  /// Whether gdb's frames must be those of the report.
+  var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
+
+  /// Whether a report on this thread is known to lack something.
+  func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
+
+  /// What is wrong with how a run ended; nil when nothing is.
+  func complaint(about crash: Crasher.Outcome) throws -> String? {
+    let isRight =
+      signal.isEmpty ? crash.status.code == exitCode : crash.status.signal == (try Crasher.signalNumber(signal))
+    if !isRight { return "\(crash.status): \(crash.error)" }
+    return crash.error.contains(output) ? nil : "standard error lacks '\(output)': \(crash.error)"
+  }
+}
