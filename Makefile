@@ -1,6 +1,7 @@
 # The front door. Each target installs the Debian packages that it needs and ends with a line of figures.
 #   make demo     three crashes of an HTTP server and their reports
 #   make test     everything that CI checks
+#   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
@@ -16,8 +17,10 @@ PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
 # Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
+# Static: the same with a static one, for the matrix.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
+STATIC  := .build-static
 VENV    := .build-venv
 
 BUILD_PACKAGES := libdw-dev libsqlite3-dev
@@ -26,7 +29,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: all build release dynamic demo test box bench fuzz install clean \
+.PHONY: all build release dynamic static demo test matrix box bench fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety \
   test-debug test-release test-sanitizers
 
@@ -52,12 +55,15 @@ dynamic: build-packages
 demo: release
 	@scripts/demo $(RELEASE)/release
 
+static: build-packages
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
+
 # Fastest checks first.
 test: check-format build check-units check-signal-safety test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
-	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
+	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check-c
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts .ci Tests | xargs shellcheck
 
@@ -81,6 +87,10 @@ test-debug: test-packages build dynamic $(VENV)/bin/python3
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT) test --skip-build --filter CrashTests
+
+matrix: test-packages build dynamic static
+	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
+	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT) test --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks.

@@ -1,0 +1,86 @@
+import CrashMaker
+import CrashReport
+import Glibc
+
+/// The rows about the program's file: what becomes of it before or after its start.
+enum MatrixBinary: String, CaseIterable {
+  case replaced = "binary-replaced-after-start"
+  case deleted = "binary-deleted"
+  case debugLink = "stripped-with-debuglink"
+  case noDebugInformation = "no-debug-info"
+
+  private static let crash = "array-index"
+
+  /// What is known to be missing.
+  private var gap: String? {
+    self == .debugLink ? "separate debug files are not read" : nil
+  }
+
+  /// Crashes a copy of a build's program.
+  func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
+    var cell = MatrixCell(row: rawValue, build: build.name, thread: .main, gap: gap)
+    let directory = try TemporaryDirectory()
+    let program = directory.path + "/shop"
+    try await tool("cp", [build.program, program])
+    switch self {
+    case .replaced, .deleted: break
+    case .debugLink:
+      try await tool("objcopy", ["--only-keep-debug", program, program + ".debug"])
+      try await tool("strip", [program])
+      try await tool("objcopy", ["--add-gnu-debuglink=" + program + ".debug", program])
+    case .noDebugInformation:
+      try await tool("strip", ["--strip-debug", program])
+    }
+    let reports: [CrashReport]
+    switch self {
+    case .replaced, .deleted:
+      reports = try await crash(program, in: directory, under: daemon, &cell)
+    case .debugLink, .noDebugInformation:
+      // Of a daemon that has never seen the whole program, which has the same build id.
+      let fresh = try await PrivateDaemon.start()
+      reports = try await crash(program, in: directory, under: fresh, &cell)
+      try await fresh.stop()
+    }
+    guard var scenario = Scenario.named(Self.crash) else { throw SystemError("no scenario '\(Self.crash)'", EINVAL) }
+    if self == .noDebugInformation {
+      // Without lines and inlined frames the function's name is all that there is.
+      scenario.mark = ""
+      scenario.optimizedReason = ""
+    }
+    let findings = try Findings(reports, of: scenario, isOptimized: build.isOptimized)
+    cell.results[.captured] = .some(findings.capture)
+    if findings.isReported {
+      cell.results[.frames] = .some(findings.frames)
+      cell.results[.reason] = .some(findings.reason)
+    }
+    return cell
+  }
+
+  private func crash(
+    _ program: String, in directory: TemporaryDirectory, under daemon: PrivateDaemon, _ cell: inout MatrixCell
+  ) async throws -> [CrashReport] {
+    let (ours, theirs) = try FileDescriptor.pair()
+    let process = try ChildProcess.start(
+      program, [Self.crash, "--wait-attached", "--wait-input"],
+      ChildProcess.Options(
+        environment: daemon.place.environment, directory: directory.path, input: theirs.number, output: theirs.number))
+    let line = try await blocking { try ours.readLine() }
+    if line != "attached" { throw SystemError("\(rawValue): crash-maker said '\(line)'", 0) }
+    switch self {
+    case .replaced:
+      try await tool("cp", ["/bin/true", program + ".new"])
+      try await tool("mv", [program + ".new", program])
+    case .deleted: try await tool("rm", [program])
+    case .debugLink, .noDebugInformation: break
+    }
+    guard unsafe write(ours.number, "\n", 1) == 1 else { throw SystemError("write", errno) }
+    let status = try await process.wait(limit: .seconds(30))
+    cell.results[.sameExit] = .some(status.signal == SIGILL ? nil : "\(status)")
+    return try await daemon.reports(of: process.pid)
+  }
+
+  private func tool(_ name: String, _ arguments: [String]) async throws {
+    let status = try await ChildProcess.start("/usr/bin/" + name, arguments).wait()
+    if status.code != 0 { throw SystemError("\(name) \(arguments): \(status)", 0) }
+  }
+}

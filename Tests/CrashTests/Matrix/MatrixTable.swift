@@ -1,0 +1,63 @@
+import CrashMaker
+
+/// The matrix as a page: a line a scenario, then what failed, what is missing, and what cannot run here.
+struct MatrixTable {
+  var cells: [MatrixCell]
+  /// Scenarios and builds that were not run, with the reason.
+  var notRun: [(name: String, reason: String)]
+  /// What crashd is left with.
+  var remains: [String]
+
+  private var failed: [MatrixCell] { cells.filter { !$0.isRight && !$0.isExcused } }
+  private var excused: [MatrixCell] { cells.filter { !$0.isRight && $0.isExcused } }
+
+  var passedCount: Int { cells.count { $0.isRight } }
+  var failedCount: Int { failed.count + remains.count }
+  var summary: String { "\(passedCount) passed, \(failedCount) failed" }
+
+  var text: String {
+    let header = ["scenario", "threads × builds"] + MatrixCell.Check.allCases.map(\.rawValue)
+    var lines = [header, header.map { _ in "---" }].map(line)
+    for row in rows { lines.append(line([row.name, String(row.cells.count)] + counts(row.cells))) }
+    lines += section(
+      "Failed",
+      failed.flatMap { cell in cell.complaints.map { "\(cell.label): \($0.0.rawValue): \(short($0.1))" } } + remains)
+    lines += section("Not built yet", gaps)
+    lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
+    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for what is not built yet)"
+    return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
+  }
+
+  private var rows: [(name: String, cells: [MatrixCell])] {
+    var names: [String] = []
+    for cell in cells where names.last != cell.row { if !names.contains(cell.row) { names.append(cell.row) } }
+    return names.map { name in (name, cells.filter { $0.row == name }) }
+  }
+
+  /// `right/made` for each check; a dash where it was not made.
+  private func counts(_ cells: [MatrixCell]) -> [String] {
+    MatrixCell.Check.allCases.map { check in
+      let made = cells.compactMap { $0.results[check] }
+      return made.isEmpty ? "–" : "\(made.count { $0 == nil })/\(made.count)"
+    }
+  }
+
+  /// A line a scenario and reason.
+  private var gaps: [String] {
+    var lines: [String] = []
+    for row in rows {
+      let missing = row.cells.filter { !$0.isRight && $0.isExcused }
+      guard let reason = missing.first?.gap else { continue }
+      lines.append("\(row.name) (\(missing.count) of \(row.cells.count)): \(reason)")
+    }
+    return lines
+  }
+
+  private func section(_ title: String, _ lines: [String]) -> [String] {
+    lines.isEmpty ? [] : ["", "## \(title)", ""] + lines.map { "- \($0)" }
+  }
+
+  private func line(_ columns: [String]) -> String { "| " + columns.joined(separator: " | ") + " |" }
+
+  private func short(_ text: String) -> String { text.split(separator: "\n").prefix(4).joined(separator: " ⏎ ") }
+}

@@ -1,0 +1,113 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// Scenario × thread × build, by `make matrix`: it takes minutes, hence it is no part of the other tests.
+///
+/// `CRASHSHIELD_MATRIX` names the file for the table; `CRASHSHIELD_MATRIX_ONLY` has words that the name of a scenario
+/// must contain one of.
+@Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
+struct MatrixTests {
+  /// Scenarios of SCENARIOS.md that are no part of this matrix.
+  private static let elsewhere = [
+    ("shift", "Swift's shifts do not trap"),
+    ("oom-kill", "needs a cgroup with a limit, and reports of silent deaths"),
+    ("use-after-free-…, over-release, double-release, c-callback-context", "not defined without the memory shield"),
+    ("stack overflow and other crashes on a NIO event loop", "tests of DemoServer; an event loop is a plain thread"),
+  ]
+
+  @Test("every scenario, on each kind of thread, in each build")
+  func matrix() async throws {
+    let words = Environment.value(of: "CRASHSHIELD_MATRIX_ONLY")?.split(separator: " ") ?? []
+    let isWanted = { (name: String) in words.isEmpty || words.contains { name.contains($0) } }
+    let scenarios = Scenario.all.filter { isWanted($0.name) }
+    let builds = try MatrixBuild.all()
+    let table = try await PrivateDaemon.run { daemon in
+      try await warmUp(builds, daemon)
+      let before = try await blocking { try daemon.client.status() }
+      var cells: [MatrixCell] = []
+      for scenario in scenarios where scenario.obstacle == nil {
+        for build in builds where build.canRun(scenario) {
+          for thread in scenario.threads {
+            cells.append(try await MatrixCell.run(scenario, on: thread, in: build, under: daemon))
+          }
+        }
+      }
+      for build in builds {
+        try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
+        for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {
+          cells.append(try await binary.run(in: build, under: daemon))
+        }
+      }
+      let after = try await blocking { try daemon.client.status() }
+      let remains = after.processes == before.processes ? [] : ["crashd still has \(after.processes) processes"]
+      return MatrixTable(cells: cells, notRun: Self.notRun(scenarios), remains: remains)
+    }
+    print(table.text)
+    let path = try #require(Environment.value(of: "CRASHSHIELD_MATRIX"))
+    try write(Self.introduction + table.text, to: path)
+    #expect(table.failedCount == 0, "\(table.summary)")
+  }
+
+  private static func notRun(_ scenarios: [Scenario]) -> [(name: String, reason: String)] {
+    scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
+      + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
+      + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
+      + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
+      + elsewhere.map { (name: $0.0, reason: $0.1) }
+  }
+
+  /// crashd then has the symbols of each program, so that no cell waits for them.
+  private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
+    for build in builds {
+      let crash = try await Crasher.run(
+        "raise", ["--wait-attached"], environment: daemon.place.environment, program: build.program)
+      _ = try await daemon.reports(of: crash.pid)
+    }
+  }
+
+  /// Asks gdb for the frames of each scenario, on the first of its threads.
+  private func compare(
+    _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell]
+  ) async throws {
+    let scenarios = scenarios.filter(build.canRun)
+    let runs = scenarios.map { "\($0.name),--wait-attached" }
+    let truths = runs.isEmpty ? [] : try await Debugger.unwind(runs, of: build.program, under: daemon)
+    for (scenario, truth) in zip(scenarios, truths) {
+      let isOfScenario = { (cell: MatrixCell) in
+        cell.row == scenario.name && cell.build == build.name && cell.thread == scenario.threads[0]
+      }
+      guard let index = cells.firstIndex(where: isOfScenario) else { continue }
+      let thread = try await daemon.reports(of: truth.pid).first?.crashedThread
+      cells[index].results[.gdb] = .some(thread.map(truth.difference) ?? "no report of the run under gdb")
+    }
+    #expect(truths.count == scenarios.count)
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let file = try FileDescriptor(
+      unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644), from: "open '\(path)'")
+    let bytes = Array(text.utf8)
+    guard unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw SystemError("write", errno) }
+  }
+
+  private static let introduction = """
+    # The matrix
+
+    Written by `make matrix`: every scenario of CrashMaker, on each kind of thread on which it makes sense (main, Dispatch
+    queue, Swift task, plain thread), in each build (debug; release; release with a static Swift library). A number is the
+    cells that are right, of those in which it was looked at.
+
+    - **captured**: exactly one report, of the signal, with as many crashed threads as crashed; or none where none can be.
+    - **frames**: the topmost own function, and the line of the fault.
+    - **gdb**: the same frames, pc by pc, as gdb sees on the first kind of thread.
+    - **reason**: the runtime's own words.
+    - **no hang**: the process ends at most 2 s later than without the shield.
+    - **same exit**: exit status as without the shield.
+    - **nothing left**: no process of the run is left.
+
+
+    """
+}
