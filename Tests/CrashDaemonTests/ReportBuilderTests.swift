@@ -176,6 +176,7 @@ struct OwnershipTests {
     ("_ZN12_GLOBAL__N_18ActorJobEPN5swift9AsyncTaskE", nil, "/srv/shop", false),
     ("_ZN7__swift9__runtime4llvm9StringRefE", nil, "/srv/shop", false),
     ("___dispatch_queue_wakeup_block_invoke", nil, "/srv/shop", false),
+    ("__DISPATCH_WAIT_FOR_QUEUE__", nil, "/srv/shop", false),
     ("_Block_copy", nil, "/srv/shop", false),
     ("objectdestroyTm", nil, "/srv/shop", false),
     ("CFRunLoopRun", nil, "/srv/shop", false),

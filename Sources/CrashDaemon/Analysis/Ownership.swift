@@ -33,8 +33,8 @@ enum Ownership {
     "_ZN9__gnu_cxx", "__cxa_", "__gxx_", "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
     // Of the static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
-    "__dispatch_", "___dispatch_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift", "_ZNK7__swift",
-    "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
+    "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
+    "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
     // Made by swiftc, and named without a module.
     "objectdestroy",
   ]
