@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 #define PROBE_NS    20000000
 
 static sem_t stopped, go_on, probe, probed;
+static atomic_ulong rounds;
 
 static void stop_here(int signal) {
   (void)signal;
@@ -33,9 +35,18 @@ static void *allocate_forever(void *unused) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGUSR1);
   pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
-  for (;;)
+  for (;;) {
     free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
+    atomic_fetch_add(&rounds, 1);
+  }
   return unused;
+}
+
+// Else the next signal could stop the worker where the one before did.
+static void await_rounds(unsigned long count) {
+  const unsigned long start = atomic_load(&rounds);
+  while (atomic_load(&rounds) - start < count)
+    sched_yield();
 }
 
 static void *probe_forever(void *unused) {
@@ -73,6 +84,7 @@ FAULT void cs_fault_malloc_lock_held(void) {
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
   for (int attempt = 0; attempt < STOP_TRIES; attempt++) {
+    await_rounds((unsigned long)attempt % 7 + 1);
     pthread_kill(worker, SIGUSR1);
     while (sem_wait(&stopped) != 0) {
     }
