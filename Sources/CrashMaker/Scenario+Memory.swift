@@ -16,16 +16,12 @@ extension Scenario {
       reason: "stack smashing detected", cs_fault_stack_smash),
   ]
 
-  private static let noAlternateStack = Gap(
-    threads: [.dispatch, .task, .pthread], reason: "no alternate stack on every thread")
-
   static let stacks =
     [
-      c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow).with { $0.gap = noAlternateStack },
+      c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow),
       c(
         "stack-overflow-small-thread", "SIGSEGV", "the same on a thread with a small stack", function: "descend",
-        cs_fault_stack_overflow_small_thread
-      ).with { $0.gap = Gap(threads: CrashRun.Thread.allCases, reason: "no alternate stack on every thread") },
+        cs_fault_stack_overflow_small_thread),
       c(
         "qsort-callback", "SIGSEGV", "crash in a callback of qsort", function: "cs_fault_compare",
         cs_fault_qsort_callback),
@@ -49,7 +45,6 @@ extension Scenario {
       c("corrupt-stack-pointer", "SIGSEGV", "push by a stack pointer that is none", cs_fault_corrupt_stack_pointer).with
       {
         $0.withoutDebugger = "the stack pointer is gone, for gdb too"
-        $0.gap = noAlternateStack
       },
     ]
   #else
