@@ -56,7 +56,7 @@ func compare() throws {
 
   print("\(scenario), \(rounds) rounds, median (95th percentile)")
   row("fault to commit", commit, "µs")
-  row("fault to stored report", stored, "µs")
+  row("fault to stored report, seen by a client", stored, "µs")
   row("  the first crash of a build", cold, "µs")
   row("swift-backtrace: fault to printed report", printed, "µs")
   row("Shield.start()", start, "µs")
@@ -69,20 +69,27 @@ func compare() throws {
       + "fault to commit \(Int(commit.median)) µs")
 }
 
-/// One crash under the shield: microseconds from the fault to the commit and to the stored report.
+/// One crash under the shield: microseconds from the fault to the commit, and until a client knows the report stored.
 func captured(maker: String, daemon: Daemon, client: CrashClient) throws -> (commit: Double, stored: Double) {
+  var reports: [String] = []
+  var answered_ns: UInt64 = 0
   let child = try Child.run(
     maker, [scenario, "--mark", "--wait-attached"],
-    environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"])
-  let outcome = try client.awaitProcess(Int(child.pid))
-  guard let id = outcome.reports.first else {
+    environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
+  ) { pid in
+    reports = try client.awaitProcess(Int(pid)).reports
+    // The answer comes when the last transaction is done, the other threads' included; the report's own stored_ns is
+    // of the moment before it.
+    answered_ns = monotonicNow_ns()
+  }
+  guard let id = reports.first else {
     throw BenchmarkFailure(what: "no report of pid \(child.pid): \(child.errors)")
   }
   let report = try client.report(id: id).report
   guard let timing = report.timing, let fault = report.annotations["fault-monotonic-ns"].flatMap(UInt64.init) else {
     throw BenchmarkFailure(what: "report \(id) has no timing or no mark")
   }
-  return (Double(timing.commit_ns - fault) / 1000, Double(timing.stored_ns - fault) / 1000)
+  return (Double(timing.commit_ns - fault) / 1000, Double(answered_ns - fault) / 1000)
 }
 
 /// The same crash under Swift's backtracer: microseconds from the fault until all of its report was printed.
