@@ -13,6 +13,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
+# Tests that run at once: most start processes, and two cores are what CI has.
+SWIFT_TEST   := $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
@@ -81,23 +83,23 @@ $(VENV)/bin/python3: | test-packages
 
 test-debug: test-packages build dynamic $(VENV)/bin/python3
 	VARLINK_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
-	  $(SWIFT) test --skip-build
+	  $(SWIFT_TEST) --skip-build
 
 # The same end-to-end tests, over the programs as they are installed.
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
-	  $(SWIFT) test --skip-build --filter CrashTests
+	  $(SWIFT_TEST) --skip-build --filter CrashTests
 
 matrix: test-packages build dynamic static
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
-	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT) test --skip-build --filter CrashTests.MatrixTests
+	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks. The comparison with llvm-symbolizer is left to test-debug: here it would compare the
 # sanitizer's own code, whose debug information has lines only.
 test-sanitizers: build-packages
-	ASAN_OPTIONS=detect_leaks=0 CRASHSHIELD_CORE=1 $(SWIFT) test --sanitize=address --scratch-path .build-asan --skip OracleTests
-	CRASHSHIELD_CORE=1 $(SWIFT) test --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+	ASAN_OPTIONS=detect_leaks=0 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
+	CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
 fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)

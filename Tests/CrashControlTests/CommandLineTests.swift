@@ -39,7 +39,7 @@ struct CommandLineTests {
     // A crashctl that hangs must not hang the tests: its pipes close, and what it did not say is missed.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
     // Less than the pipe's buffer: writing it cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))

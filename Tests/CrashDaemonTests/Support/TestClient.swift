@@ -12,7 +12,7 @@ struct TestSocket: Sendable {
     let number = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError("make a socket") }
     descriptor = Descriptor(owning: number)
-    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    var limit = timeval(tv_sec: 300, tv_usec: 0)
     // setsockopt reads one timeval.
     _ = unsafe setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
@@ -88,7 +88,7 @@ final class TestClient: Sendable {
     try await onThread {
       var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
       // One pollfd is given and one is told; POLLHUP needs not be asked for.
-      guard unsafe poll(&wanted, 1, 30_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
+      guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
     }
   }
 

@@ -81,19 +81,26 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Waits until the child has ended and reaps it; kills it and throws after `limit`.
+  /// Waits until the child has ended and reaps it; kills it and throws after as many slices of patience.
   @discardableResult
-  func wait(limit: Duration = .seconds(60)) async throws -> ExitStatus {
-    let watchdog = DispatchWorkItem { self.signal(SIGKILL) }
-    let seconds = Double(limit.components.seconds)
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
-    defer { watchdog.cancel() }
-    let start = ContinuousClock.now
-    let ended = try await blocking { try self.reap() }
-    if ended.signal == SIGKILL && start.duration(to: .now) >= limit {
-      throw SystemError("process \(pid) did not end within \(limit)", ETIMEDOUT)
+  func wait(slices: Int = Patience.slices) async throws -> ExitStatus {
+    let end = DispatchSemaphore(value: 0)
+    async let reaped = blocking {
+      defer { end.signal() }
+      return try self.reap()
     }
-    return ended
+    do {
+      try await blocking {
+        try Patience.wait(for: "process \(self.pid) did not end", slices: slices) { slice -> Void? in
+          end.wait(timeout: .now() + .seconds(Int(slice.components.seconds))) == .success ? () : nil
+        }
+      }
+    } catch {
+      signal(SIGKILL)
+      _ = try await reaped
+      throw error
+    }
+    return try await reaped
   }
 
   private func reap() throws -> ExitStatus {

@@ -20,7 +20,7 @@ enum Crasher {
   /// Crashes in a way of choice and waits for the end.
   static func run(
     _ scenario: String, _ options: [String] = [], environment: [String: String], program: String? = nil,
-    coreLimit: ChildProcess.CoreLimit = .none, limit: Duration = .seconds(60)
+    coreLimit: ChildProcess.CoreLimit = .none, slices: Int = Patience.slices
   ) async throws -> Outcome {
     let directory = try TemporaryDirectory()
     let errorPath = directory.path + "/stderr"
@@ -33,7 +33,7 @@ enum Crasher {
       ChildProcess.Options(
         environment: environment, directory: directory.path, coreLimit: coreLimit, output: output.number,
         errorPath: errorPath))
-    let status = try await child.wait(limit: limit)
+    let status = try await child.wait(slices: slices)
     let told = try contents(of: outputPath).split(separator: "\n").first { $0.hasPrefix("child ") }
     return Outcome(
       pid: child.pid, child: told.flatMap { pid_t($0.dropFirst(6)) }, status: status,

@@ -50,7 +50,7 @@ enum Debugger {
     let gdb = try ChildProcess.start(
       "/usr/bin/gdb", ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Support/gdb_frames.py", program],
       ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
-    let status = try await gdb.wait(limit: .seconds(240))
+    let status = try await gdb.wait(slices: 240)
     let error = try contents(of: errorPath)
     try #require(status.code == 0, "gdb: \(status): \(error)")
     return try contents(of: output).split(separator: "\n").map { line in

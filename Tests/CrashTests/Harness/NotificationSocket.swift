@@ -18,7 +18,7 @@ final class NotificationSocket: Sendable {
   /// Waits for `READY=1` among the notifications.
   func awaitReady() throws {
     while true {
-      try descriptor.awaitInput(limit: .seconds(60))
+      try descriptor.awaitInput()
       let message = String(decoding: try descriptor.read(4_096), as: UTF8.self)
       if message.split(separator: "\n").contains("READY=1") { return }
     }

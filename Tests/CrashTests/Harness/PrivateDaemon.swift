@@ -68,7 +68,7 @@ final class PrivateDaemon: Sendable {
     return result
   }
 
-  var client: CrashClient { CrashClient(socketPath: place.varlinkSocket) }
+  var client: CrashClient { CrashClient(socketPath: place.varlinkSocket, timeout: .seconds(Patience.slices)) }
 
   /// Stops it as systemd does, and throws unless it exits with 0.
   func stop() async throws {
@@ -89,9 +89,7 @@ final class PrivateDaemon: Sendable {
   func reports(of pid: pid_t) async throws -> [CrashReport] {
     let client = client
     return try await blocking {
-      let outcome = try client.awaitProcess(Int(pid), timeout: .seconds(60))
-      guard outcome.settled else { throw SystemError("crashd did not settle process \(pid)", ETIMEDOUT) }
-      return try outcome.reports.map { try client.report(id: $0).report }
+      try client.settled(pid).reports.map { try client.report(id: $0).report }
     }
   }
 
@@ -101,7 +99,7 @@ final class PrivateDaemon: Sendable {
     return try await blocking {
       // Subscribed first, listed then: no report can fall between the two.
       let events = try client.subscribe()
-      while let event = try events.next(timeout: .seconds(60)) {
+      while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
         case .ready:
           if let summary = try client.list(ListQuery(pid: Int(pid))).first {

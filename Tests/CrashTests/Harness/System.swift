@@ -18,7 +18,8 @@ struct SystemError: Error, CustomStringConvertible {
 /// Runs something that blocks on a thread of its own, so that it does not take one of the few that tasks share.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }
+    // A serial queue gets a thread at once; the global ones wait for one that is idle.
+    DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
   }
 }
 
@@ -80,12 +81,15 @@ final class FileDescriptor: Sendable {
     return (try FileDescriptor(ends[0], from: "socketpair"), try FileDescriptor(ends[1], from: "socketpair"))
   }
 
-  /// Waits until there is something to read, or the other end is gone; throws after `limit`.
-  func awaitInput(limit: Duration) throws {
-    var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-    let ready = unsafe poll(&wanted, 1, Int32(limit.components.seconds * 1_000))
-    if ready < 0 { throw SystemError("poll", errno) }
-    if ready == 0 { throw SystemError("nothing came within \(limit)", ETIMEDOUT) }
+  /// Waits until there is something to read, or the other end is gone.
+  func awaitInput() throws {
+    try Patience.wait(for: "nothing came") { slice -> Void? in
+      var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+      // One pollfd is given and one is told.
+      let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
+      if ready < 0 { throw SystemError("poll", errno) }
+      return ready == 0 ? nil : ()
+    }
   }
 
   /// At most `count` bytes; none at the end.
@@ -103,10 +107,10 @@ final class FileDescriptor: Sendable {
   }
 
   /// One line without its end; what there is when the other end closes first.
-  func readLine(limit: Duration = .seconds(30)) throws -> String {
+  func readLine() throws -> String {
     var line: [UInt8] = []
     while true {
-      try awaitInput(limit: limit)
+      try awaitInput()
       guard let byte = try read(1).first, byte != UInt8(ascii: "\n") else { break }
       line.append(byte)
     }

@@ -74,7 +74,7 @@ enum MatrixBinary: String, CaseIterable {
     case .debugLink, .noDebugInformation: break
     }
     guard unsafe write(ours.number, "\n", 1) == 1 else { throw SystemError("write", errno) }
-    let status = try await process.wait(limit: .seconds(30))
+    let status = try await process.wait(slices: MatrixCell.outerSlices)
     cell.results[.sameExit] = .some(status.signal == SIGILL ? nil : "\(status)")
     return try await daemon.reports(of: process.pid)
   }

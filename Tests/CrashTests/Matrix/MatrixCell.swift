@@ -23,7 +23,7 @@ struct MatrixCell {
   /// How much longer than without the shield a process may take to end, on a busy machine.
   static let hangLimit = Duration.seconds(2)
   /// When a process is killed.
-  static let outerLimit = Duration.seconds(30)
+  static let outerSlices = 60
 
   var row: String
   var build: String
@@ -56,10 +56,10 @@ extension MatrixCell {
     let without: Crasher.Outcome
     do {
       without = try await Crasher.run(
-        scenario.name, options, environment: ["CRASHSHIELD_DISABLE": "1"], program: build.program, limit: outerLimit)
+        scenario.name, options, environment: ["CRASHSHIELD_DISABLE": "1"], program: build.program, slices: outerSlices)
       with = try await Crasher.run(
         scenario.name, ["--wait-attached"] + options, environment: environment, program: build.program,
-        limit: outerLimit)
+        slices: outerSlices)
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       cell.results[.noHang] = .some("\(error)")
       return cell
