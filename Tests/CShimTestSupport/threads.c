@@ -138,6 +138,23 @@ static int stack_refused(const char *directory) {
   return given == NULL ? 0 : 4;
 }
 
+// So large that no stack of an earlier thread is used again.
+#define LARGE_STACK_BYTES ((size_t)16 * 1024 * 1024)
+
+static int stack_crowds_out(const char *directory) {
+  void *given = &key;
+  cs_test_start(directory);
+  // What libc keeps of a thread on the heap must have room there.
+  void *volatile room = malloc(65536);
+  free(room);
+  const uint64_t used = address_space_bytes();
+  // The thread's stack and its guard page, and 40 KiB: too little for ours.
+  const struct rlimit limit = {used + LARGE_STACK_BYTES + 11 * (uint64_t)4096, RLIM_INFINITY};
+  if (used == 0 || setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+  if (!run_thread(note_stack, &given, LARGE_STACK_BYTES)) return 2;
+  return given == NULL ? 0 : 3;
+}
+
 static int make_thread_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
   (void)size;
@@ -170,6 +187,7 @@ int cs_test_threads_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_STACKS_GIVEN) return stacks_given(directory);
   if (way == CS_TEST_STACKS_TAKEN_BACK) return stacks_taken_back(directory);
   if (way == CS_TEST_STACK_REFUSED) return stack_refused(directory);
+  if (way == CS_TEST_STACK_CROWDS_OUT) return stack_crowds_out(directory);
   if (way == CS_TEST_THREAD_BESIDE_LOADER_LOCK) return thread_beside_loader_lock(directory);
 
   if (way == CS_TEST_NO_STACKS_OVERFLOW) setenv("CRASHSHIELD_ALTSTACKS", "0", 1);

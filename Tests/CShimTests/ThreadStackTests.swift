@@ -43,7 +43,7 @@ struct ThreadStackTests {
     "comes with the start, goes with the thread, and is done without when it cannot be had",
     arguments: [
       cs_test_way.CS_TEST_STACKS_GIVEN, .CS_TEST_STACKS_TAKEN_BACK, .CS_TEST_STACK_REFUSED,
-      .CS_TEST_THREAD_BESIDE_LOADER_LOCK,
+      .CS_TEST_STACK_CROWDS_OUT, .CS_TEST_THREAD_BESIDE_LOADER_LOCK,
     ])
   func life(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)

@@ -25,7 +25,7 @@ static void take_back(cs_thread *thread) {
   const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
   const stack_t none = {.ss_flags = SS_DISABLE};
   // Refused to a thread that ends from within a handler: it stands on this memory.
-  if (!is_ours || sigaltstack(&none, NULL) == 0) munmap(thread->memory, stack_bytes + CS_PAGE_BYTES);
+  if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
   free(thread);
 }
 
@@ -45,28 +45,37 @@ bool cs_alternate_stack_prepare(void) {
   return has_key;
 }
 
-bool cs_alternate_stack_give(cs_thread *thread) {
-  stack_t present = {0};
-  if (sigaltstack(NULL, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return false;
-  const uint64_t size = stack_bytes + CS_PAGE_BYTES;
+bool cs_alternate_stack_map(cs_thread *thread) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-  uint8_t *memory = mmap(NULL, size, PROT_NONE, flags, -1, 0);
+  uint8_t *memory = mmap(NULL, stack_bytes + CS_PAGE_BYTES, PROT_NONE, flags, -1, 0);
   if (memory == MAP_FAILED) return false;
   thread->memory = memory;
-  thread->round = 0;
   // The lowest page stays a guard.
-  const stack_t stack = {.ss_sp = memory + CS_PAGE_BYTES, .ss_size = stack_bytes};
-  if (mprotect(stack.ss_sp, stack_bytes, PROT_READ | PROT_WRITE) == 0 && pthread_setspecific(key, thread) == 0) {
+  if (mprotect(memory + CS_PAGE_BYTES, stack_bytes, PROT_READ | PROT_WRITE) == 0) return true;
+  cs_alternate_stack_unmap(thread);
+  return false;
+}
+
+void cs_alternate_stack_unmap(const cs_thread *thread) {
+  munmap(thread->memory, stack_bytes + CS_PAGE_BYTES);
+}
+
+bool cs_alternate_stack_take(cs_thread *thread) {
+  const stack_t stack = {.ss_sp = thread->memory + CS_PAGE_BYTES, .ss_size = stack_bytes};
+  stack_t present = {0};
+  thread->round = 0;
+  if (sigaltstack(NULL, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0 &&
+      pthread_setspecific(key, thread) == 0) {
     if (sigaltstack(&stack, NULL) == 0) return true;
     pthread_setspecific(key, NULL);
   }
-  munmap(memory, size);
+  cs_alternate_stack_unmap(thread);
   return false;
 }
 
 void cs_alternate_stack_give_here(void) {
   cs_thread *thread = calloc(1, sizeof *thread);
-  if (thread != NULL && !cs_alternate_stack_give(thread)) free(thread);
+  if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
 // release and acquire: the key is there for whoever sees that stacks are given.

@@ -16,10 +16,16 @@ typedef struct cs_thread {
 // Once before the others. false: no key is left for thread-specific data.
 bool cs_alternate_stack_prepare(void);
 
-// Gives the calling thread an alternate stack if it has none. true: it keeps `thread`, from malloc, until its end.
-bool cs_alternate_stack_give(cs_thread *thread);
+// Maps a stack for a thread that is to come. false: there is no memory. Called by the creator: a hundred threads that
+// each map their own queue for the one lock of the address space, behind those that already run.
+bool cs_alternate_stack_map(cs_thread *thread);
+void cs_alternate_stack_unmap(const cs_thread *thread);
 
-// The same for a thread that runs already.
+// The calling thread takes the stack as its own, unless it has one. true: it keeps `thread`, from malloc, until its
+// end; else the stack is unmapped.
+bool cs_alternate_stack_take(cs_thread *thread);
+
+// Maps and takes, for a thread that runs already.
 void cs_alternate_stack_give_here(void);
 
 // Whether threads that start from now on get one.

@@ -42,21 +42,36 @@ static void *run(void *context) {
   void *(*const routine)(void *) = thread->routine;
   void *const argument = thread->argument;
   const int before = errno;
-  if (!cs_alternate_stack_give(thread)) free(thread);
+  if (!cs_alternate_stack_take(thread)) free(thread);
   errno = before;
   // No frame of ours stands under the thread's own, in no debugger and no report.
   __attribute__((musttail)) return routine(argument);
+}
+
+// A stack for a thread that is to come; NULL: it must do without.
+static cs_thread *prepare(void *(*routine)(void *), void *argument) {
+  const int before = errno;
+  cs_thread *thread = cs_alternate_stacks_are_on() ? malloc(sizeof *thread) : NULL;
+  if (thread != NULL) *thread = (cs_thread){.routine = routine, .argument = argument};
+  if (thread != NULL && !cs_alternate_stack_map(thread)) {
+    free(thread);
+    thread = NULL;
+  }
+  errno = before;
+  return thread;
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
                                                           void *(*routine)(void *), void *argument) {
   create_function *const create = find_next();
   if (create == NULL) return EAGAIN;
-  cs_thread *const thread = cs_alternate_stacks_are_on() ? malloc(sizeof *thread) : NULL;
+  cs_thread *const thread = prepare(routine, argument);
   if (thread == NULL) return create(ret_thread, attributes, routine, argument);
-  *thread = (cs_thread){.routine = routine, .argument = argument};
   const int error = create(ret_thread, attributes, run, thread);
-  if (error != 0) free(thread);
-  return error;
+  if (error == 0) return 0;
+  cs_alternate_stack_unmap(thread);
+  free(thread);
+  // Perhaps it was our stack that left no memory for the thread's own.
+  return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
 #endif

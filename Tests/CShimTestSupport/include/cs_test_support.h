@@ -60,6 +60,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_STACKS_GIVEN,              // before the start none, then one, in a forked child none again
   CS_TEST_STACKS_TAKEN_BACK,         // a thread returns, exits, is cancelled, has a stack of its own
   CS_TEST_STACK_REFUSED,             // no memory for one
+  CS_TEST_STACK_CROWDS_OUT,          // memory for one, or for the thread's own stack
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is made while another one sits in a dl_iterate_phdr callback
   // A crash beside other threads: sweep.c.
   CS_TEST_SWEEP_IDLE,     // 1,000 that wait
