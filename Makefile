@@ -32,7 +32,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
 .PHONY: all build release dynamic static demo test matrix box bench fuzz install clean \
-  build-packages test-packages check-format check-units check-signal-safety \
+  build-packages test-packages check-format check-units check-signal-safety check-idle \
   test-debug test-release test-sanitizers
 
 all: build
@@ -61,7 +61,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -76,6 +76,10 @@ check-signal-safety: build dynamic
 	scripts/check-signal-safety .build/debug
 	scripts/check-signal-safety $(DYNAMIC)/release
 	scripts/check-realtime
+
+# What the shield costs while nothing crashes; scripts/measure-idle alone takes a minute for it, and another to begin.
+check-idle: build
+	scripts/measure-idle 2 .build/debug/crashd
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)

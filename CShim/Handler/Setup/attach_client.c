@@ -15,7 +15,9 @@
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-#define BACKOFF_LIMIT_NS   (UINT64_C(30) * 1000 * 1000 * 1000)
+// The pauses double, so that a daemon is found at the latest when it has been away as long again. A machine that has
+// none wakes this thread six times an hour; a crash meanwhile looks for a daemon itself.
+#define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 // A descriptor an image is held open for a moment: not so many that the server's own would run out.
 #define IMAGE_DESCRIPTOR_LIMIT 64
 
