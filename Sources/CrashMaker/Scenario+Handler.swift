@@ -9,7 +9,7 @@ extension Scenario {
     Scenario(
       "crash-in-our-handler", "SIGSEGV", "", summary: "crash in the shield's own handler"
     ) {
-      cs_testing_crash_in_handler()
+      cs_testing_trouble_handler(.CS_TROUBLE_CRASH, cs_trouble_place.CS_TROUBLE_REGISTERS.rawValue)
       cs_fault_null_write()
     }.with { $0.withoutDebugger = "the record is minimal" },
     c(

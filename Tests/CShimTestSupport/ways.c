@@ -88,7 +88,7 @@ static void *crash_at_barrier(void *unused) {
   return unused;
 }
 
-static void crash_on_threads(uint32_t count) {
+void cs_test_crash_on_threads(uint32_t count) {
   pthread_barrier_init(&barrier, NULL, count);
   pthread_t thread;
   for (uint32_t index = 1; index < count; index++)
@@ -220,8 +220,8 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();
   if (way == CS_TEST_CALL_OF_DATA) ((void (*)(void))(uintptr_t)&nowhere)();
   if (way == CS_TEST_SMASHED_STACK) smash_stack();
-  if (way == CS_TEST_IN_HANDLER) cs_testing_crash_in_handler();
-  if (way == CS_TEST_EIGHT_THREADS) crash_on_threads(8);
+  if (way == CS_TEST_IN_HANDLER) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
+  if (way == CS_TEST_EIGHT_THREADS) cs_test_crash_on_threads(8);
   if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);

@@ -31,6 +31,9 @@ int cs_test_threads_run(cs_test_way way, const char *directory);
 // The ways that are about the threads beside a crash.
 int cs_test_sweep_run(cs_test_way way, const char *directory);
 
+// Faults on so many threads at once.
+void cs_test_crash_on_threads(uint32_t count);
+
 // Calls itself until the stack is full.
 uint32_t cs_test_recurse(uint32_t depth);
 

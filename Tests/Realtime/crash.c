@@ -92,7 +92,7 @@ int main(int count, char **arguments) {
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
   if (strcmp(way, "twice") == 0) {
-    cs_testing_crash_in_handler();
+    cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
     *nowhere = 1;
   }
   return 3;

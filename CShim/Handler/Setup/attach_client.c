@@ -134,38 +134,15 @@ void cs_attach_client_connect(void) {
   attach();
 }
 
-// A stack of 0 bytes is one of the default size. Returns errno's value.
-static int create_thread(size_t stack_bytes) {
-  pthread_t thread;
-  pthread_attr_t attributes;
-  int result = pthread_attr_init(&attributes);
-  if (result != 0) return result;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  result = pthread_create(&thread, &attributes, run, NULL);
-  pthread_attr_destroy(&attributes);
-  return result;
-}
-
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
   static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   sigset_t blocked;
-  sigset_t before;
   sigfillset(&blocked);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
     sigdelset(&blocked, crash_signals[index]);
   // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. Dispatch's workers leave
   // it open too.
   sigdelset(&blocked, SIGPROF);
-
-  // The thread inherits the mask: no other signal of the program's ever runs on it.
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  int result = create_thread(THREAD_STACK_BYTES);
-  // glibc takes the program's static thread-locals from the stack; where they leave no room, the default must do.
-  if (result == EINVAL) result = create_thread(0);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  errno = result;
-  if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
-  return CS_SHIM_OK;
+  return cs_own_thread_start(run, &blocked, THREAD_STACK_BYTES, ret_failure);
 }

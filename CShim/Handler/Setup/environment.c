@@ -8,6 +8,7 @@
 #include "setup.h"
 
 #include "../Signal/sweep.h"
+#include "../Signal/watch.h"
 
 // The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
 static const char *variable(const char *name) {
@@ -29,13 +30,21 @@ bool cs_environment_gives_stacks(void) {
   return value == NULL || strcmp(value, "0") != 0;
 }
 
-uint32_t cs_environment_sweep_ms(void) {
-  const char *value = variable("CRASHSHIELD_SWEEP_MS");
-  if (value == NULL) return CS_SWEEP_DEFAULT_MS;
+static uint32_t duration_ms(const char *name, uint32_t otherwise_ms, uint32_t limit_ms) {
+  const char *value = variable(name);
+  if (value == NULL) return otherwise_ms;
   char *end = NULL;
-  const unsigned long duration_ms = strtoul(value, &end, 10);
-  if (*end != 0) return CS_SWEEP_DEFAULT_MS; // no number
-  return duration_ms < CS_SWEEP_LIMIT_MS ? (uint32_t)duration_ms : CS_SWEEP_LIMIT_MS;
+  const unsigned long found_ms = strtoul(value, &end, 10);
+  if (*end != 0) return otherwise_ms; // no number
+  return found_ms < limit_ms ? (uint32_t)found_ms : limit_ms;
+}
+
+uint32_t cs_environment_sweep_ms(void) {
+  return duration_ms("CRASHSHIELD_SWEEP_MS", CS_SWEEP_DEFAULT_MS, CS_SWEEP_LIMIT_MS);
+}
+
+uint32_t cs_environment_deadline_ms(void) {
+  return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCH_DEFAULT_MS, CS_WATCH_LIMIT_MS);
 }
 
 static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {

@@ -2,6 +2,7 @@
 #ifndef CS_SETUP_H
 #define CS_SETUP_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,8 @@ bool cs_environment_is_disabled(void);
 bool cs_environment_gives_stacks(void);
 // How long a crash waits for the other threads to tell where they are: CRASHSHIELD_SWEEP_MS; 0 is not at all.
 uint32_t cs_environment_sweep_ms(void);
+// How long the handler may take: CRASHSHIELD_DEADLINE_MS; 0 is for ever.
+uint32_t cs_environment_deadline_ms(void);
 
 // Fills the paths of cs_process; the spool file is named after the ring.
 void cs_environment_apply(const cs_environment *environment);
@@ -49,6 +52,15 @@ void cs_warm_up(void);
 
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
 void cs_handlers_remove(void);
+
+// A thread that runs until the process ends. `blocked` are the signals that never run on it.
+cs_shim_error cs_own_thread_start(void *(*routine)(void *), const sigset_t *blocked, size_t stack_bytes,
+                                  cs_shim_failure *ret_failure);
+
+// The thread that sleeps until a thread crashes, and watches over it then (watch.h).
+cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure);
+// In a forked child.
+void cs_watcher_forget(void);
 
 // The thread that keeps the connection to crashd. It makes no system call while attached.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);

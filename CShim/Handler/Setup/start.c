@@ -43,6 +43,7 @@ static void child_after_fork(void) {
   starting = fresh;
   cs_annotations_reset();
   cs_alternate_stacks_switch(false);
+  cs_watcher_forget();
   if (started_pid == 0) return;
   __atomic_store_n(&started_pid, 0, __ATOMIC_RELEASE);
   cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
@@ -90,7 +91,8 @@ static cs_shim_error start(const cs_shim_configuration *configuration, cs_shim_f
 
   cs_process.pid = cs_getpid();
   cs_attach_client_connect();
-  error = cs_handlers_install(ret_failure);
+  error = cs_watcher_start(ret_failure);
+  if (error == CS_SHIM_OK) error = cs_handlers_install(ret_failure);
   if (error == CS_SHIM_OK) {
     error = cs_attach_client_start(configuration, ret_failure);
     if (error != CS_SHIM_OK) cs_handlers_remove();

@@ -21,8 +21,9 @@ bool cs_testing_claim_and_abandon(void) {
   return true;
 }
 
-void cs_testing_crash_in_handler(void) {
-  cs_process.fault_in_handler = 1;
+void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places) {
+  cs_process.trouble = trouble;
+  cs_process.trouble_places = places;
 }
 
 // Too big for the stack, and not thread-local: that would be taken from the stack of each thread of every host.

@@ -58,6 +58,7 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
   crasher->tid = tid;
   crasher->depth = 0;
   crasher->is_counted = true;
+  crasher->is_committing = 0;
   crasher->signal = signal;
   crasher->information = *information;
   crasher->ticket = ticket;
@@ -66,17 +67,42 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
   crasher->scratch.row_pc = 0;
   // From here on a second crash of this thread finds the slot. The record is cleared after that: a new ring page may
   // be refused, and that fault must not look like a new crash.
-  __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELAXED);
+  // release: pairs with cs_crasher_at().
+  __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
   crasher->slot->record.sequence = ticket;
   return crasher;
 }
 
+cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE {
+  // acquire: pairs with the release in cs_crasher_claim().
+  return __atomic_load_n(&crashing_tid[index], __ATOMIC_ACQUIRE) != 0 ? &crashers[index] : NULL;
+}
+
+bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE {
+  const uint64_t state = __atomic_load_n(&crasher->slot->state, __ATOMIC_RELAXED);
+  return (state & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING;
+}
+
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_crasher_commit_as(crasher, 0);
+}
+
+void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  uint32_t nobody = 0;
   if ((state & CS_RING_STATE_MASK) != CS_RING_STATE_WRITING) return;
+  // acquire: one of the thread and the watcher commits. A thread that faults between this and the store below has a
+  // broken record anyway.
+  if (!__atomic_compare_exchange_n(&crasher->is_committing, &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    return;
+  }
+  if (flags != 0) {
+    slot->record.flags |= flags;
+    __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
+  }
   const uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
   slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
   slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);

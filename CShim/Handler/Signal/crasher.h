@@ -12,9 +12,10 @@
 // One crashed thread; entry n belongs to slot n of the ring.
 typedef struct cs_crasher {
   int tid;
-  uint32_t depth;  // crashes of the handler itself
-  bool is_counted; // among the threads that others wait for
-  int signal;      // the original one: the process must end by it
+  uint32_t depth;         // crashes of the handler itself
+  bool is_counted;        // among the threads that others wait for
+  uint32_t is_committing; // atomic: who sets it commits, the thread or the watcher
+  int signal;             // the original one: the process must end by it
   siginfo_t information;
   uint64_t ticket;
   cs_ring_slot *slot;
@@ -30,6 +31,13 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
 
 // Publishes the record. Does nothing when the slot is committed already.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
+
+// The same with flags that say what it lacks; only then is it counted as minimal.
+void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
+
+// For the watcher: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
+cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
+bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 
 // In a forked child: its parent's crashed threads are not its own.
 void cs_crasher_forget_all(void) SIGNAL_SAFE;

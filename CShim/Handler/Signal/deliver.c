@@ -1,6 +1,7 @@
 #include "deliver.h"
 
 #include "crasher.h"
+#include "trouble.h"
 #include "trusted.h"
 
 // How long a thread waits for another one that is delivering: 500 × 1 ms.
@@ -46,7 +47,10 @@ static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: whoever is counted here had committed before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    if (!wake_connected() && !connect_and_wake()) cs_spool_write();
+    if (!wake_connected() && !connect_and_wake()) {
+      cs_trouble_here(CS_TROUBLE_SPOOL);
+      cs_spool_write();
+    }
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
   }

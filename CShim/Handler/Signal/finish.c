@@ -50,3 +50,12 @@ void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE 
   cs_sigaction(signal, &action, NULL);
   queue(signal, information);
 }
+
+void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  const uint64_t only = UINT64_C(1) << (signal - 1);
+  cs_finish_by_default(signal, information);
+  cs_sigmask(SIG_UNBLOCK, &only);
+  // The first process of a pid namespace is spared what it sends itself, but not this.
+  __builtin_trap();
+}

@@ -8,7 +8,9 @@
 // | the handler of a thread crashes             | what its record has is committed as minimal; then default action    |
 // | that crashes as well                        | default action, nothing more is written                             |
 // | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
-// | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends             |
+// | a thread does not get on in the handler     | reminded: it commits what it has, as after a crash of the handler   |
+// | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
+// |                                             | latest the watcher ends it                                          |
 // | an earlier handler mends the fault          | the program goes on; that signal is not ours any more               |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
@@ -25,8 +27,10 @@
 #include "record.h"
 #include "state.h"
 #include "sweep.h"
+#include "trouble.h"
 #include "trusted.h"
 #include "unwind.h"
+#include "watch.h"
 
 // How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
 #define WAIT_TRIES    5000
@@ -36,7 +40,8 @@
 #define STAY_TRIES    25
 #define STAY_SLEEP_NS 200000000
 
-static void begin(void) SIGNAL_SAFE {
+static void begin(const siginfo_t *information) SIGNAL_SAFE {
+  cs_watch_enter(information);
   // Sequentially consistent, like end(): of two threads that crash, one sees the other.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
@@ -65,32 +70,28 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-static void crash_for_test(void) SIGNAL_SAFE {
-  volatile uint32_t *nowhere = (volatile uint32_t *)(uintptr_t)8;
-  *nowhere = 0;
-}
-
 static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, entry_ns);
+  cs_trouble_here(CS_TROUBLE_REGISTERS);
   cs_record_messages(&slot->record);
-  if (cs_process.fault_in_handler != 0) crash_for_test();
   cs_record_stack(slot, &crasher->scratch.memory);
+  cs_trouble_here(CS_TROUBLE_STACK);
   const cs_frame_list frames = cs_record_frames(&slot->record);
   cs_unwind(&crasher->scratch, &slot->record.registers, &frames);
   cs_unwind_find_images(&frames);
   cs_record_exception(&slot->record);
+  cs_trouble_here(CS_TROUBLE_COMMIT);
   cs_crasher_commit(crasher);
 }
 
-// A crash of the handler on a thread that is in it.
+// A crash of the handler on a thread that is in it; or a reminder that it does not get on, which is taken for one.
 static void crash_again(cs_crasher *crasher, const siginfo_t *information) SIGNAL_SAFE {
-  if (information->si_code <= 0) return;
+  const bool is_reminder = cs_watch_is_reminder(information);
+  if (information->si_code <= 0 && !is_reminder) return;
   crasher->depth++;
   if (crasher->depth == 1 && crasher->is_counted) {
-    crasher->slot->record.flags |= CS_RING_RECORD_MINIMAL;
-    __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
-    cs_crasher_commit(crasher);
+    cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_reminder ? CS_RING_RECORD_LATE : 0));
     cs_deliver();
     crasher->is_counted = false;
     end_and_wait();
@@ -128,14 +129,17 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     return;
   }
 
-  begin();
+  begin(information);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information);
   if (crasher != NULL) capture(crasher, context, entry_ns);
+  cs_trouble_here(CS_TROUBLE_DELIVERY);
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
+  cs_trouble_here(CS_TROUBLE_SWEEP);
   // The crash itself is safe by now; others that crash wait for the end of the sweep.
   if (cs_sweep()) cs_deliver();
   end_and_wait();
+  cs_watch_leave();
   cs_finish(signal, information);
   if (crasher != NULL) cs_crasher_release(crasher);
 }

@@ -42,13 +42,14 @@ typedef struct cs_state {
   uint64_t cxx_runtime_start;               // the image of __cxa_current_exception_type
   uint64_t cxx_runtime_end;
 
-  uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
-  int delivering_tid;        // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
-  uint32_t delivery_wanted;  // atomic: threads that found no connection, ever
-  uint32_t delivery_done;    // atomic: how many of them are served
-  uint32_t is_refused;       // atomic: crashd does not want this process
-  uint32_t sweep_ms;         // how long other threads are waited for; 0: they are not asked
-  uint32_t fault_in_handler; // cs_testing.h: the handler crashes once it has the registers
+  uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
+  int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
+  uint32_t delivery_wanted; // atomic: threads that found no connection, ever
+  uint32_t delivery_done;   // atomic: how many of them are served
+  uint32_t is_refused;      // atomic: crashd does not want this process
+  uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
+  uint32_t trouble_places;  // cs_testing.h: where in the handler what happens
+  uint32_t trouble;
 
   cs_kernel_action own; // our handler, as the kernel holds it
 

@@ -6,6 +6,7 @@
 #include "task_list.h"
 #include "trusted.h"
 #include "unwind.h"
+#include "watch.h"
 
 // Of a deep recursion of a thread that did not crash, less is kept; the rest of the places is for async callers.
 #define HEAD_LIMIT 96
@@ -130,7 +131,7 @@ static void ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   uint32_t total = 0;
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
-    if (tid == self || cs_crasher_of(tid) != NULL) continue;
+    if (tid == self || cs_watch_is_watcher(tid) || cs_crasher_of(tid) != NULL) continue;
     total++;
     if (asked >= CS_RING_THREAD_LIMIT || now_ns() >= deadline_ns) continue;
     if (ask(tid, asked)) {

@@ -10,8 +10,25 @@
 // when not started.
 bool cs_testing_claim_and_abandon(void);
 
-// From now on the handler itself crashes, once it has recorded the registers.
-void cs_testing_crash_in_handler(void);
+// Places in the handler, in the order in which a thread comes through them; they may be combined.
+typedef enum __attribute__((enum_extensibility(open))) cs_trouble_place : uint32_t {
+  CS_TROUBLE_REGISTERS = 1, // the registers are recorded, nothing else is
+  CS_TROUBLE_STACK = 2,     // and the stack
+  CS_TROUBLE_COMMIT = 4,    // all is, but not committed
+  CS_TROUBLE_DELIVERY = 8,  // committed, but nobody knows
+  CS_TROUBLE_SPOOL = 16,    // before the file is made
+  CS_TROUBLE_SWEEP = 32,    // before the other threads are asked
+} cs_trouble_place;
+
+typedef enum __attribute__((enum_extensibility(open))) cs_trouble : uint32_t {
+  CS_TROUBLE_CRASH = 0, // the handler itself crashes
+  CS_TROUBLE_SLEEP = 1, // it waits for ever
+  CS_TROUBLE_LOOP = 2,  // it runs for ever
+  CS_TROUBLE_DEAF = 3,  // it waits for ever, and no signal reaches the thread
+} cs_trouble;
+
+// From now on that is what happens at these places of the handler.
+void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places);
 
 // Walks the caller's stack with the handler's unwinder. Returns how many of `limit` program counters it wrote; the
 // first is in the caller.

@@ -75,6 +75,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 // Bits of cs_ring_record.flags.
 // A crash inside the handler: signal and registers for certain, stack and frames as far as it came.
 #define CS_RING_RECORD_MINIMAL 1u
+// Minimal because the handler did not get on in time (watch.h), not because it crashed.
+#define CS_RING_RECORD_LATE 2u
 
 // What came of asking a thread where it is.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {

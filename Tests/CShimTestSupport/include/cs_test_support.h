@@ -79,6 +79,10 @@ bool cs_test_gives_stacks(void);
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
+// Runs a child process whose handler meets trouble (cs_testing.h) on each of `thread_count` threads that fault at once,
+// with a deadline of one second; returns as cs_test_run().
+int cs_test_run_in_trouble(uint32_t trouble, uint32_t places, uint32_t thread_count, const char *directory);
+
 // Like cs_test_run(), with this process as crashd: it accepts, takes the ring and replies. 0 if the protocol went as
 // cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied.
 int cs_test_run_attached(const char *directory, int *ret_wait_status);

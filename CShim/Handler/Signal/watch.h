@@ -1,0 +1,35 @@
+// The outside deadline of the handler. A thread of our own sleeps until a thread crashes, and then sees to it that what
+// the handler has is committed, and that the process ends, whatever the handler waits for.
+#ifndef CS_WATCH_H
+#define CS_WATCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_signal_safe.h"
+
+// From the first crash to the end of the process, where the handler does not get there itself.
+#define CS_WATCH_DEFAULT_MS 5000
+#define CS_WATCH_LIMIT_MS   60000
+
+// The handler begins on this thread, and ends: what comes after it is the program's.
+void cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
+void cs_watch_leave(void) SIGNAL_SAFE;
+
+// Whether the signal is the one by which a thread that has not got on is told to commit what it has.
+bool cs_watch_is_reminder(const siginfo_t *information) SIGNAL_SAFE;
+
+// Whether it is the thread that watches.
+bool cs_watch_is_watcher(int tid) SIGNAL_SAFE;
+
+// Waits until that thread is known by its number, at most a second: it takes no part in sweeps.
+void cs_watch_await(void) SIGNAL_SAFE;
+
+// In a forked child: nobody watches.
+void cs_watch_forget(void) SIGNAL_SAFE;
+
+// The thread's routine; never returns.
+void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE;
+
+#endif
