@@ -83,10 +83,10 @@ check-idle: build
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install -q varlink
+	$(VENV)/bin/pip install -q minidump varlink
 
 test-debug: test-packages build dynamic $(VENV)/bin/python3
-	VARLINK_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
+	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
 # The same end-to-end tests, over the programs as they are installed.

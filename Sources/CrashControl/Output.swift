@@ -6,7 +6,12 @@ public enum Output: Sendable {
   /// Writes all of the text.
   /// - Throws: `Failure`; a quiet one when the reader is gone, as after `| head`.
   public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
-    let bytes = Array(text.utf8)
+    try write(Array(text.utf8), to: descriptor)
+  }
+
+  /// Writes all of the bytes.
+  /// - Throws: `Failure`; a quiet one when the reader is gone.
+  public static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Failure) {
     var written = 0
     while written < bytes.count {
       // The pointer covers `bytes` and is used during the call only.

@@ -11,7 +11,9 @@ struct CrashControlCommand: ParsableCommand {
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
       """,
     version: "0.1.0",
-    subcommands: [List.self, Show.self, Follow.self, Status.self, Processes.self, Wait.self, Run.self, Demo.self],
+    subcommands: [
+      List.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self, Run.self, Demo.self,
+    ],
     defaultSubcommand: List.self)
 
   static func main() {

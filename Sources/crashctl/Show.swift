@@ -10,18 +10,26 @@ struct Show: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Show registers, images and every frame too.")
   var verbose = false
 
-  @Argument(help: "The first digits of the report's id.", completion: .custom(completions))
+  @Option(
+    help: ArgumentHelp("In this form: text, json, apple, html; crashctl dump writes files.", valueName: "format"))
+  var format: ReportFormat?
+
+  @Argument(help: "The first digits of the report's id.", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {
     let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
+    if let format {
+      if format.isBinary { throw Failure(.usage, "a \(format.rawValue) is not shown: crashctl dump writes it") }
+      return try connection.show(String(decoding: format.bytes(received), as: UTF8.self))
+    }
     if connection.json != .off { return try connection.show(json: received.json) }
     try connection.show(ReportText.text(received, terminal: connection.terminal, verbose: verbose))
   }
 }
 
 /// The ids of the newest reports; none while crashd cannot be asked, because a completion has nobody to tell.
-@Sendable private func completions(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+@Sendable func reportCompletions(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
   let path = SocketPath.find(option: nil, environment: processEnvironment())
   let client = CrashClient(socketPath: path, timeout: .seconds(1))
   do throws(ClientError) {

@@ -198,6 +198,28 @@ struct CommandLineTests {
     #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
   }
 
+  @Test(
+    "dump writes each form into a file of its owner's only",
+    arguments: [
+      ("json", #"{"#), ("text", "An index was out of range in checkout()."), ("apple", "Incident Identifier:"),
+      ("html", "<!DOCTYPE html>"), ("minidump", "MDMP"),
+    ])
+  func dump(format: String, start: String) throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let path = "/tmp/cs-dump-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let result = try Self.crashctl(["dump", "--format", format, "-o", path, "--socket", daemon.socketPath])
+    #expect(result.status == 0 && result.output.isEmpty, "\(result.complaint)")
+    let bytes = try #require(FileManager.default.contents(atPath: path))
+    #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(start))
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    let piped = try Self.crashctl(["dump", "--format", format, "--socket", daemon.socketPath])
+    #expect(piped.output == String(decoding: bytes, as: UTF8.self))
+    let nowhere = try Self.crashctl(["dump", "-o", "/nowhere/x", "--socket", daemon.socketPath])
+    #expect(nowhere.status == 1 && nowhere.complaint.hasPrefix("crashctl: cannot write '/nowhere/x' ("))
+  }
+
   @Test("nobody attached exits with 1, and is an empty list in JSON")
   func noProcesses() throws {
     let daemon = try Self.daemon()

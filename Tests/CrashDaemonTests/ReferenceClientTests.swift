@@ -10,13 +10,13 @@ import Testing
 struct ReferenceClientTests {
   // `make test` installs the client and sets this. Without it, on a developer's own call of `swift test`, the check is
   // left out; where CI is set it fails instead.
-  private static let python = variable("VARLINK_PYTHON")
+  private static let python = variable("TEST_PYTHON")
 
   @Test(
     "PyPI's varlink reads the interface, calls List and streams Subscribe",
-    .enabled(if: python != nil || variable("CI") != nil, "VARLINK_PYTHON names no Python with the varlink package"))
+    .enabled(if: python != nil || variable("CI") != nil, "TEST_PYTHON names no Python with the varlink package"))
   func referenceClient() async throws {
-    let python = try #require(Self.python, "VARLINK_PYTHON must name a Python with the varlink package: see Makefile")
+    let python = try #require(Self.python, "TEST_PYTHON must name a Python with the varlink package: see Makefile")
     try await TestDaemon.run { daemon in
       let ids = ["aa", "bb", "cc"]
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }

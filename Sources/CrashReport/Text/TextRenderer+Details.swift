@@ -6,7 +6,7 @@ extension TextRenderer {
     if let unit = process.unit { owner += ", unit \(unit)" }
     var cause = report.diagnosis.cause
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }
-    cause += ", \(percent(report.diagnosis.confidence)) sure"
+    cause += ", \(Self.percent(report.diagnosis.confidence)) sure"
 
     var rows = [
       ("Signal", describe(report.signal, in: report)), ("Cause", cause), ("Process", owner),
@@ -54,13 +54,7 @@ extension TextRenderer {
   }
 
   func registerLines(_ registers: [String: Address]) -> [String] {
-    let order = [
-      "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-      "r15", "rflags",
-    ]
-    let known = order.filter { registers[$0] != nil }
-    let rest = registers.keys.filter { !order.contains($0) }.sorted()
-    let cells = (known + rest).map { name in
+    let cells = RegisterOrder.sorted(registers.keys).map { name in
       let digits = String((registers[name] ?? 0).rawValue, radix: 16)
       let value = "0x" + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
       return "\(style.faint(CleanText.line(name).rightAligned(6))) \(value)"
@@ -82,12 +76,14 @@ extension TextRenderer {
   }
 
   func lossesSection(_ report: CrashReport) -> [String] {
+    let losses = Self.losses(of: report)
+    return losses.isEmpty ? [] : [style.warning("Not in this report")] + losses.map { "  " + style.warning($0) }
+  }
+
+  /// What could not be kept, in words.
+  static func losses(of report: CrashReport) -> [String] {
     let losses = report.losses.filter { $0.value != 0 }.sorted { $0.key < $1.key }
-    if losses.isEmpty { return [] }
-    return [style.warning("Not in this report")]
-      + losses.map { kind, count in
-        "  " + style.warning("\(count) × \(Self.lossNames[kind] ?? CleanText.line(kind))")
-      }
+    return losses.map { kind, count in "\(count) × \(lossNames[kind] ?? CleanText.line(kind))" }
   }
 
   private static let lossNames = [
@@ -103,7 +99,8 @@ extension TextRenderer {
     "breadcrumbs": "a damaged breadcrumb",
   ]
 
-  private func percent(_ share: Double) -> String {
+  /// A share in words.
+  static func percent(_ share: Double) -> String {
     // A share from outside may be anything, NaN too.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "not known how"
   }

@@ -1,0 +1,30 @@
+public import CrashClient
+internal import CrashReport
+
+/// In which form a report is given.
+public enum ReportFormat: String, Sendable, CaseIterable {
+  /// For people, without colour.
+  case text
+  /// As crashd sent it.
+  case json
+  /// Apple's `.crash` text.
+  case apple
+  /// A page that needs nothing else.
+  case html
+  /// A minidump, with the registers of the threads and the images, without memory.
+  case minidump
+
+  /// Whether it is for programs only: it would spoil a terminal.
+  public var isBinary: Bool { self == .minidump }
+
+  /// The report's bytes in this form.
+  public func bytes(_ received: ReceivedReport) throws -> [UInt8] {
+    switch self {
+    case .text: Array(TextRenderer(width: 120, verbose: true).render(received.report).utf8)
+    case .json: Array(try JSONStyle.pretty.text(received.json).utf8)
+    case .apple: Array(AppleRenderer().render(received.report).utf8)
+    case .html: Array(HTMLRenderer().render(received.report).utf8)
+    case .minidump: MinidumpRenderer().render(received.report)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/// A report in the form of Apple's `.crash` text, for tools and people that read those.
+///
+/// The layout follows Apple's "Examining the fields in a crash report"; what Linux has no counterpart of is left out.
+/// A stack line is number, image, address, symbol `+` offset, and place. The text holds no control character but line
+/// feeds.
+public struct AppleRenderer: Sendable {
+  /// Makes a renderer.
+  public init() {}
+
+  /// The text, ending in a line feed.
+  public func render(_ report: CrashReport) -> String {
+    var sections = [header(report), exception(report)]
+    sections += report.threads.enumerated().map { thread($1, number: $0, in: report) }
+    if let (number, crashed) = report.threads.enumerated().first(where: { $1.crashed }), !crashed.registers.isEmpty {
+      sections.append(state(of: crashed, number: number))
+    }
+    sections.append(images(report))
+    return sections.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+  }
+
+  private func header(_ report: CrashReport) -> [String] {
+    let process = report.process
+    var rows = [
+      ("Incident Identifier", report.id), ("Process", "\(process.name) [\(process.pid)]"),
+      ("Path", process.executable), ("Identifier", process.unit ?? process.name), ("Version", process.buildID),
+      ("Code Type", "X86-64 (Native)"), ("User ID", String(process.uid)),
+    ]
+    rows += [("Date/Time", report.time), ("Launch Time", process.startTime), ("OS Version", "Linux")]
+    return rows.filter { !$0.1.isEmpty }.map { row($0, $1) }
+  }
+
+  private func exception(_ report: CrashReport) -> [String] {
+    let signal = report.signal
+    let kind = Self.exceptionTypes[signal.name].map { "\($0) (\(signal.name))" } ?? signal.name
+    var lines = [row("Exception Type", kind)]
+    let address = signal.address.map { " at \(Self.padded($0))" } ?? ""
+    lines.append(row("Exception Codes", signal.codeName + address))
+    if let sender = signal.sender {
+      lines.append(row("Terminating Process", "pid \(sender.pid), uid \(sender.uid)"))
+    }
+    if let number = report.threads.firstIndex(where: \.crashed) {
+      lines.append(row("Triggered by Thread", String(number)))
+    }
+    lines += ["", "Application Specific Information:"]
+    lines += [report.diagnosis.sentence, report.reason].filter { !$0.isEmpty }.flatMap(Self.lines)
+    return lines
+  }
+
+  private func thread(_ thread: CrashReport.CrashedThread, number: Int, in report: CrashReport) -> [String] {
+    let name = CleanText.line(thread.name)
+    var lines = ["Thread \(number)\(thread.crashed ? " Crashed" : ""):" + (name.isEmpty ? "" : ":  \(name)")]
+    if let silence = thread.silence {
+      lines.append(silence.isBlocking ? "(it blocks the signal that asks)" : "(it did not answer in time)")
+    }
+    for (index, frame) in thread.frames.enumerated() {
+      if index == thread.framesBeforeGap, let omitted = thread.framesOmitted { lines.append("... \(omitted) frames") }
+      lines.append(self.frame(frame, number: index, in: report))
+    }
+    return lines
+  }
+
+  private func frame(_ frame: CrashReport.Frame, number: Int, in report: CrashReport) -> String {
+    let image = frame.image?.split(separator: "/").last.map(String.init) ?? "???"
+    var line = String(number).padded(to: 4) + CleanText.line(image).padded(to: 30) + " " + Self.padded(frame.address)
+    line += " " + FrameText.name(of: frame)
+    if !frame.isInline, let start = frame.symbolAddress, start <= frame.address {
+      line += " + \(frame.address.rawValue - start.rawValue)"
+    }
+    if FrameText.sourceFile(of: frame) != nil {
+      line += " (\(FrameText.place(of: frame, in: report)))"
+    }
+    return line + (frame.isInline ? " [inlined]" : "") + (frame.isAsync ? " [async]" : "")
+  }
+
+  private func state(of thread: CrashReport.CrashedThread, number: Int) -> [String] {
+    let names = RegisterOrder.sorted(thread.registers.keys)
+    let cells = names.map { name in
+      CleanText.line(name).rightAligned(6) + ": " + Self.padded(thread.registers[name] ?? 0)
+    }
+    let rows = stride(from: 0, to: cells.count, by: 4).map { start in
+      cells[start..<min(start + 4, cells.count)].joined(separator: "  ")
+    }
+    return ["Thread \(number) crashed with X86 Thread State (64-bit):"] + rows
+  }
+
+  private func images(_ report: CrashReport) -> [String] {
+    ["Binary Images:"]
+      + report.images.map { image in
+        let name = image.path.split(separator: "/").last.map(String.init) ?? image.path
+        let build = image.buildID.isEmpty ? "" : " <\(CleanText.line(image.buildID))>"
+        let range = "\(Self.padded(image.base)) - \(Self.padded(image.end))"
+        return "\(range) \(CleanText.line(name)) (*)\(build) \(CleanText.line(image.path))"
+      }
+  }
+
+  private func row(_ title: String, _ text: String) -> String { "\(title):".padded(to: 23) + CleanText.line(text) }
+
+  private static func lines(_ text: String) -> [String] {
+    CleanText.clean(text).split(separator: "\n").map(String.init)
+  }
+
+  private static func padded(_ address: Address) -> String {
+    let digits = String(address.rawValue, radix: 16)
+    return "0x" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// The Mach exceptions that Apple's kernel makes of these signals' faults.
+  private static let exceptionTypes = [
+    "SIGSEGV": "EXC_BAD_ACCESS", "SIGBUS": "EXC_BAD_ACCESS", "SIGILL": "EXC_BAD_INSTRUCTION",
+    "SIGTRAP": "EXC_BREAKPOINT", "SIGFPE": "EXC_ARITHMETIC", "SIGABRT": "EXC_CRASH", "SIGSYS": "EXC_CRASH",
+  ]
+}

@@ -1,0 +1,56 @@
+/// The words of one frame, safe to show, that all forms of a report share.
+enum FrameText {
+  /// nil also for the compiler's own code, whose "file" names nothing that one could open.
+  static func sourceFile(of frame: CrashReport.Frame) -> String? {
+    guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
+    return CleanText.line(file)
+  }
+
+  /// The function, else its linkage name, else the address.
+  static func name(of frame: CrashReport.Frame) -> String {
+    if !frame.function.isEmpty { return CleanText.line(frame.function) }
+    return frame.mangled.isEmpty ? frame.address.description : CleanText.line(frame.mangled)
+  }
+
+  /// `file:line:column`, or the image where there is no line.
+  static func place(of frame: CrashReport.Frame, in report: CrashReport) -> String {
+    guard var place = sourceFile(of: frame) else { return offset(of: frame, in: report, short: true) }
+    if let line = frame.line {
+      place += ":\(line)"
+      if let column = frame.column { place += ":\(column)" }
+    }
+    return place
+  }
+
+  /// What limits the trust in a frame.
+  static func notes(on frame: CrashReport.Frame) -> String {
+    var notes = frame.isInline ? " [inlined]" : ""
+    // What may be wrong is marked; what is certain is not.
+    switch frame.trust {
+    case .scan: notes += " [uncertain: found by scanning the stack]"
+    case .framePointer: notes += " [by frame pointer]"
+    case .unknown: notes += " [uncertain]"
+    default: break
+    }
+    return notes
+  }
+
+  /// Address, image and linkage name.
+  static func machineDetail(of frame: CrashReport.Frame, in report: CrashReport) -> String {
+    let inImage = offset(of: frame, in: report, short: false)
+    let found =
+      "\(frame.address)\(inImage.isEmpty ? "" : " in \(inImage)"), found by \(CleanText.line(frame.trust.rawValue))"
+    return frame.mangled.isEmpty ? found : "\(found), \(CleanText.line(frame.mangled))"
+  }
+
+  /// Such as `libc.so.6+0x1234`: what one gives to addr2line.
+  static func offset(of frame: CrashReport.Frame, in report: CrashReport, short: Bool) -> String {
+    guard let path = frame.image else { return "" }
+    let name = short ? path.split(separator: "/").last.map(String.init) ?? path : path
+    let image = report.images.first {
+      $0.path == path && $0.base <= frame.address && frame.address <= $0.end
+    }
+    guard let image else { return CleanText.line(name) }
+    return CleanText.line(name) + "+" + Address(frame.address.rawValue - image.base.rawValue).description
+  }
+}

@@ -1,0 +1,56 @@
+/// Everything below the stacks.
+extension HTMLRenderer {
+  func facts(_ report: CrashReport) -> HTMLText {
+    let process = report.process
+    let diagnosis = report.diagnosis
+    let rows = [
+      ("Cause", "\(diagnosis.cause), by rule \(diagnosis.rule), \(TextRenderer.percent(diagnosis.confidence)) sure"),
+      ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
+      ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
+      ("Crashed", report.time), ("Report", report.id), ("Group", "\(report.group.key)  \(report.group.title)"),
+    ]
+    let cells: [HTMLText] = rows.filter { !$0.1.isEmpty }.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }
+    return "<h2>Details</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>"
+  }
+
+  func notes(_ report: CrashReport) -> HTMLText {
+    var html: HTMLText = ""
+    if !report.annotations.isEmpty {
+      let cells: [HTMLText] = report.annotations.sorted { $0.key < $1.key }.map {
+        "<div><dt>\($0.key)</dt><dd>\($0.value)</dd></div>"
+      }
+      html = html + "<h2>Annotations</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>\n"
+    }
+    if !report.breadcrumbs.isEmpty {
+      let rows: [HTMLText] = report.breadcrumbs.map {
+        "<li><time>\($0.time)</time> \($0.text)</li>"
+      }
+      html = html + "<h2>Breadcrumbs</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
+    }
+    return html
+  }
+
+  func images(_ report: CrashReport) -> HTMLText {
+    if report.images.isEmpty { return "" }
+    let rows: [HTMLText] = report.images.map { image in
+      let build = image.buildID.isEmpty ? "no build id" : image.buildID
+      return """
+        <tr><td>\(image.base.description)</td><td>\(image.end.description)</td><td>\(build)</td>\
+        <td>\(image.path)</td></tr>
+        """
+    }
+    return """
+      <details class="images"><summary>\(counted(report.images.count, "image"))</summary>
+      <table>
+      <thead><tr><th>from</th><th>to</th><th>build id</th><th>path</th></tr></thead>
+      <tbody>
+      \(rows.joined())</tbody>
+      </table></details>
+      """
+  }
+
+  func losses(_ report: CrashReport) -> HTMLText {
+    let rows: [HTMLText] = TextRenderer.losses(of: report).map { "<li>\($0)</li>" }
+    return rows.isEmpty ? "" : "<h2>Not in this report</h2>\n<ul class=\"losses\">\n\(rows.joined())</ul>"
+  }
+}

@@ -1,0 +1,126 @@
+/// A report as one HTML page that needs nothing else: no script, no font, no address of the network; light or dark as
+/// the reader's system is.
+///
+/// Everything that comes from the crashed process is escaped, and the page's own policy forbids the browser to load or
+/// run anything.
+public struct HTMLRenderer: Sendable {
+  /// Makes a renderer.
+  public init() {}
+
+  /// The page.
+  public func render(_ report: CrashReport) -> String {
+    let crashed = report.threads.filter(\.crashed)
+    let others = report.threads.filter { !$0.crashed }
+    var parts = [headline(report)]
+    parts += crashed.enumerated().map { threadSection($1, isOpen: true, isFirst: $0 == 0, in: report) }
+    parts += [facts(report), notes(report)]
+    if !others.isEmpty {
+      parts.append("<h2>Other threads</h2>")
+      parts += others.map { threadSection($0, isOpen: false, isFirst: false, in: report) }
+    }
+    parts += [images(report), losses(report)]
+    let page: HTMLText = """
+      <!DOCTYPE html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+      <title>\(report.process.name): \(title(report))</title>
+      <style>
+      \(HTMLStyle.css)
+      </style>
+      </head>
+      <body>
+      <main>
+      \(parts.joined())</main>
+      </body>
+      </html>
+
+      """
+    return page.description
+  }
+
+  private func title(_ report: CrashReport) -> String {
+    let sentence = report.diagnosis.sentence
+    return sentence.isEmpty ? "crashed by \(report.signal.name)" : sentence
+  }
+
+  private func headline(_ report: CrashReport) -> HTMLText {
+    let text = TextRenderer(width: .max)
+    var html: HTMLText = """
+      <header>
+      <p class="who">\(report.process.name) · \(report.signal.name) · <time>\(report.time)</time></p>
+      <h1>\(title(report))</h1>
+      """
+    if !report.reason.isEmpty && report.reason != report.diagnosis.sentence {
+      html = html + "\n<pre class=\"reason\">\(lines(report.reason))</pre>"
+    }
+    return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>\n</header>"
+  }
+
+  /// Text that keeps its lines.
+  private func lines(_ text: String) -> HTMLText {
+    text.split(separator: "\n", omittingEmptySubsequences: true).map { HTMLText($0) }.joined()
+  }
+
+  private func threadSection(
+    _ thread: CrashReport.CrashedThread, isOpen: Bool, isFirst: Bool, in report: CrashReport
+  ) -> HTMLText {
+    let text = TextRenderer(width: .max)
+    let note = thread.crashed ? (isFirst ? "crashed" : "also crashed") : thread.silence.map(text.describe) ?? ""
+    let open: HTMLText = isOpen ? " open" : ""
+    var html: HTMLText = """
+      <details class="thread"\(open)>
+      <summary>Thread \(text.threadName(thread)) <span class="note">\(note)</span></summary>
+
+      """
+    if let reason = thread.reason, reason != report.reason {
+      html = html + "<pre class=\"reason\">\(lines(reason))</pre>\n"
+    }
+    if thread.frames.isEmpty {
+      html = html + "<p class=\"note\">No frames were captured.</p>\n"
+    } else {
+      let rows = StackLayout(thread, verbose: false).rows.map { row($0, of: thread, in: report) }
+      html = html + "<ol class=\"stack\">\n\(rows.joined())</ol>\n"
+    }
+    return html + registers(thread.registers) + "</details>"
+  }
+
+  private func row(
+    _ row: StackLayout.Row, of thread: CrashReport.CrashedThread, in report: CrashReport
+  ) -> HTMLText {
+    switch row {
+    case .frame(let index): return frame(thread.frames[index], number: index, in: report)
+    case .folded(let range):
+      let rows = range.map { frame(thread.frames[$0], number: $0, in: report) }
+      return """
+        <li class="fold"><details><summary>\(range.count) runtime frames</summary><ol class="stack">
+        \(rows.joined())</ol></details></li>
+        """
+    case .repeated(let period, let times):
+      let what = period == 1 ? "the same frame" : "the same \(period) frames"
+      return "<li class=\"note\">… \(what) \(counted(times, "more time"))</li>"
+    case .gap(let count): return "<li class=\"note\">… \(counted(count, "frame")) of a deep recursion left out</li>"
+    case .awaitedBy: return "<li class=\"note\">awaited by</li>"
+    }
+  }
+
+  private func frame(_ frame: CrashReport.Frame, number: Int, in report: CrashReport) -> HTMLText {
+    let kind: HTMLText = frame.isOwn ? "own" : "runtime"
+    return """
+      <li class="\(kind)"><span class="number">\(number)</span> <span class="function" \
+      title="\(FrameText.machineDetail(of: frame, in: report))">\(FrameText.name(of: frame))</span>\
+      <span class="note">\(FrameText.notes(on: frame))</span> \
+      <span class="place">\(FrameText.place(of: frame, in: report))</span></li>
+      """
+  }
+
+  private func registers(_ registers: [String: Address]) -> HTMLText {
+    if registers.isEmpty { return "" }
+    let cells: [HTMLText] = RegisterOrder.sorted(registers.keys).map { name in
+      "<div><dt>\(name)</dt><dd>\((registers[name] ?? 0).description)</dd></div>"
+    }
+    return "<details><summary>Registers</summary>\n<dl class=\"registers\">\n\(cells.joined())</dl></details>\n"
+  }
+}

@@ -1,0 +1,50 @@
+/// HTML that is put together from text which a crashed process chose: everything is escaped here and nowhere else.
+struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
+  private(set) var description: String
+
+  /// Trusted markup: only literals come here.
+  init(stringLiteral markup: String) { description = markup }
+
+  /// Text to show, of one line.
+  init(_ text: some StringProtocol) { description = Self.escape(CleanText.line(String(text))) }
+
+  init(stringInterpolation: Interpolation) { description = stringInterpolation.html }
+
+  /// Values of an interpolation are escaped, unless they are HTML already.
+  struct Interpolation: StringInterpolationProtocol {
+    fileprivate var html = ""
+
+    init(literalCapacity: Int, interpolationCount: Int) { html.reserveCapacity(literalCapacity) }
+
+    mutating func appendLiteral(_ literal: String) { html += literal }
+    mutating func appendInterpolation(_ text: String) { html += HTMLText(text).description }
+    mutating func appendInterpolation(_ number: Int) { html += String(number) }
+    mutating func appendInterpolation(_ text: HTMLText) { html += text.description }
+  }
+
+  static func + (left: HTMLText, right: HTMLText) -> HTMLText {
+    var sum = left
+    sum.description += right.description
+    return sum
+  }
+
+  private static func escape(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": scalars.append(contentsOf: "&amp;".unicodeScalars)
+      case "<": scalars.append(contentsOf: "&lt;".unicodeScalars)
+      case ">": scalars.append(contentsOf: "&gt;".unicodeScalars)
+      case "\"": scalars.append(contentsOf: "&quot;".unicodeScalars)
+      case "'": scalars.append(contentsOf: "&#39;".unicodeScalars)
+      default: scalars.append(scalar)
+      }
+    }
+    return String(scalars)
+  }
+}
+
+extension Sequence<HTMLText> {
+  /// One after the other, a line each.
+  func joined() -> HTMLText { reduce("") { $0 + $1 + "\n" } }
+}

@@ -1,0 +1,111 @@
+/// The bytes of a minidump while they are written.
+///
+/// A header, a directory of streams, then the streams and what they point at; little-endian.
+struct MinidumpFile {
+  /// `MINIDUMP_LOCATION_DESCRIPTOR`.
+  struct Location {
+    var size: UInt32
+    var offset: UInt32
+  }
+
+  /// `MINIDUMP_STREAM_TYPE`.
+  enum Stream: UInt32 {
+    case threads = 3
+    case modules = 4
+    case memory = 5
+    case exception = 6
+    case systemInfo = 7
+    case miscInfo = 15
+  }
+
+  private static let headerBytes = 32
+  private static let entryBytes = 12
+
+  private(set) var bytes: [UInt8] = []
+  private var streamCount = 0
+  /// What a stream that is being written points at: it comes after the stream, whose size is not known before.
+  private var pending: [(at: Int, bytes: [UInt8], isString: Bool)] = []
+
+  /// A file with a directory of so many streams.
+  init(streamCount: Int, time: UInt32) {
+    // MINIDUMP_SIGNATURE "MDMP", MINIDUMP_VERSION.
+    append(UInt32(0x504d_444d))
+    append(UInt32(0xa793))
+    append(UInt32(streamCount))
+    append(UInt32(Self.headerBytes))
+    append(UInt32(0))
+    append(time)
+    append(UInt64(0))
+    append(zeros: streamCount * Self.entryBytes)
+  }
+
+  /// Adds bytes outside of the streams.
+  mutating func add(_ new: [UInt8]) -> Location {
+    align()
+    let location = Location(size: UInt32(clamping: new.count), offset: UInt32(clamping: bytes.count))
+    bytes += new
+    return location
+  }
+
+  /// Adds a stream, and after it what it points at.
+  mutating func addStream(_ kind: Stream, _ write: (inout MinidumpFile) -> Void) {
+    align()
+    let start = bytes.count
+    write(&self)
+    let entry = Self.headerBytes + streamCount * Self.entryBytes
+    set(kind.rawValue, at: entry)
+    set(UInt32(clamping: bytes.count - start), at: entry + 4)
+    set(UInt32(clamping: start), at: entry + 8)
+    streamCount += 1
+    for piece in pending {
+      let location = add(piece.bytes)
+      if piece.isString {
+        set(location.offset, at: piece.at)
+      } else {
+        set(location.size, at: piece.at)
+        set(location.offset, at: piece.at + 4)
+      }
+    }
+    pending = []
+  }
+
+  /// A `MINIDUMP_STRING` to be placed after the stream; what stands for its offset must be appended next.
+  mutating func reserveString(_ text: String) -> UInt32 {
+    let units = Array(text.utf16)
+    var string = MinidumpFile.empty
+    string.append(UInt32(clamping: units.count * 2))
+    for unit in units { string.append(unit) }
+    string.append(UInt16(0))
+    pending.append((bytes.count, string.bytes, true))
+    return 0
+  }
+
+  /// Bytes to be placed after the stream; what stands for their location must be appended next.
+  mutating func reserve(_ new: [UInt8]) -> Location {
+    pending.append((bytes.count, new, false))
+    return Location(size: 0, offset: 0)
+  }
+
+  mutating func append(_ value: some FixedWidthInteger & UnsignedInteger) {
+    for shift in stride(from: 0, to: value.bitWidth, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+  }
+
+  mutating func append(_ location: Location) {
+    append(location.size)
+    append(location.offset)
+  }
+
+  mutating func append(zeros count: Int) { bytes += [UInt8](repeating: 0, count: count) }
+
+  private static var empty: MinidumpFile {
+    var file = MinidumpFile(streamCount: 0, time: 0)
+    file.bytes = []
+    return file
+  }
+
+  private mutating func align() { append(zeros: (8 - bytes.count % 8) % 8) }
+
+  private mutating func set(_ value: UInt32, at offset: Int) {
+    for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
+  }
+}

@@ -1,0 +1,110 @@
+/// A report as a minidump, for debuggers and services that read those.
+///
+/// The shapes are Microsoft's `minidumpapiset.h` with Breakpad's additions for Linux (`minidump_format.h`); the words
+/// of a report that have no place in it (diagnosis, functions, lines) are left out: readers find those themselves, with
+/// the modules' build ids. x86-64 only.
+public struct MinidumpRenderer: Sendable {
+  /// Memory of the crashed process.
+  public struct Memory: Sendable {
+    /// Where it began.
+    public var start: Address
+    /// What stood there.
+    public var bytes: [UInt8]
+
+    /// Makes a piece of memory.
+    public init(start: Address, bytes: [UInt8]) {
+      self.start = start
+      self.bytes = bytes
+    }
+  }
+
+  /// Makes a renderer.
+  public init() {}
+
+  /// The file's bytes; `stacks` by thread id, of those threads whose stack is known.
+  public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
+    var file = MinidumpFile(streamCount: 6, time: 0)
+    file.addStream(.systemInfo) { Self.systemInfo(&$0) }
+    file.addStream(.miscInfo) { Self.miscInfo(&$0, report) }
+    file.addStream(.modules) { Self.modules(&$0, report.images) }
+    let threads = report.threads.filter { !$0.registers.isEmpty }
+    let contexts = threads.map { file.add(MinidumpContext_x86_64.bytes($0.registers)) }
+    var memory: [Int: MinidumpFile.Location] = [:]
+    for thread in threads { memory[thread.tid] = stacks[thread.tid].map { file.add($0.bytes) } }
+    file.addStream(.threads) { stream in
+      stream.append(UInt32(threads.count))
+      for (thread, context) in zip(threads, contexts) {
+        stream.append(UInt32(truncatingIfNeeded: thread.tid))
+        // Suspend count, priority class, priority, thread environment block.
+        stream.append(zeros: 4 + 4 + 4 + 8)
+        stream.append(stacks[thread.tid]?.start.rawValue ?? 0)
+        stream.append(memory[thread.tid] ?? MinidumpFile.Location(size: 0, offset: 0))
+        stream.append(context)
+      }
+    }
+    file.addStream(.memory) { stream in
+      let pieces = threads.compactMap { thread in
+        stacks[thread.tid].flatMap { piece in memory[thread.tid].map { (piece.start, $0) } }
+      }
+      stream.append(UInt32(pieces.count))
+      for (start, location) in pieces {
+        stream.append(start.rawValue)
+        stream.append(location)
+      }
+    }
+    file.addStream(.exception) { stream in
+      let crashed = threads.firstIndex(where: \.crashed)
+      stream.append(UInt32(truncatingIfNeeded: crashed.map { threads[$0].tid } ?? 0))
+      stream.append(zeros: 4)
+      // Breakpad: the signal and its si_code.
+      stream.append(UInt32(truncatingIfNeeded: report.signal.number))
+      stream.append(UInt32(truncatingIfNeeded: report.signal.code))
+      stream.append(zeros: 8)
+      stream.append(report.signal.address?.rawValue ?? 0)
+      // No parameters of the 15 that there is place for.
+      stream.append(zeros: 4 + 4 + 15 * 8)
+      stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
+    }
+    return file.bytes
+  }
+
+  private static func systemInfo(_ stream: inout MinidumpFile) {
+    // PROCESSOR_ARCHITECTURE_AMD64; level, revision, processors and product unknown.
+    stream.append(UInt16(9))
+    stream.append(zeros: 2 + 2 + 1 + 1 + 4 + 4 + 4)
+    // MD_OS_LINUX.
+    stream.append(UInt32(0x8201))
+    let version = stream.reserveString("Linux")
+    stream.append(version)
+    stream.append(zeros: 2 + 2 + 24)
+  }
+
+  private static func miscInfo(_ stream: inout MinidumpFile, _ report: CrashReport) {
+    stream.append(UInt32(24))
+    // MINIDUMP_MISC1_PROCESS_ID.
+    stream.append(UInt32(1))
+    stream.append(UInt32(truncatingIfNeeded: report.process.pid))
+    stream.append(zeros: 12)
+  }
+
+  private static func modules(_ stream: inout MinidumpFile, _ images: [CrashReport.Image]) {
+    // An image whose end stands before its start says nothing.
+    let images = images.filter { $0.base < $0.end }
+    stream.append(UInt32(images.count))
+    for image in images {
+      stream.append(image.base.rawValue)
+      stream.append(UInt32(clamping: image.end.rawValue - image.base.rawValue))
+      stream.append(zeros: 4 + 4)
+      stream.append(stream.reserveString(image.path))
+      stream.append(zeros: 52)
+      // Breakpad's MDCVInfoELF: "BpEL" and the build id.
+      stream.append(stream.reserve([0x4c, 0x45, 0x70, 0x42] + hexadecimal(image.buildID)))
+      stream.append(zeros: 8 + 16)
+    }
+  }
+
+  private static func hexadecimal(_ digits: String) -> [UInt8] {
+    let values = digits.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    return stride(from: 0, to: values.count - 1, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+  }
+}

@@ -1,0 +1,13 @@
+/// The order in which people look for registers.
+enum RegisterOrder {
+  private static let known = [
+    "rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "rflags",
+  ]
+
+  /// The well-known names first, then others by name.
+  static func sorted(_ names: some Collection<String>) -> [String] {
+    let rest = names.filter { !known.contains($0) }.sorted()
+    return known.filter { names.contains($0) } + rest
+  }
+}

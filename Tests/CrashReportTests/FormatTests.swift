@@ -1,0 +1,49 @@
+import CrashReport
+import Testing
+
+@Suite("Other forms of a report")
+struct FormatTests {
+  @Test("Apple's crash text")
+  func apple() throws {
+    try Golden.expect(AppleRenderer().render(Sample.everything), isIn: "everything.crash")
+  }
+
+  @Test("a page of HTML that needs nothing else")
+  func html() throws {
+    let page = HTMLRenderer().render(Sample.everything)
+    try Golden.expect(page, isIn: "everything.html")
+    for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
+  }
+
+  @Test("what the crashed process chose cannot become markup")
+  func hostile() {
+    var report = Sample.everything
+    let attack = "<script>alert('1')</script>\"&\u{1b}[2J"
+    report.process.name = attack
+    report.process.executable = attack
+    report.process.unit = attack
+    report.reason = attack
+    report.diagnosis.sentence = attack
+    report.group.title = attack
+    report.annotations = [attack: attack]
+    report.breadcrumbs = [CrashReport.Breadcrumb(time: attack, text: attack)]
+    report.losses = [attack: 1]
+    for index in report.images.indices { report.images[index].path = attack }
+    for thread in report.threads.indices {
+      report.threads[thread].name = attack
+      report.threads[thread].reason = attack
+      report.threads[thread].registers[attack] = 1
+      for frame in report.threads[thread].frames.indices {
+        report.threads[thread].frames[frame].function = attack
+        report.threads[thread].frames[frame].mangled = attack
+        report.threads[thread].frames[frame].file = attack
+        report.threads[thread].frames[frame].image = attack
+      }
+    }
+    let page = HTMLRenderer().render(report)
+    #expect(!page.contains("<script") && !page.contains("alert('"))
+    #expect(!page.contains("\u{1b}"))
+    #expect(page.contains("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;"))
+    #expect(!AppleRenderer().render(report).contains("\u{1b}"))
+  }
+}

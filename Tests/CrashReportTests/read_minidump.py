@@ -1,0 +1,38 @@
+"""Reads a minidump with PyPI's `minidump` and prints what it found as one JSON object.
+
+Usage: read_minidump.py FILE
+"""
+
+import json
+import logging
+import sys
+
+from minidump.minidumpfile import MinidumpFile
+
+
+def main() -> None:
+    # It looks for the block of Windows that a process of Linux does not have, and says so.
+    logging.disable()
+    dump = MinidumpFile.parse(sys.argv[1])
+    threads = dump.threads.threads
+    result = {
+        "system": dump.sysinfo.PlatformId.name,
+        "architecture": dump.sysinfo.ProcessorArchitecture.name,
+        "pid": dump.misc_info.ProcessId,
+        "modules": [[m.name, m.baseaddress, m.size] for m in dump.modules.modules],
+        "threads": [t.ThreadId for t in threads],
+        "rips": [t.ContextObject.Rip for t in threads],
+        "rsps": [t.ContextObject.Rsp for t in threads],
+        "stacks": [[t.Stack.StartOfMemoryRange, t.Stack.MemoryLocation.DataSize] for t in threads],
+        "memory": [[s.start_virtual_address, s.size] for s in dump.memory_segments.memory_segments],
+        "exception": [
+            dump.exception.exception_records[0].ThreadId,
+            dump.exception.exception_records[0].ExceptionRecord.ExceptionCode_raw,
+            dump.exception.exception_records[0].ExceptionRecord.ExceptionAddress,
+        ],
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
