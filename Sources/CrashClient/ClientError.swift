@@ -19,6 +19,8 @@ public enum ClientError: Error, Equatable, Sendable {
   case noSuchReport(id: String)
   /// `count` reports have such an id: give more digits.
   case ambiguousID(id: String, count: Int)
+  /// No group's key begins with this, or those of several do.
+  case noSuchGroup(key: String)
   /// The store never gave out this cursor.
   case invalidCursor(String)
   /// crashd runs but cannot read its store now.
@@ -35,6 +37,7 @@ extension ClientError {
     case "io.crashshield.Crashd.NoSuchReport": self = .noSuchReport(id: text("id"))
     case "io.crashshield.Crashd.AmbiguousID":
       self = .ambiguousID(id: text("id"), count: parameters["count"]?.int ?? 2)
+    case "io.crashshield.Crashd.NoSuchGroup": self = .noSuchGroup(key: text("key"))
     case "io.crashshield.Crashd.InvalidCursor": self = .invalidCursor(text("cursor"))
     case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
     default: self = .remote(name: name, parameters: parameters)

@@ -27,6 +27,25 @@ public struct CrashClient: Sendable {
     return try call("List", query, returning: Parameters.self).reports
   }
 
+  /// Groups, the one that was seen last first; of the query, `before` says nothing.
+  public func groups(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Group] {
+    struct Parameters: Decodable { var groups: [Group] }
+    var query = query
+    query.before = nil
+    return try call("Groups", query, returning: Parameters.self).groups
+  }
+
+  /// Says of the group whose key begins with `key` whether it is mended.
+  /// - Returns: The whole key.
+  public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {
+    struct Query: Encodable {
+      var key: String
+      var resolved: Bool
+    }
+    struct Parameters: Decodable { var key: String }
+    return try call("ResolveGroup", Query(key: key, resolved: isResolved), returning: Parameters.self).key
+  }
+
   /// The report whose id begins with `id`, the newest without one.
   public func report(id: String? = nil) throws(ClientError) -> ReceivedReport {
     struct Query: Encodable { var id: String? }

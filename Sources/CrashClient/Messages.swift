@@ -36,7 +36,33 @@ public struct Summary: Codable, Sendable, Equatable {
   public var groupTitle: String
 }
 
-/// Which reports `CrashClient.list` returns.
+/// Reports of one kind.
+public struct Group: Codable, Sendable, Equatable {
+  /// Hexadecimal digits.
+  public var key: String
+  /// For people.
+  public var title: String
+  /// How many reports there are.
+  public var count: Int
+  /// When it was first seen, RFC 3339 in UTC.
+  public var first: String
+  /// When it was last seen.
+  public var last: String
+  /// How many builds have it.
+  public var builds: Int
+  /// The build id with which it was first seen.
+  public var firstBuild: String
+  /// The build id with which it was last seen.
+  public var lastBuild: String
+  /// The programs, eight at most.
+  public var names: [String]
+  /// `new`, `open`, `resolved` or `regressed`.
+  public var state: String
+  /// The newest report's id.
+  public var report: String
+}
+
+/// Which reports `CrashClient.list` returns, and from which `groups` makes groups.
 public struct ListQuery: Codable, Sendable, Equatable {
   /// At most so many; crashd may return fewer.
   public var limit: Int?
@@ -46,6 +72,8 @@ public struct ListQuery: Codable, Sendable, Equatable {
   public var pid: Int?
   /// Only reports of programs whose name contains this.
   public var name: String?
+  /// Only reports of the group whose key begins with this.
+  public var group: String?
   /// Only crashes at or after this time, RFC 3339.
   public var since: String?
   /// Only crashes before or at this time, RFC 3339.
@@ -53,13 +81,14 @@ public struct ListQuery: Codable, Sendable, Equatable {
 
   /// Makes a query; without arguments it asks for all reports.
   public init(
-    limit: Int? = nil, before: String? = nil, pid: Int? = nil, name: String? = nil, since: String? = nil,
-    until: String? = nil
+    limit: Int? = nil, before: String? = nil, pid: Int? = nil, name: String? = nil, group: String? = nil,
+    since: String? = nil, until: String? = nil
   ) {
     self.limit = limit
     self.before = before
     self.pid = pid
     self.name = name
+    self.group = group
     self.since = since
     self.until = until
   }

@@ -54,6 +54,8 @@ public struct Failure: Error, Sendable, Equatable {
     case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
+    case .noSuchGroup(let key):
+      self.init(.nothingFound, "no group's key, or more than one, begins with '\(key)': see crashctl groups")
     case .invalidCursor(let cursor):
       self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
     case .storeUnavailable(let reason):

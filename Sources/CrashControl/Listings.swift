@@ -26,6 +26,28 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
+  /// A line a group.
+  public static func groups(_ groups: [Group], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "COUNT", alignsRight: true, style: .bold),
+      .init(title: "STATE"),
+      .init(title: "FIRST", dropOrder: 3),
+      .init(title: "LAST"),
+      .init(title: "BUILDS", alignsRight: true, dropOrder: 4),
+      .init(title: "NEW IN", minimum: 8, cut: .digits, dropOrder: 2, style: .dim),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 1),
+      .init(title: "GROUP", minimum: 8, cut: .digits, style: .dim),
+      .init(title: "TITLE", minimum: 16),
+    ]
+    let rows = groups.map { group in
+      [
+        "\(group.count)", group.state, LocalTime.text(group.first), LocalTime.text(group.last), "\(group.builds)",
+        shortID(group.firstBuild), group.names.joined(separator: ", "), shortID(group.key), group.title,
+      ].map(CleanText.line)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
   /// A line a process.
   public static func processes(_ processes: [AttachedProcess], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [

@@ -216,11 +216,21 @@ extension CrashReport {
     public var key: String
     /// For people.
     public var title: String
+    /// Hexadecimal digits; equal only for crashes at the same instruction of the same build.
+    ///
+    /// nil in older reports.
+    public var exact: String?
+    /// Hexadecimal digits; equal for crashes of one class in one own function, whoever called it.
+    ///
+    /// nil in older reports.
+    public var coarse: String?
 
     /// Makes a group from its parts.
-    public init(key: String, title: String) {
+    public init(key: String, title: String, exact: String? = nil, coarse: String? = nil) {
       self.key = key
       self.title = title
+      self.exact = exact
+      self.coarse = coarse
     }
   }
 

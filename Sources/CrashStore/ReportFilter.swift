@@ -19,15 +19,20 @@ public struct ReportFilter: Sendable, Equatable {
   public var pid: Int?
   /// A part of the process's name.
   public var name: String?
+  /// The group's key, or how it begins.
+  public var group: String?
   /// Not before this time, RFC 3339 in UTC with microseconds (as in `CrashReport.time`).
   public var since: String?
   /// Not after it.
   public var until: String?
 
   /// Makes a filter; nil does not restrict.
-  public init(pid: Int? = nil, name: String? = nil, since: String? = nil, until: String? = nil) {
+  public init(
+    pid: Int? = nil, name: String? = nil, group: String? = nil, since: String? = nil, until: String? = nil
+  ) {
     self.pid = pid
     self.name = name
+    self.group = group
     self.since = since
     self.until = until
   }

@@ -26,12 +26,13 @@ extension ReportStore {
             FROM reports
             WHERE (:uid IS NULL OR uid = :uid) AND (:before IS NULL OR seq < :before)
               AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
+              AND (:group IS NULL OR substr(group_key, 1, length(:group)) = :group)
               AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
             ORDER BY seq DESC LIMIT :limit
             """,
           arguments: [
             "uid": visibility.uid, "before": before?.sequence, "pid": filter.pid, "name": filter.name,
-            "since": filter.since, "until": filter.until, "limit": limit,
+            "group": filter.group, "since": filter.since, "until": filter.until, "limit": limit,
           ])
         return rows.map { ReportSummary($0, epoch: epoch) }
       }

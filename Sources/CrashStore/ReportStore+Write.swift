@@ -44,14 +44,14 @@ extension ReportStore {
     try database.execute(
       sql: """
         INSERT INTO reports (id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file,
-          line, group_key, group_title, json)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          line, group_key, group_title, build, json)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         report.id, report.time, report.process.pid, report.process.uid, report.process.name,
         report.process.executable, report.process.unit, report.signal.name, report.reason,
         report.diagnosis.sentence, frame?.function ?? "", frame?.file, frame?.line, report.group.key,
-        report.group.title, json,
+        report.group.title, report.process.buildID, json,
       ])
     let sequence = database.lastInsertedRowID
     try database.execute(

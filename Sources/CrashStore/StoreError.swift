@@ -12,6 +12,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case noSuchReport(id: String)
   /// Several do.
   case ambiguous(id: String, count: Int)
+  /// No group's key begins with this.
+  case noSuchGroup(key: String)
   /// A cursor that this store never gave out.
   case invalidCursor(String)
 
@@ -24,6 +26,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .identifierTaken(let id): "report \(id) belongs to another process"
     case .noSuchReport(let id): "no report has an id that begins with '\(id)'"
     case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"
+    case .noSuchGroup(let key): "no group has a key that begins with '\(key)'"
     case .invalidCursor(let text): "'\(text)' is no cursor of this store"
     }
   }

@@ -49,6 +49,23 @@ enum StoreSchema {
       // For the newest crash, which need not be the one stored last.
       try database.execute(sql: "CREATE INDEX reports_time ON reports (time, seq)")
     }
+    migrator.registerMigration("v3") { database in
+      // For groups: which builds have them, and what the operator said of them.
+      try database.execute(
+        sql: """
+          ALTER TABLE reports ADD COLUMN build TEXT NOT NULL DEFAULT '';
+          UPDATE reports SET build = coalesce(json_extract(CAST(json AS TEXT), '$.process.buildID'), '');
+          CREATE INDEX reports_executable ON reports (executable, time);
+
+          -- uid: whose reports it is said of.
+          CREATE TABLE group_states (
+            group_key TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            resolved_time TEXT NOT NULL,
+            PRIMARY KEY (group_key, uid)
+          ) WITHOUT ROWID;
+          """)
+    }
     return migrator
   }
 }

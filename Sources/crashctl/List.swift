@@ -11,19 +11,7 @@ struct List: ParsableCommand {
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
-
-  // Unconditional: -2h is a time.
-  @Option(
-    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only crashes at or after this time.",
-    transform: moment)
-  var since: Int?
-
-  @Option(
-    name: [.customShort("U", allowingJoined: true), .long], parsing: .unconditional,
-    help: "Only crashes at or before this time.",
-    transform: moment)
-  var until: Int?
+  @OptionGroup var period: PeriodOptions
 
   @Option(
     name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many, the newest ones.")
@@ -38,19 +26,21 @@ struct List: ParsableCommand {
   @Option(help: "Only crashes of programs whose name contains this.")
   var name: String?
 
+  @Option(help: "Only crashes of the group whose key begins with this.")
+  var group: String?
+
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
   }
 
   func run() throws {
     let query = ListQuery(
-      limit: limit, pid: pid, name: name, since: since.map(LocalTime.rfc3339),
-      until: until.map(LocalTime.rfc3339EndOfSecond))
+      limit: limit, pid: pid, name: name, group: group, since: period.sinceText, until: period.untilText)
     var reports = try connection.ask { client throws(ClientError) in try ReportQuery.fetch(query, from: client) }
     if !reverse { reports.reverse() }
     if connection.json != .off { try connection.show(json: reports) }
     guard !reports.isEmpty else {
-      let isRestricted = pid != nil || name != nil || since != nil || until != nil
+      let isRestricted = pid != nil || name != nil || group != nil || period.isRestricting
       let sentence = isRestricted ? "no crash was reported that matches" : "no crash was reported yet"
       throw Failure(.nothingFound, sentence + Failure.hiddenNote)
     }
@@ -58,12 +48,4 @@ struct List: ParsableCommand {
     let text = Listings.reports(reports, terminal: connection.terminal, legend: !legend.hasNoLegend)
     try connection.show(text)
   }
-}
-
-/// Reads what `-S` and `-U` take.
-@Sendable private func moment(_ text: String) throws -> Int {
-  guard let seconds = LocalTime.parse(text) else {
-    throw ValidationError("'\(text)' is no time: write such as '2026-11-21 08:10', today, or -2h")
-  }
-  return seconds
 }

@@ -78,6 +78,14 @@ struct CommandLineTests {
           let isFirst = !call.contains(#""before""#)
           let all = [SampleJSON.summary(id: "bb22", cursor: "2"), SampleJSON.summary(id: "aa11", cursor: "1")]
           connection.reply(#"{"reports":[\#(isFirst ? all.joined(separator: ",") : "")]}"#)
+        } else if call.contains("Crashd.Groups") {
+          let group = SampleJSON.group
+          connection.reply(call.contains(#""name":"none""#) ? #"{"groups":[]}"# : #"{"groups":[\#(group)]}"#)
+        } else if call.contains("Crashd.ResolveGroup") {
+          let isKnown = call.contains(#""key":"71""#)
+          connection.reply(
+            isKnown ? #"{"key":"71c0ffee71c0ffee"}"# : #"{"key":"zz"}"#,
+            error: isKnown ? nil : "io.crashshield.Crashd.NoSuchGroup")
         } else if call.contains("Crashd.Get") {
           let isKnown = !call.contains("zz")
           connection.reply(
@@ -196,6 +204,26 @@ struct CommandLineTests {
     let missing = try Self.crashctl(["show", "zz", "--socket", daemon.socketPath])
     #expect(missing.status == 1)
     #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+  }
+
+  @Test("groups lists them, resolve and reopen say what became of one")
+  func groups() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let environment = ["CRASHD_SOCKET": daemon.socketPath]
+    let listed = try Self.crashctl(["groups", "--no-legend"], environment: environment)
+    #expect(listed.status == 0, "\(listed.complaint)")
+    #expect(listed.output.contains("regressed") && listed.output.contains("trap in shop.buy()"))
+    let none = try Self.crashctl(["groups", "--name", "none"], environment: environment)
+    #expect(none.status == 1 && none.complaint.hasPrefix("crashctl: no crash was reported that matches"))
+    let resolved = try Self.crashctl(["groups", "resolve", "71"], environment: environment)
+    #expect(resolved.output == "group 71c0ffee71c0ffee is resolved\n")
+    let reopened = try Self.crashctl(["groups", "reopen", "71"], environment: environment)
+    #expect(reopened.output == "group 71c0ffee71c0ffee is open\n")
+    let missing = try Self.crashctl(["groups", "resolve", "zz"], environment: environment)
+    #expect(missing.status == 1)
+    #expect(
+      missing.complaint == "crashctl: no group's key, or more than one, begins with 'zz': see crashctl groups\n")
   }
 
   @Test(

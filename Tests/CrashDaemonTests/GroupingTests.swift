@@ -67,6 +67,32 @@ struct GroupingTests {
     #expect(key(frames) != key([frame("$s4bank3buyyyF", "buy()")]))
   }
 
+  @Test("the coarse key tells the topmost own function, the exact one the build and the place")
+  func otherKeys() throws {
+    let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
+    let group = { (caller: String, address: UInt64, images: [CrashReport.Image]) in
+      let frames = [
+        self.frame("$s4shop3buyyyF", "buy()", address: address), self.frame("$s4shop1\(caller)yyF", "\(caller)()"),
+      ]
+      let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
+      return Grouping.group(of: thread, kind: "trap", process: "shop", images: images)
+    }
+    let one = group("a", 0x2000, images)
+    let elsewhere = group("b", 0x2000, images)
+    #expect(one.key != elsewhere.key && one.coarse == elsewhere.coarse)
+    // Loaded at another address, it is the same place of the same build.
+    let moved = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x2000, end: 0xa000)]
+    let rebuilt = [CrashReport.Image(path: "/srv/shop", buildID: "cd", base: 0x1000, end: 0x9000)]
+    let single = { (address: UInt64, images: [CrashReport.Image]) in
+      let thread = CrashReport.CrashedThread(
+        tid: 1, name: "", crashed: true, frames: [self.frame("$s4shop3buyyyF", "buy()", address: address)])
+      return Grouping.group(of: thread, kind: "trap", process: "shop", images: images).exact
+    }
+    #expect(single(0x2000, images) == single(0x3000, moved))
+    #expect(single(0x2000, images) != single(0x2004, images))
+    #expect(single(0x2000, images) != single(0x2000, rebuilt))
+  }
+
   @Test("main names a group only when nothing else does")
   func entryPoint() {
     let main = frame("main", "main")

@@ -46,6 +46,11 @@ struct VarlinkServerTests {
     Wrong(
       method: "\(own).List", parameters: ["since": .string("yesterday")], error: "org.varlink.service.InvalidParameter"),
     Wrong(method: "\(own).List", parameters: ["before": .string("x")], error: "\(own).InvalidCursor"),
+    Wrong(method: "\(own).Groups", parameters: ["before": .string("x")], error: "org.varlink.service.InvalidParameter"),
+    Wrong(method: "\(own).ResolveGroup", error: "org.varlink.service.InvalidParameter"),
+    Wrong(
+      method: "\(own).ResolveGroup", parameters: ["key": .string("ab"), "resolved": .bool(true)],
+      error: "\(own).NoSuchGroup"),
     Wrong(method: "\(own).Get", error: "\(own).NoSuchReport"),
     Wrong(method: "\(own).Get", parameters: ["id": .string("ff")], error: "\(own).NoSuchReport"),
     Wrong(method: "\(own).Get", parameters: ["raw": .int(1)], error: "org.varlink.service.InvalidParameter"),

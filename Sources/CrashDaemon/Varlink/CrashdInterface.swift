@@ -29,6 +29,8 @@ struct CrashdInterface: Sendable {
     let visibility = Self.visibility(of: peer)
     return switch call.name {
     case "List": try list(call, visibility)
+    case "Groups": try groups(call, visibility)
+    case "ResolveGroup": try resolveGroup(call, visibility)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
@@ -39,16 +41,44 @@ struct CrashdInterface: Sendable {
   }
 
   private func list(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ListReply {
-    let parameters = try VarlinkParameters(call, known: ["limit", "before", "pid", "name", "since", "until"])
+    let parameters = try VarlinkParameters(call, known: Self.filterNames.union(["limit", "before"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
-    let filter = ReportFilter(
-      pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
-      since: try time("since", parameters), until: try time("until", parameters))
+    let filter = try filter(parameters)
     let before = try cursor("before", parameters)
     let summaries = try reading { () throws(StoreError) in
       try store.list(filter, visibility: visibility, before: before, limit: min(limit, limits.listReports))
     }
     return ListReply(reports: summaries.map { ListReply.Summary($0) })
+  }
+
+  private static let filterNames: Set = ["pid", "name", "group", "since", "until"]
+
+  private func filter(_ parameters: VarlinkParameters) throws(VarlinkError) -> ReportFilter {
+    ReportFilter(
+      pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
+      group: try parameters.string("group"), since: try time("since", parameters),
+      until: try time("until", parameters))
+  }
+
+  private func groups(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GroupsReply {
+    let parameters = try VarlinkParameters(call, known: Self.filterNames.union(["limit"]))
+    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
+    let filter = try filter(parameters)
+    let groups = try reading { () throws(StoreError) in
+      try store.groups(filter, visibility: visibility, limit: min(limit, limits.listReports))
+    }
+    return GroupsReply(groups: groups.map { GroupsReply.Group($0) })
+  }
+
+  private func resolveGroup(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ResolveGroupReply {
+    let parameters = try VarlinkParameters(call, known: ["key", "resolved"])
+    let prefix = try parameters.required("key", parameters.string("key"))
+    let isResolved = try parameters.required("resolved", parameters.bool("resolved"))
+    let key = try reading { () throws(StoreError) in
+      try store.setResolved(
+        isResolved, group: String(prefix.prefix(64)), at: Moment.now().description, visibility: visibility)
+    }
+    return ResolveGroupReply(key: key)
   }
 
   private func get(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GetReply {

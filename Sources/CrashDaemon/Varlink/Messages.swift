@@ -47,6 +47,42 @@ struct ListReply: Encodable, Sendable {
   var reports: [Summary]
 }
 
+struct GroupsReply: Encodable, Sendable {
+  struct Group: Encodable, Sendable {
+    var key: String
+    var title: String
+    var count: Int
+    var first: String
+    var last: String
+    var builds: Int
+    var firstBuild: String
+    var lastBuild: String
+    var names: [String]
+    var state: String
+    var report: String
+
+    init(_ group: ReportGroup) {
+      key = group.key
+      title = group.title
+      count = group.count
+      first = group.first
+      last = group.last
+      builds = group.buildCount
+      firstBuild = group.firstBuild
+      lastBuild = group.lastBuild
+      names = group.names
+      state = group.state.rawValue
+      report = group.report
+    }
+  }
+
+  var groups: [Group]
+}
+
+struct ResolveGroupReply: Encodable, Sendable {
+  var key: String
+}
+
 struct GetReply: Encodable, Sendable {
   var report: CrashReport
   /// Base64.

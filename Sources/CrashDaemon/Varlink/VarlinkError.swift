@@ -30,6 +30,7 @@ struct VarlinkError: Error, Sendable, Equatable {
     case .noSuchReport(let id): self.init(own: "NoSuchReport", ["id": .string(id)])
     case .ambiguous(let id, let count):
       self.init(own: "AmbiguousID", ["id": .string(id), "count": .int(Int64(count))])
+    case .noSuchGroup(let key): self.init(own: "NoSuchGroup", ["key": .string(key)])
     case .invalidCursor(let text): self.init(own: "InvalidCursor", ["cursor": .string(text)])
     case .notADatabase, .tooNew, .unavailable, .identifierTaken:
       self.init(own: "StoreUnavailable", ["reason": .string(error.description)])

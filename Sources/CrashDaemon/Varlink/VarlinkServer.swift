@@ -75,10 +75,13 @@ struct VarlinkServer: Service {
           outbound: outbound, channel: channel.channel, peer: peer, ledger: ledger, limit_ms: limits.write_ms)
         var connection = VarlinkConnection(
           server: self, peer: peer, inbound: inbound.makeAsyncIterator(), writer: writer)
-        try await connection.serve()
+        do {
+          try await connection.serve()
+        } catch let error as VarlinkFrameDecoder.TooLong {
+          // Told before the connection is closed: who sees it closed finds it in the log.
+          ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
+        }
       }
-    } catch let error as VarlinkFrameDecoder.TooLong {
-      ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
     } catch {
       // The client went away, or crashd stops: nobody is left to tell.
     }

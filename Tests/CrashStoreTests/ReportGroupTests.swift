@@ -1,0 +1,105 @@
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import Testing
+
+@Suite("Groups of reports")
+struct ReportGroupTests {
+  /// Reports by group, minute and build.
+  private func withStore(_ reports: [CrashReport], _ body: (ReportStore) throws -> Void) throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    for report in reports { _ = try store.put(report, raw: []) }
+    try body(store)
+    try store.close()
+  }
+
+  private func report(
+    _ id: String, group: String, minute: Int, build: String = "aa", uid: Int = 1000, name: String = "shop"
+  ) -> CrashReport {
+    let time = "2026-11-21T08:0\(minute):00.000000Z"
+    let signal = CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN")
+    return CrashReport(
+      id: id, time: time,
+      process: CrashReport.ProcessIdentity(
+        pid: 7, uid: uid, name: name, executable: "/srv/shop", buildID: build, startTime: time), signal: signal,
+      reason: "", diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [],
+      images: [], group: CrashReport.Group(key: group, title: "title of \(id)"))
+  }
+
+  @Test("a group tells how often, since when, in which builds and programs")
+  func facts() throws {
+    // Stored in another order than they happened.
+    let reports = [
+      report("a2", group: "cafe", minute: 3, build: "bb", name: "till"), report("a1", group: "cafe", minute: 1),
+      report("b1", group: "beef", minute: 2),
+    ]
+    try withStore(reports) { store in
+      let groups = try store.groups(limit: 9)
+      #expect(groups.map(\.key) == ["cafe", "beef"])
+      let first = try #require(groups.first)
+      #expect(first.count == 2 && first.buildCount == 2)
+      #expect(first.first == reports[1].time && first.last == reports[0].time)
+      #expect(first.firstBuild == "aa" && first.lastBuild == "bb")
+      #expect(first.names == ["shop", "till"])
+      #expect(first.report == "a2" && first.title == "title of a2")
+      #expect(try store.groups(limit: 1).map(\.key) == ["cafe"])
+      #expect(try store.groups(ReportFilter(name: "ti"), limit: 9).map(\.key) == ["cafe"])
+      #expect(try store.groups(ReportFilter(group: "be"), limit: 9).map(\.key) == ["beef"])
+      #expect(try store.groups(ReportFilter(since: "2026-11-21T08:02:30.000000Z"), limit: 9).map(\.count) == [1])
+      #expect(try store.list(ReportFilter(group: "ca"), limit: 9).map(\.id) == ["a1", "a2"])
+    }
+  }
+
+  @Test("what is seen first in the newest build is new; with one build nothing is")
+  func new() throws {
+    let old = [report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 4, build: "bb")]
+    try withStore([old[0]]) { store in
+      let states = try store.groups(limit: 9).map(\.state)
+      #expect(states == [.open])
+    }
+    try withStore(old + [report("b1", group: "beef", minute: 5, build: "bb")]) { store in
+      let states = try store.groups(limit: 9).map(\.state)
+      #expect(states == [.new, .open])
+    }
+  }
+
+  @Test("a group that is called mended is resolved until it comes back")
+  func resolved() throws {
+    try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 1)]) { store in
+      let time = "2026-11-21T08:02:00.000000Z"
+      #expect(try store.setResolved(true, group: "ca", at: time) == "cafe")
+      #expect(try store.groups(limit: 9).map(\.state) == [.open, .resolved])
+      _ = try store.put(report("a2", group: "cafe", minute: 3), raw: [])
+      #expect(try store.groups(limit: 9).map(\.state) == [.regressed, .open])
+      #expect(try store.setResolved(false, group: "cafe", at: time) == "cafe")
+      #expect(try store.groups(limit: 9).map(\.state) == [.open, .open])
+    }
+  }
+
+  @Test("no prefix, a strange one, and one of several keys name no group", arguments: ["", "dead", "c", "%", "*"])
+  func noSuchGroup(prefix: String) throws {
+    try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "c0de", minute: 1)]) { store in
+      #expect(throws: StoreError.noSuchGroup(key: prefix)) {
+        try store.setResolved(true, group: prefix, at: "2026-11-21T08:02:00.000000Z")
+      }
+    }
+  }
+
+  @Test("a user sees and resolves the groups of his own reports only")
+  func visibility() throws {
+    try withStore([
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2, uid: 1001),
+      report("b1", group: "beef", minute: 3, uid: 1001),
+    ]) { store in
+      let mine = Visibility.user(1000)
+      #expect(try store.groups(visibility: mine, limit: 9).map(\.count) == [1])
+      #expect(throws: StoreError.noSuchGroup(key: "beef")) {
+        try store.setResolved(true, group: "beef", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
+      }
+      _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
+      #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == [.resolved])
+      #expect(try store.groups(visibility: .user(1001), limit: 9).map(\.state) == [.open, .open])
+    }
+  }
+}
