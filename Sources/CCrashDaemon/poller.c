@@ -23,6 +23,11 @@ int cd_poller_remove(int poller, int descriptor) {
   return epoll_ctl(poller, EPOLL_CTL_DEL, descriptor, NULL) == 0 ? 0 : errno;
 }
 
+int cd_poller_await_hangup(int poller, int descriptor, uint64_t token) {
+  struct epoll_event event = {.events = 0, .data.u64 = token};
+  return epoll_ctl(poller, EPOLL_CTL_MOD, descriptor, &event) == 0 ? 0 : errno;
+}
+
 int cd_poller_wait(int poller, cd_poller_event *ret_events, size_t capacity, int timeout_ms, size_t *ret_count) {
   struct epoll_event events[EVENT_LIMIT];
   int limit = capacity < EVENT_LIMIT ? (int)capacity : EVENT_LIMIT;

@@ -4,17 +4,27 @@ internal import CShim
 internal import Glibc
 
 extension Scenario {
-  private static let noHandler = "no handler runs: needs reports of silent deaths"
-
   static let deaths = [
-    Scenario("killed-mid-record", "SIGKILL", "", summary: "get SIGKILL in the middle of a record", dieMidRecord).with {
-      $0.silence = "killed before the record is complete; the loss is counted"
-    },
-    c("sigkill", "SIGKILL", "get SIGKILL", cs_fault_sigkill).with { $0.lacks(noHandler) },
-    c("all-signals-blocked", "SIGSEGV", "crash with all signals blocked", cs_fault_all_signals_blocked).with {
-      $0.lacks(noHandler)
+    Scenario("killed-mid-record", "SIGKILL", "", summary: "get SIGKILL in the middle of a record", dieMidRecord)
+      .silent(),
+    c("sigkill", "SIGKILL", "get SIGKILL", cs_fault_sigkill).silent(),
+    c("sigkill-with-child", "SIGKILL", "get SIGKILL while a child has all descriptors", cs_fault_sigkill_with_child)
+      .silent(),
+    c("all-signals-blocked", "SIGSEGV", "crash with all signals blocked", cs_fault_all_signals_blocked).silent(),
+    c("oom-kill", "SIGKILL", "need more memory than there is", cs_fault_oom_kill).silent().with {
+      $0.needsMemoryLimit = true
     },
   ]
+
+  /// A death that no handler sees.
+  private func silent() -> Scenario {
+    with {
+      $0.isSilentDeath = true
+      $0.function = ""
+      $0.crashedCount = 0
+      $0.withoutDebugger = "there is no stack to compare"
+    }
+  }
 }
 
 private func dieMidRecord() {

@@ -23,6 +23,8 @@ public struct Scenario: Sendable {
   public var reportedSignal: String
   /// How many threads crash.
   public var crashedCount = 1
+  /// Whether no handler sees it: the report has no threads and says what was seen from outside.
+  public var isSilentDeath = false
   /// Why there is no report; nil where there must be one.
   public var silence: String?
   /// Whether a child crashes: its pid is printed as `child PID`, and the report is the child's.
@@ -39,6 +41,8 @@ public struct Scenario: Sendable {
   public var needsDebug = false
   /// Whether it needs the dynamic Swift library.
   public var needsDynamicLibrary = false
+  /// Whether it eats memory until the kernel ends it: only for a control group with a limit.
+  public var needsMemoryLimit = false
   /// Whether only root can do it.
   public var needsRoot = false
   /// Threads on which the report is known to lack something, and the reason.

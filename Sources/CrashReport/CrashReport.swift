@@ -34,12 +34,17 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var losses: [String: Int]
   /// How long it took; nil in reports that were made from a spooled ring.
   public var timing: Timing?
+  /// `silent` for a death that no handler saw; nil for a crash.
+  public var kind: Kind?
+  /// What was seen of a silent death from outside; nil for a crash.
+  public var death: Death?
 
   /// Makes a report from its parts.
   public init(
     id: String, time: String, process: ProcessIdentity, signal: Signal, reason: String, diagnosis: Diagnosis,
     threads: [CrashedThread], images: [Image], annotations: [String: String] = [:],
-    breadcrumbs: [Breadcrumb] = [], group: Group, losses: [String: Int] = [:], timing: Timing? = nil
+    breadcrumbs: [Breadcrumb] = [], group: Group, losses: [String: Int] = [:], timing: Timing? = nil,
+    death: Death? = nil
   ) {
     schema = Self.currentSchema
     self.id = id
@@ -55,6 +60,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
     self.group = group
     self.losses = losses
     self.timing = timing
+    kind = death == nil ? nil : .silent
+    self.death = death
   }
 }
 

@@ -104,6 +104,8 @@ void cs_fault_sigabrt_ignored(void);
 void cs_fault_swift_backtrace_enabled(void);
 void cs_fault_all_signals_blocked(void);
 void cs_fault_sigkill(void);
+void cs_fault_sigkill_with_child(void);
+void cs_fault_oom_kill(void);
 
 // A world that shrank: faults_world.c
 void cs_fault_no_descriptors(void);

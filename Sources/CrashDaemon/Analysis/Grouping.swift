@@ -41,6 +41,12 @@ enum Grouping {
     }
   }
 
+  /// Silent deaths have no frames: the program and the way it died make the group.
+  static func group(ofSilent death: SilentDeath, process: String) -> CrashReport.Group {
+    let key = SHA256.hexadecimal(["silent death", death.title, process].joined(separator: " | ")).prefix(16)
+    return CrashReport.Group(key: String(key), title: "\(death.title): \(process)")
+  }
+
   /// The names that make the key: those of own frames, else of whatever has a name.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
     let own = significant(frames.filter(\.isOwn))

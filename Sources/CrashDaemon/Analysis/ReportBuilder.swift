@@ -46,20 +46,20 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  private var identity: CrashReport.ProcessIdentity {
+  var identity: CrashReport.ProcessIdentity {
     let identity = process.identity
     return CrashReport.ProcessIdentity(
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
   }
 
-  private var images: [CrashReport.Image] {
+  var images: [CrashReport.Image] {
     contents.images.sorted { $0.start < $1.start }.map {
       CrashReport.Image(path: $0.path, buildID: $0.buildID, base: Address($0.bias), end: Address($0.end))
     }
   }
 
-  private var breadcrumbs: [CrashReport.Breadcrumb] {
+  var breadcrumbs: [CrashReport.Breadcrumb] {
     contents.breadcrumbs.map {
       CrashReport.Breadcrumb(time: Moment(nanoseconds: $0.time_ns).description, text: $0.text)
     }
@@ -129,4 +129,10 @@ enum RegisterNames {
     static let general = (0...30).map { "x\($0)" } + ["sp", "pc"]
     static let flags = "pstate"
   #endif
+  /// The number of the program counter.
+  static let pc = general.count - 1
+
+  static func name(_ number: Int) -> String {
+    general.indices.contains(number) ? general[number] : "register \(number)"
+  }
 }

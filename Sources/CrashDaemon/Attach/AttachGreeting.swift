@@ -22,15 +22,17 @@ enum AttachGreeting {
       descriptors[index] = descriptor
     }
     let process = AttachedProcess(
-      number: number, facts: ProcessFacts(contents, peer: peer, unit: ProcessUnit.of(pid: peer.pid)), ring: ring)
+      number: number,
+      facts: ProcessFacts(
+        contents, peer: peer, unit: ProcessUnit.of(pid: peer.pid), memory: MemoryEvents.of(pid: peer.pid)), ring: ring)
     return (process, ImageFile.list(contents.images, descriptors: descriptors))
   }
 }
 
 extension ProcessFacts {
-  init(_ contents: RingContents, peer: Peer, unit: String?) {
+  init(_ contents: RingContents, peer: Peer, unit: String?, memory: MemoryEvents? = nil) {
     self.init(
       peer: peer, identity: contents.identity,
-      buildID: contents.images.first { $0.isExecutable }?.buildID ?? "", unit: unit)
+      buildID: contents.images.first { $0.isExecutable }?.buildID ?? "", unit: unit, memory: memory)
   }
 }

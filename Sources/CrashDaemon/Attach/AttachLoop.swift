@@ -8,6 +8,8 @@ enum PipelineEvent: Sendable {
   case attached(AttachedProcess, [ImageFile])
   /// It wrote something, or ended.
   case announced(AttachedProcess)
+  /// Its connection is gone, and how it went away is known; after the last `announced`.
+  case ended(EndedProcess)
   /// Files in the spool directory; nil: look for all of them.
   case spooled([String]?)
   /// Every event before this one was taken.
@@ -47,12 +49,14 @@ struct AttachLoop {
   private let configuration: Configuration
   private let poller: Poller
   private var connections: [UInt64: Connection] = [:]
+  private var endings: ProcessEndings
   private var nextToken = Self.firstToken
   private var isListening = false
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
     self.configuration = configuration
     self.poller = poller
+    endings = ProcessEndings(poller: poller, limit: configuration.limits.processes)
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
@@ -71,6 +75,7 @@ struct AttachLoop {
         case .stop:
           // Every ring is looked at once more, also when a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
+          for ended in endings.lookAtAll() + endings.giveUp() { configuration.events.yield(.ended(ended)) }
           return
         }
       }
@@ -95,7 +100,11 @@ struct AttachLoop {
     // Whoever has ended may stand in the queue still, with all that he sent.
     acceptAll(limit: Self.acceptsAtOnce)
     spooled()
-    for number in connections.keys.sorted() { receive(number) }
+    for number in connections.keys.sorted() {
+      receive(number)
+      if connections[number]?.pidfd?.isReadable == true { processEnded(number) }
+    }
+    for ended in endings.lookAtAll() { configuration.events.yield(.ended(ended)) }
   }
 
   private func spooled() {
@@ -244,6 +253,9 @@ extension AttachLoop {
   }
 
   private mutating func processEnded(_ number: UInt64) {
+    if connections[number] == nil, let ended = endings.look(at: number | 1) {
+      configuration.events.yield(.ended(ended))
+    }
     // What it sent last is still in the socket.
     receive(number)
     close(number)
@@ -252,10 +264,12 @@ extension AttachLoop {
   private mutating func close(_ number: UInt64) {
     guard let connection = connections.removeValue(forKey: number) else { return }
     poller.remove(connection.socket.descriptor)
-    if let pidfd = connection.pidfd { poller.remove(pidfd) }
     guard let process = connection.process else { return }
     // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
+    if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) {
+      configuration.events.yield(.ended(ended))
+    }
   }
 }

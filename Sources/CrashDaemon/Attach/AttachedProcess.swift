@@ -8,6 +8,8 @@ struct ProcessFacts: Sendable {
   /// Of the executable.
   var buildID: String
   var unit: String?
+  /// Who counts when the kernel kills for memory.
+  var memory: MemoryEvents?
 }
 
 /// Where the bytes of a process come from: its memfd, or a spool file.

@@ -27,6 +27,11 @@ struct Poller: Sendable {
     _ = cd_poller_remove(poller.number, descriptor.number)
   }
 
+  /// From now on only tells of the hang-up of a descriptor that is watched.
+  func awaitHangUp(_ descriptor: Descriptor, token: UInt64) {
+    _ = cd_poller_await_hangup(poller.number, descriptor.number, token)
+  }
+
   /// Makes `wait` return, now or the next time.
   ///
   /// Any thread.

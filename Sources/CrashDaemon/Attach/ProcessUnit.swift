@@ -1,18 +1,10 @@
 import CrashReport
-import Glibc
 
 /// The systemd unit of a process.
 enum ProcessUnit {
   /// Reads `/proc/PID/cgroup`; nil when the process is in no service, or gone.
   static func of(pid: Int32) -> String? {
-    let descriptor = unsafe open("/proc/\(pid)/cgroup", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    let file = Descriptor(owning: descriptor)
-    var bytes = [UInt8](repeating: 0, count: 4_096)
-    // read writes at most as many bytes as the array has.
-    let count = unsafe read(file.number, &bytes, bytes.count)
-    guard count > 0 else { return nil }
-    return parse(String(decoding: bytes.prefix(count), as: UTF8.self))
+    SmallFile.text(at: "/proc/\(pid)/cgroup").flatMap(parse)
   }
 
   /// The innermost `….service` of systemd's hierarchy: cgroup v2's line `0::PATH`, else v1's `name=systemd`.

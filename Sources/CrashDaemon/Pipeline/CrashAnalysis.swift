@@ -58,14 +58,35 @@ struct CrashAnalysis: Sendable {
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     do {
-      let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
-      let id = try put(builder, raw: raw)
+      let id = try put(of: process) { builder.report(id: $0) }
       return .stored(id: id, seen: Seen(contents))
     } catch {
-      logger.error("cannot store the report of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
-      ledger.lose(["store": 1], of: process.facts.peer, process: process.facts.identity.name)
-      return .failed
+      return notStored(process, error)
     }
+  }
+
+  /// Reports a process that has gone without a record, unless it ended well.
+  func bury(_ ended: EndedProcess) -> Outcome {
+    let process = ended.process
+    let contents = read(process, isFinal: true)
+    guard let death = SilentDeath(ended, losses: contents.losses) else {
+      if ended.end == .unknown { ledger.lose(["end": 1], of: process.facts.peer, process: process.facts.identity.name) }
+      return .nothingNew
+    }
+    let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
+    let time = Moment.now()
+    do {
+      let id = try put(of: process) { builder.report(id: $0, of: death, at: time) }
+      return .stored(id: id, seen: Seen(contents))
+    } catch {
+      return notStored(process, error)
+    }
+  }
+
+  private func notStored(_ process: AttachedProcess, _ error: any Error) -> Outcome {
+    logger.error("cannot store the report of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
+    ledger.lose(["store": 1], of: process.facts.peer, process: process.facts.identity.name)
+    return .failed
   }
 
   private func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
@@ -88,11 +109,12 @@ struct CrashAnalysis: Sendable {
   ///
   /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
   /// process is.
-  private func put(_ builder: ReportBuilder<OpenCaches>, raw: [UInt8]) throws -> String {
-    let facts = builder.process
+  private func put(of process: AttachedProcess, _ make: (String) -> CrashReport?) throws -> String {
+    let facts = process.facts
+    let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
     for attempt in 0..<8 {
       let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)
-      guard var report = builder.report(id: id) else { return id }
+      guard var report = make(id) else { return id }
       report.timing?.stored_ns = Moment.monotonic_ns()
       do throws(StoreError) {
         if try store.put(report, raw: raw) == .unchanged { return id }

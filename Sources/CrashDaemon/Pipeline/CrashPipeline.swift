@@ -14,6 +14,14 @@ actor CrashPipeline: Service {
     var emptyWakes = 0
     var seen: CrashAnalysis.Seen?
     var reports: [String] = []
+    /// How it went away; nil until that is known.
+    var end: EndedProcess?
+    /// Its connection is gone: what it left waits for `end`.
+    var isEnding = false
+    /// Its ring was looked at for the last time.
+    var isRead = false
+
+    var isSettled: Bool { !isBusy && !isDirty && !isEnding }
   }
 
   /// What `AwaitProcess` still tells of a process that has ended.
@@ -64,10 +72,13 @@ actor CrashPipeline: Service {
           "wake-up", from: process.facts.peer, because: "they bring nothing new; ignored from now on")
       }
       if !isIgnored { entry.isDirty = true }
-      let starts = !entry.isBusy && !isIgnored
-      if starts { entry.isBusy = true }
+      if process.hasEnded.load(ordering: .acquiring), entry.end == nil { entry.isEnding = true }
       entries[process.number] = entry
-      if starts { group.addTask { await self.drain(process) } }
+      start(process, in: &group)
+    case .ended(let ended):
+      entries[ended.process.number]?.end = ended
+      entries[ended.process.number]?.isDirty = true
+      start(ended.process, in: &group)
     case .spooled(let names):
       group.addTask { await self.takeSpool(names) }
     case .settled(let continuation):
@@ -78,6 +89,12 @@ actor CrashPipeline: Service {
 
 // Attached processes.
 extension CrashPipeline {
+  private func start(_ process: AttachedProcess, in group: inout DiscardingTaskGroup) {
+    guard let entry = entries[process.number], entry.isDirty, !entry.isBusy else { return }
+    entries[process.number]?.isBusy = true
+    group.addTask { await self.drain(process) }
+  }
+
   /// Looks at the ring as long as there is news of it.
   private func drain(_ process: AttachedProcess) async {
     while let entry = entries[process.number], entry.isDirty {
@@ -85,10 +102,20 @@ extension CrashPipeline {
       // Lowered before the look: what is written after it is announced again.
       process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
       let isFinal = process.hasEnded.load(ordering: .acquiring)
-      await entry.preparation.value
-      let outcome = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
-      record(outcome, of: process.number)
-      if isFinal {
+      if !entry.isRead {
+        await entry.preparation.value
+        let outcome = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
+        record(outcome, of: process.number)
+        if isFinal { entries[process.number]?.isRead = true }
+        // How it ended matters only where no handler told.
+        if isFinal, outcome != .nothingNew || entry.seen != nil {
+          end(process.number)
+          break
+        }
+      }
+      // Read anew: it may have come while the ring was looked at.
+      if isFinal, let ended = entries[process.number]?.end {
+        record(analysis.bury(ended), of: process.number)
         end(process.number)
         break
       }
@@ -138,7 +165,7 @@ extension CrashPipeline {
   }
 
   private func isSettled(_ pid: Int32) -> Bool {
-    entries.values.allSatisfy { $0.process.facts.peer.pid != pid || (!$0.isBusy && !$0.isDirty) }
+    entries.values.allSatisfy { $0.process.facts.peer.pid != pid || $0.isSettled }
   }
 
   private func wait(_ pid: Int32, timeout_ms: Int) async {

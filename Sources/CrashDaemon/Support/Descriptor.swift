@@ -10,6 +10,13 @@ final class Descriptor: Sendable {
 
   deinit { close(number) }
 
+  /// Whether it is ready to be read now.
+  var isReadable: Bool {
+    var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    // poll reads and writes one pollfd.
+    return unsafe poll(&wanted, 1, 0) == 1
+  }
+
   /// What fstat says.
   func status() throws(SystemError) -> stat {
     var status = stat()

@@ -11,7 +11,8 @@ extension TextRenderer {
     var rows = [
       ("Signal", describe(report.signal, in: report)), ("Cause", cause), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
-      ("Crashed", report.time), ("Report", report.id), ("Group", "\(report.group.key)  \(report.group.title)"),
+      (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report.death)), ("Report", report.id),
+      ("Group", "\(report.group.key)  \(report.group.title)"),
     ]
     if verbose, let timing = report.timing {
       let commit = timing.commit_ns.subtractingReportingOverflow(timing.entry_ns)
@@ -25,6 +26,12 @@ extension TextRenderer {
       let lines = CleanText.line(text).wrapped(to: width - 9)
       return lines.enumerated().map { style.faint(($0 == 0 ? title : "").padded(to: 9)) + $1 }
     }
+  }
+
+  /// What the control group counted, where it counted something.
+  private func memory(_ death: CrashReport.Death?) -> String {
+    guard let death, let kills = death.oomKills, kills > 0 else { return "" }
+    return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?") while it ran"
   }
 
   func annotationsSection(_ report: CrashReport) -> [String] {

@@ -88,7 +88,8 @@ public struct TextRenderer: Sendable {
 
   /// Such as `SIGSEGV (SEGV_MAPERR) at 0x10`.
   func describe(_ signal: CrashReport.Signal, in report: CrashReport) -> String {
-    var text = "\(CleanText.line(signal.name)) (\(CleanText.line(signal.codeName)))"
+    var text = CleanText.line(signal.name)
+    if !signal.codeName.isEmpty { text += " (\(CleanText.line(signal.codeName)))" }
     if let address = signal.address { text += " at \(address)" }
     if let sender = signal.sender {
       text += sender.pid == report.process.pid ? ", sent by itself" : ", sent by pid \(sender.pid) of uid \(sender.uid)"
@@ -98,7 +99,9 @@ public struct TextRenderer: Sendable {
 }
 
 /// `1 frame`, `2 frames`.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
+  "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+}
 
 extension String {
   /// At most `width` characters, the last one `…` where some were cut.

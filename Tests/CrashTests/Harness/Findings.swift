@@ -20,6 +20,12 @@ struct Findings {
       if let report = reports.first { capture = "a report of \(report.signal.name) where there is none to be" }
       return
     }
+    if scenario.isSilentDeath {
+      let kinds = reports.map { "\($0.kind?.rawValue ?? "crash") \($0.signal.name)" }
+      if kinds != ["silent \(scenario.reportedSignal)"] { capture = "reports: \(kinds)" }
+      isReported = capture == nil
+      return
+    }
     guard let report = reports.first, reports.count == 1, let thread = report.crashedThread else {
       capture = "\(reports.count) reports"
       return
@@ -65,7 +71,10 @@ extension Scenario {
   }
 
   /// Why it cannot run here; nil when it can.
-  var obstacle: String? { needsRoot && geteuid() != 0 ? "needs root" : nil }
+  var obstacle: String? {
+    if needsMemoryLimit { return "needs a throw-away control group: SilentDeathTests" }
+    return needsRoot && geteuid() != 0 ? "needs root" : nil
+  }
 
   /// Whether gdb's frames must be those of the report.
   var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }

@@ -1,0 +1,43 @@
+// How another process ended, by its pidfd.
+#include "cd_system.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+// <linux/pidfd.h> of Linux 6.15; Debian 12's headers do not have it. The size of the structure is part of the request
+// number: an older kernel that knows less of it fills what it knows.
+typedef struct pidfd_info {
+  uint64_t mask;
+  uint64_t cgroup_id;
+  uint32_t pid;
+  uint32_t tgid;
+  uint32_t ppid;
+  uint32_t credentials[8];
+  int32_t exit_code;
+  uint32_t core_dump[2];
+} pidfd_info;
+_Static_assert(sizeof(pidfd_info) == 72, "PIDFD_INFO_SIZE_VER1");
+#define INFO_EXIT (1ULL << 3)
+#define GET_INFO  _IOWR(0xFF, 11, pidfd_info)
+
+int cd_process_end(int pidfd, int *ret_status) {
+  struct pollfd wanted = {.fd = pidfd, .events = POLLIN};
+  int ready;
+  do
+    ready = poll(&wanted, 1, 0);
+  while (ready < 0 && errno == EINTR);
+  if (ready < 0) return errno;
+  if (ready == 0) return EAGAIN;
+
+  pidfd_info info = {.mask = INFO_EXIT};
+  if (ioctl(pidfd, GET_INFO, &info) == 0) {
+    if ((info.mask & INFO_EXIT) != 0) {
+      *ret_status = info.exit_code;
+      return 0;
+    }
+    // Its parent has not taken its status yet: until then the kernel keeps it to itself.
+    if ((wanted.revents & POLLHUP) == 0) return EBUSY;
+  }
+  return ENOTSUP;
+}

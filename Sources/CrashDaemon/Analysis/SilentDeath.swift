@@ -1,0 +1,96 @@
+import CrashReport
+import CrashRing
+import Glibc
+
+/// A process that ended badly and left no record: what can be said of it from outside.
+struct SilentDeath: Sendable {
+  var death: CrashReport.Death
+  var diagnosis: CrashReport.Diagnosis
+  /// What the group's key and title begin with.
+  var title: String
+
+  /// Signals by which people and service managers stop a program that is well.
+  private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
+  private static let memoryConfidence = 0.9
+
+  /// nil when the process lives on, ended by its own exit, was stopped, or when nothing tells that it ended badly.
+  init?(_ ended: EndedProcess, losses: [String: Int]) {
+    let isTorn = (losses["torn"] ?? 0) > 0
+    let oomKills = ended.oomKills ?? 0
+    var death = CrashReport.Death(cgroup: ended.process.facts.memory?.cgroup, oomKills: ended.oomKills)
+    switch ended.end {
+    case .goesOn: return nil
+    case .unknown:
+      // Most processes end well: without a sign that this one did not, it is no death.
+      guard isTorn || oomKills > 0 else { return nil }
+      title = "Ended without a trace"
+      diagnosis = CrashReport.Diagnosis(
+        cause: "unknown", sentence: "\(title): this kernel does not tell how a process ended.", rule: "silent-unknown",
+        confidence: 1)
+    case .status(let status):
+      let signal = status & 0x7f
+      guard signal != 0, !Self.stops.contains(signal) else { return nil }
+      death.signal = Int(signal)
+      death.dumpedCore = status & 0x80 != 0
+      (title, diagnosis) = Self.judge(signal, oomKills: oomKills, cgroup: death.cgroup, isTorn: isTorn)
+    }
+    self.death = death
+  }
+
+  private static func judge(
+    _ signal: Int32, oomKills: Int, cgroup: String?, isTorn: Bool
+  ) -> (String, CrashReport.Diagnosis) {
+    if signal == SIGKILL, oomKills > 0 {
+      let title = "Killed by the kernel: out of memory"
+      let group = cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
+      return (
+        title,
+        CrashReport.Diagnosis(
+          cause: "out-of-memory",
+          sentence: "\(title) (its control group\(group) counted \(oomKills) such "
+            + "\(oomKills == 1 ? "death" : "deaths") while it ran).",
+          rule: "silent-out-of-memory", confidence: memoryConfidence)
+      )
+    }
+    if signal == SIGKILL {
+      let title = "Killed (SIGKILL from outside)"
+      return (
+        title,
+        CrashReport.Diagnosis(cause: "killed", sentence: title + ".", rule: "silent-kill", confidence: 1)
+      )
+    }
+    let name = SignalNames.name(of: Int(signal))
+    let title = "Died of \(name) without a record"
+    let isOurs = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS].contains(signal)
+    let reason =
+      if isTorn {
+        "the handler began one and could not finish"
+      } else if signal == SIGSYS {
+        "a seccomp filter killed it at once, or the handler was taken away"
+      } else if isOurs {
+        "the thread had blocked the signal, or the handler was taken away"
+      } else {
+        "the program does not handle that signal"
+      }
+    return (
+      title,
+      CrashReport.Diagnosis(
+        cause: isTorn ? "torn-record" : isOurs ? "handler-did-not-run" : "unhandled-signal",
+        sentence: "\(title): \(reason).", rule: "silent-signal", confidence: isOurs && !isTorn ? 0.9 : 1)
+    )
+  }
+}
+
+extension ReportBuilder {
+  /// The report of a silent death.
+  func report(id: String, of death: SilentDeath, at time: Moment) -> CrashReport? {
+    let number = death.death.signal
+    return CrashReport(
+      id: id, time: time.description, process: identity,
+      signal: CrashReport.Signal(
+        number: number ?? 0, name: number.map { SignalNames.name(of: $0) } ?? "unknown", code: 0, codeName: ""),
+      reason: "", diagnosis: death.diagnosis, threads: [], images: images, annotations: contents.annotations,
+      breadcrumbs: breadcrumbs, group: Grouping.group(ofSilent: death, process: process.identity.name),
+      losses: contents.losses, death: death.death)
+  }
+}
