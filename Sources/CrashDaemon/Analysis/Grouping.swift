@@ -42,9 +42,11 @@ enum Grouping {
   }
 
   /// Silent deaths have no frames: the program and the way it died make the group.
-  static func group(ofSilent death: SilentDeath, process: String) -> CrashReport.Group {
-    let key = SHA256.hexadecimal(["silent death", death.title, process].joined(separator: " | ")).prefix(16)
-    return CrashReport.Group(key: String(key), title: "\(death.title): \(process)")
+  static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
+    let parts = ["silent death", death.title, process]
+    return CrashReport.Group(
+      key: key(parts), title: "\(death.title): \(process)", exact: key(parts + [build]),
+      coarse: key([parts[0], process]))
   }
 
   /// The names that make the key: those of own frames, else of whatever has a name.

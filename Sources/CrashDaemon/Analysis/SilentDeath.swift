@@ -90,7 +90,8 @@ extension ReportBuilder {
       signal: CrashReport.Signal(
         number: number ?? 0, name: number.map { SignalNames.name(of: $0) } ?? "unknown", code: 0, codeName: ""),
       reason: "", diagnosis: death.diagnosis, threads: [], images: images, annotations: contents.annotations,
-      breadcrumbs: breadcrumbs, group: Grouping.group(ofSilent: death, process: process.identity.name),
+      breadcrumbs: breadcrumbs,
+      group: Grouping.group(ofSilent: death, process: process.identity.name, build: process.buildID),
       losses: contents.losses, death: death.death)
   }
 }
