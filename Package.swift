@@ -36,6 +36,7 @@ let signalSafeC: [CSetting] =
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
+  .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
   .executable(name: "crash-analyse", targets: ["crash-analyse"]),
 ]

@@ -42,7 +42,7 @@ static void append_symbols(struct output *output, const struct cs_buffer *symbol
     if (span.start < span.end) {
       uint32_t function = cs_elf_symbol_function(store, &items[*next]);
       append(output, span,
-             cs_store_location(store, (struct cs_symbols_location){.function = function, .parent = CS_SYMBOLS_NONE}));
+             cs_store_location(store, (struct cs_place){.function = function, .parent = CS_SYMBOLS_NONE}));
     }
     if (reaches_on) return;
   }

@@ -66,7 +66,7 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;
-  struct cs_symbols_location location = {
+  struct cs_place location = {
       .file = row ? row->file : 0,
       .line = row ? row->line : 0,
       .column = row ? row->column : 0,

@@ -2,8 +2,32 @@
 #include "pieces.h"
 #include <dwarf.h>
 
-/// True when all units could be read.
-static bool read_units(struct cs_image *image, const struct cs_buffer *symbols, struct cs_buffer *pieces) {
+/// Whether one of the addresses is in [start, end): they are sorted.
+static bool is_asked(const struct cs_addresses *addresses, uint64_t start, uint64_t end) {
+  size_t low = 0, high = addresses->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (addresses->items[middle] < start)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < addresses->count && addresses->items[low] < end;
+}
+
+static bool is_unit_asked(const struct cs_addresses *addresses, Dwarf_Die *die) {
+  if (!addresses) return true;
+  Dwarf_Addr base, low, high;
+  ptrdiff_t offset = 0;
+  while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+    if (is_asked(addresses, low, high)) return true;
+  }
+  return false;
+}
+
+/// True when all units that were asked for could be read.
+static bool read_units(struct cs_image *image, const struct cs_addresses *addresses, const struct cs_buffer *symbols,
+                       struct cs_buffer *pieces) {
   struct cs_memo names = {0}, paths = {0};
   struct cs_unit unit = {.image = image, .symbols = symbols, .names = &names, .paths = &paths};
   Dwarf_CU *next = NULL;
@@ -14,7 +38,7 @@ static bool read_units(struct cs_image *image, const struct cs_buffer *symbols, 
   int status;
   // Not by address: swiftc emits no .debug_aranges.
   while ((status = dwarf_get_units(image->dwarf, next, &next, &version, &type, &die, NULL)) == 0) {
-    if (type != DW_UT_compile && type != DW_UT_partial) continue;
+    if ((type != DW_UT_compile && type != DW_UT_partial) || !is_unit_asked(addresses, &die)) continue;
     good = cs_unit_read(&unit, &die, version) && good;
     cs_pieces_add_unit(&unit, symbols, pieces);
     if (image->store.failure != CS_STORE_GOOD) break;
@@ -38,7 +62,18 @@ static bool has_section(Elf *elf, const char *name) {
   return false;
 }
 
-bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbols,
+/// Leaves only the symbols that an address lies in; the others' code stays nobody's.
+static void keep_asked(const struct cs_image *image, const struct cs_addresses *addresses, struct cs_buffer *symbols) {
+  struct cs_elf_symbol *items = symbols->items;
+  size_t kept = 0;
+  for (size_t i = 0; i < symbols->count; i++) {
+    if (is_asked(addresses, image->base + items[i].span.start, image->base + items[i].span.end))
+      items[kept++] = items[i];
+  }
+  symbols->count = kept;
+}
+
+bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *addresses, struct cs_symbols *ret_symbols,
                            struct cs_image_problem *ret_problem) {
   struct cs_store *store = &image->store;
   struct cs_buffer symbols = {0}, pieces = {0};
@@ -46,8 +81,9 @@ bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbol
   if (cs_store_begin(store)) cs_elf_symbols_read(image, &symbols);
   if (has_debug_info && store->failure == CS_STORE_GOOD) {
     image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-    damaged = !image->dwarf || !read_units(image, &symbols, &pieces);
+    damaged = !image->dwarf || !read_units(image, addresses, &symbols, &pieces);
   }
+  if (addresses) keep_asked(image, addresses, &symbols);
   if (store->failure == CS_STORE_GOOD) cs_pieces_finish(image, &pieces, &symbols);
   cs_buffer_free(&symbols);
   cs_buffer_free(&pieces);
@@ -61,10 +97,12 @@ bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbol
       .base = image->base,
       .ranges = store->ranges.items,
       .locations = store->locations.items,
+      .contexts = store->contexts.items,
       .functions = store->functions.items,
       .strings = store->strings.items,
       .range_count = store->ranges.count,
       .location_count = store->locations.count,
+      .context_count = store->contexts.count,
       .function_count = store->functions.count,
       .strings_bytes = store->strings.count,
       .has_debug_info = has_debug_info,

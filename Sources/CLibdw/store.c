@@ -55,7 +55,7 @@ static bool index_grow(struct cs_store *store, struct cs_index *index) {
     return false;
   }
   for (size_t i = 0; i < index->capacity; i++) {
-    if (!index->slots[i].item_plus_one) continue;
+    if (index->slots[i].item_plus_one <= index->forgotten) continue;
     size_t at = index->slots[i].hash & (capacity - 1);
     while (slots[at].item_plus_one)
       at = (at + 1) & (capacity - 1);
@@ -76,7 +76,8 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
   size_t at = hash & (index->capacity - 1);
   for (;; at = (at + 1) & (index->capacity - 1)) {
     struct cs_index_slot *slot = &index->slots[at];
-    if (!slot->item_plus_one) {
+    if (slot->item_plus_one <= index->forgotten) {
+      slot->item_plus_one = 0;
       slot->hash = hash;
       return slot;
     }
@@ -103,12 +104,34 @@ static uint32_t intern(struct cs_store *store, struct cs_index *index, struct cs
   return item;
 }
 
+static void forget(struct cs_index *index, const struct cs_buffer *items) {
+  index->forgotten = (uint32_t)items->count;
+  index->count = 0;
+}
+
+void cs_store_begin_unit(struct cs_store *store) {
+  forget(&store->location_index, &store->locations);
+  forget(&store->context_index, &store->contexts);
+}
+
 uint32_t cs_store_string(struct cs_store *store, const char *text) {
   if (!text || !*text) return 0;
   return intern(store, &store->string_index, &store->strings, 1, text, strlen(text) + 1);
 }
 
-uint32_t cs_store_location(struct cs_store *store, struct cs_symbols_location location) {
+uint32_t cs_store_location(struct cs_store *store, struct cs_place place) {
+  static const uint32_t line_mask = (UINT32_C(1) << CS_SYMBOLS_LINE_BITS) - 1;
+  const struct cs_symbols_context context = {
+      .function = place.function,
+      .file = place.file,
+      .parent = place.parent,
+      .line_base = place.line & ~line_mask,
+  };
+  uint32_t column = place.column >> CS_SYMBOLS_COLUMN_BITS ? 0 : place.column;
+  const struct cs_symbols_location location = {
+      .context = intern(store, &store->context_index, &store->contexts, sizeof context, &context, sizeof context),
+      .line_column = (place.line & line_mask) << CS_SYMBOLS_COLUMN_BITS | column,
+  };
   return intern(store, &store->location_index, &store->locations, sizeof location, &location, sizeof location);
 }
 
@@ -128,10 +151,12 @@ bool cs_store_begin(struct cs_store *store) {
 void cs_store_free(struct cs_store *store) {
   cs_buffer_free(&store->strings);
   cs_buffer_free(&store->locations);
+  cs_buffer_free(&store->contexts);
   cs_buffer_free(&store->functions);
   cs_buffer_free(&store->ranges);
   free(store->string_index.slots);
   free(store->location_index.slots);
+  free(store->context_index.slots);
   free(store->function_index.slots);
 }
 

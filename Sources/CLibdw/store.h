@@ -15,7 +15,7 @@ struct cs_buffer {
 
 struct cs_index_slot {
   uint32_t hash;
-  uint32_t item_plus_one; // 0: free
+  uint32_t item_plus_one; // free when not above the index's `forgotten`
 };
 
 /// A hash table over the items of an array.
@@ -23,6 +23,7 @@ struct cs_index {
   struct cs_index_slot *slots;
   size_t capacity; // a power of two
   size_t count;
+  uint32_t forgotten; // so many of the first items are not looked for any more
 };
 
 struct cs_memo_slot {
@@ -41,12 +42,23 @@ struct cs_memo {
 struct cs_store {
   struct cs_buffer strings;
   struct cs_buffer locations;
+  struct cs_buffer contexts;
   struct cs_buffer functions;
   struct cs_buffer ranges;
   struct cs_index string_index;
   struct cs_index location_index;
+  struct cs_index context_index;
   struct cs_index function_index;
   enum cs_store_failure failure;
+};
+
+/// A place in a function, and the location that this function was inlined into.
+struct cs_place {
+  uint32_t function;
+  uint32_t file;
+  uint32_t line;
+  uint32_t column;
+  uint32_t parent;
 };
 
 bool cs_store_begin(struct cs_store *store);
@@ -56,9 +68,14 @@ void cs_store_free(struct cs_store *store);
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes);
 void cs_buffer_free(struct cs_buffer *buffer);
 
+/// Forgets the locations so far: those of one unit are hardly ever wanted by the next one, since their chains end in a
+/// function of one unit. A small table stays in the processor's cache, one for all units does not.
+void cs_store_begin_unit(struct cs_store *store);
+
 /// Offset of the string; NULL and "" are 0.
 uint32_t cs_store_string(struct cs_store *store, const char *text);
-uint32_t cs_store_location(struct cs_store *store, struct cs_symbols_location location);
+/// The location of a place. Columns beyond what a location holds are unknown.
+uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 
 /// The place to keep the value of `key`: `used` is 0 when it is new. NULL when memory is out.

@@ -62,6 +62,7 @@ static bool read_rows(struct cs_unit *unit) {
 }
 
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version) {
+  cs_store_begin_unit(&unit->image->store);
   unit->die = *die;
   unit->version = version;
   unit->spans.count = unit->rows.count = unit->nodes.count = unit->paints.count = 0;

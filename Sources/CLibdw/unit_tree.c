@@ -71,7 +71,7 @@ static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller)
   Dwarf_Word file = number(die, DW_AT_call_file, unit->version < 5 ? 0 : UINT64_MAX);
   const char *path = NULL;
   if (file < unit->file_count && (file > 0 || unit->version >= 5)) path = dwarf_filesrc(unit->files, file, NULL, NULL);
-  return cs_store_location(&unit->image->store, (struct cs_symbols_location){
+  return cs_store_location(&unit->image->store, (struct cs_place){
                                                     .function = node->function,
                                                     .file = cs_unit_path(unit, path),
                                                     .line = (uint32_t)number(die, DW_AT_call_line, 0),

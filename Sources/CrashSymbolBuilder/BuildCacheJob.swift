@@ -15,12 +15,23 @@ public enum BuildCacheJob: Sendable {
     case inputOutput = 74
   }
 
-  /// Confines the process, then does the job.
-  public static func run(buildID: String) -> Status {
+  /// More than the frames of all threads of a record.
+  private static let addressLimit = 1 << 16
+
+  /// Link addresses from hexadecimal digits with commas between them; nil when they are something else, or too many.
+  public static func addresses(of text: String) -> [UInt64]? {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    let addresses = parts.compactMap { UInt64($0, radix: 16) }
+    return addresses.count == parts.count && addresses.count <= addressLimit ? addresses : nil
+  }
+
+  /// Confines the process, then does the job: all of the image, or what these addresses need.
+  public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
     let code = cs_confine()
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
     do throws(SymbolCacheBuilder.Failure) {
-      try SymbolCacheBuilder.build(image: STDIN_FILENO, buildID: buildID, output: STDOUT_FILENO)
+      try SymbolCacheBuilder.build(
+        image: STDIN_FILENO, buildID: buildID, addresses: addresses, output: STDOUT_FILENO)
       return .good
     } catch {
       switch error {

@@ -50,6 +50,15 @@ import Glibc
     return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
   }
 
+  /// `count` items from `offset` on; nil when they do not lie wholly in the file.
+  ///
+  /// The section must not outlive this object.
+  func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {
+    guard offset >= 0, offset <= count, Int(items) <= (count - offset) / MemoryLayout<Item>.stride else { return nil }
+    // Just checked to lie in the mapping; a file that is not empty has an address.
+    return unsafe bytes.baseAddress.map { unsafe MappedSection(start: $0 + offset, count: items) }
+  }
+
   /// The text from `offset` up to a zero byte, cut at `limitBytes`; nil when there is no zero before `end`.
   func text(at offset: Int, end: Int, limitBytes: Int) -> String? {
     guard offset >= 0, offset < end, end <= count else { return nil }
@@ -77,5 +86,28 @@ import Glibc
   func checksum(from offset: Int) -> UInt64 {
     // The range is clamped to the mapping.
     unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[min(max(offset, 0), count)...]))
+  }
+}
+
+/// Items of a mapped file; every read is checked against their number.
+///
+/// The machine is little-endian, as the file is.
+// Safe: the address stays inside of this type, which bounds every read; its maker keeps the file mapped.
+// Sendable: the mapping is never written.
+@safe struct MappedSection<Item: BitwiseCopyable>: @unchecked Sendable {
+  private let start: UnsafeRawPointer
+  let count: UInt32
+
+  @unsafe fileprivate init(start: UnsafeRawPointer, count: UInt32) {
+    unsafe self.start = start
+    self.count = count
+  }
+
+  /// The item; nil when there are not so many.
+  @inline(__always)
+  subscript(index: UInt32) -> Item? {
+    guard index < count else { return nil }
+    // Just checked to be one of them.
+    return unsafe start.loadUnaligned(fromByteOffset: Int(index) &* MemoryLayout<Item>.stride, as: Item.self)
   }
 }

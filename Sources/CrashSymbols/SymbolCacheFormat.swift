@@ -2,27 +2,36 @@
 ///
 /// All integers are little-endian, 32 bits wide unless said. Sections follow the header without gaps, in this order:
 ///
-/// | section   | item                                              | meaning                                        |
-/// |-----------|---------------------------------------------------|------------------------------------------------|
-/// | header    | see ``SymbolCacheHeader``                         | 112 bytes                                      |
-/// | ranges    | start, location                                   | sorted by start; one ends where the next starts |
-/// | locations | function, file, line, column, parent              | a place, and the place it was inlined into     |
-/// | functions | name, entry                                       | entry is ``none`` for inlined functions        |
-/// | strings   | UTF-8, each ended by a zero byte; the first empty | names are linkage names, files absolute paths  |
+/// | section   | item                            | meaning                                                         |
+/// |-----------|---------------------------------|-----------------------------------------------------------------|
+/// | header    | see ``SymbolCacheHeader``       | 128 bytes                                                       |
+/// | pages     | number of ranges before a page  | a page is 128 bytes of code; one more than there are pages      |
+/// | ranges    | location                        | sorted by start; a range ends where the next one starts         |
+/// | locations | context, line and column        | 20 bits of line above 12 bits of column                         |
+/// | contexts  | function, file, parent, line    | a function's part in one file, and where it was inlined         |
+/// | functions | name, entry                     | entry is ``none`` for inlined functions                         |
+/// | starts    | one byte a range                | where in its page the range starts                              |
+/// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
-/// `start` and `entry` count from the header's base; `name` and `file` are byte offsets into the strings; `location`,
-/// `function` and `parent` are indexes, or ``none``. A parent stands before its children, so every chain ends.
-/// A `line` or `column` of 0 is unknown.
+/// Pages and `entry` count from the header's base; `name` and `file` are byte offsets into the strings; `location`,
+/// `context`, `function` and `parent` (a location) are indexes, or ``none``. A parent stands before its children, so
+/// every chain ends. A location's line adds to its context's; a line or column of 0 is unknown.
+///
+/// Why so: two ranges in three start in the page of their neighbour, and a location repeats the function, file and
+/// parent of many others. With whole addresses and whole locations the file was half as large again.
 enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
   /// Raised by every change of the layout; crashd rebuilds caches of another version.
-  static let version: UInt32 = 1
+  static let version: UInt32 = 2
   static let none = UInt32.max
 
-  static let headerBytes = 112
-  static let rangeBytes = 8
-  static let locationBytes = 20
+  static let headerBytes = 128
+  static let pageBits: UInt32 = 7
+  static let pageMask: UInt32 = 1 << pageBits - 1
+  static let columnBits: UInt32 = 12
+  static let locationBytes = 8
+  static let contextBytes = 16
   static let functionBytes = 8
   /// Longer than any linker's: SHA-1 has 20.
   static let buildIDLimitBytes = 64
@@ -38,33 +47,43 @@ enum SymbolCacheFormat {
 
 /// The first bytes of a symbol cache.
 ///
-/// | offset | bytes | field                                        |
-/// |--------|-------|----------------------------------------------|
-/// | 0      | 4     | magic                                        |
-/// | 4      | 4     | version                                      |
-/// | 8      | 8     | XXH64 of everything after it                 |
-/// | 16     | 8     | base: link address of the image's first byte |
-/// | 24     | 4     | number of ranges                             |
-/// | 28     | 4     | number of locations                          |
-/// | 32     | 4     | number of functions                          |
-/// | 36     | 4     | bytes of strings                             |
-/// | 40     | 4     | flags                                        |
-/// | 44     | 4     | bytes of the build id                        |
-/// | 48     | 64    | build id, zeros after it                     |
+/// | offset | bytes | field                                            |
+/// |--------|-------|--------------------------------------------------|
+/// | 0      | 4     | magic                                            |
+/// | 4      | 4     | version                                          |
+/// | 8      | 8     | XXH64 of everything after it                     |
+/// | 16     | 8     | base: link address of the image's first byte     |
+/// | 24     | 4     | number of the first page, counted from the base  |
+/// | 28     | 4     | items of the pages                               |
+/// | 32     | 4     | number of ranges                                 |
+/// | 36     | 4     | number of locations                              |
+/// | 40     | 4     | number of contexts                               |
+/// | 44     | 4     | number of functions                              |
+/// | 48     | 4     | bytes of strings                                 |
+/// | 52     | 4     | flags                                            |
+/// | 56     | 4     | bytes of the build id                            |
+/// | 60     | 4     | zero                                             |
+/// | 64     | 64    | build id, zeros after it                         |
 struct SymbolCacheHeader: Equatable {
   var checksum: UInt64 = 0
   var base: UInt64
+  var firstPage: UInt32
+  var pageCount: UInt32
   var rangeCount: UInt32
   var locationCount: UInt32
+  var contextCount: UInt32
   var functionCount: UInt32
   var stringsBytes: UInt32
   var flags: SymbolCacheFlags
   var buildID: [UInt8]
 
-  var rangesOffset: Int { SymbolCacheFormat.headerBytes }
-  var locationsOffset: Int { rangesOffset + Int(rangeCount) * SymbolCacheFormat.rangeBytes }
-  var functionsOffset: Int { locationsOffset + Int(locationCount) * SymbolCacheFormat.locationBytes }
-  var stringsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
+  var pagesOffset: Int { SymbolCacheFormat.headerBytes }
+  var rangesOffset: Int { pagesOffset + Int(pageCount) * 4 }
+  var locationsOffset: Int { rangesOffset + Int(rangeCount) * 4 }
+  var contextsOffset: Int { locationsOffset + Int(locationCount) * SymbolCacheFormat.locationBytes }
+  var functionsOffset: Int { contextsOffset + Int(contextCount) * SymbolCacheFormat.contextBytes }
+  var startsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
+  var stringsOffset: Int { startsOffset + Int(rangeCount) }
   /// Counts of 32 bits cannot overflow it.
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }
@@ -76,6 +95,8 @@ struct SymbolCacheFlags: OptionSet {
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
   /// Part of the DWARF was unreadable, so that some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
+  /// Made for one crash: it knows the addresses that were asked for, and hardly more.
+  static let partial = SymbolCacheFlags(rawValue: 4)
 }
 
 extension SymbolCacheHeader {
@@ -92,10 +113,31 @@ extension SymbolCacheHeader {
     append(SymbolCacheFormat.version)
     append(checksum)
     append(base)
-    for count in [rangeCount, locationCount, functionCount, stringsBytes, flags.rawValue] { append(count) }
+    for word in [firstPage, pageCount, rangeCount, locationCount, contextCount, functionCount, stringsBytes] {
+      append(word)
+    }
+    append(flags.rawValue)
     append(UInt32(buildID.count))
+    append(UInt32(0))
     bytes += buildID
     bytes += Array(repeating: 0, count: SymbolCacheFormat.headerBytes - bytes.count)
     return bytes
+  }
+
+  /// Reads the header; nil when the file is too short or the build id too long.
+  init?(of file: MappedFile) {
+    guard
+      let checksum: UInt64 = file.integer(at: 8), let base: UInt64 = file.integer(at: 16),
+      let firstPage: UInt32 = file.integer(at: 24), let pageCount: UInt32 = file.integer(at: 28),
+      let rangeCount: UInt32 = file.integer(at: 32), let locationCount: UInt32 = file.integer(at: 36),
+      let contextCount: UInt32 = file.integer(at: 40), let functionCount: UInt32 = file.integer(at: 44),
+      let stringsBytes: UInt32 = file.integer(at: 48), let flags: UInt32 = file.integer(at: 52),
+      let buildIDBytes: UInt32 = file.integer(at: 56), buildIDBytes <= UInt32(SymbolCacheFormat.buildIDLimitBytes),
+      let buildID = file.copy(64..<64 + Int(buildIDBytes)), file.count >= SymbolCacheFormat.headerBytes
+    else { return nil }
+    self.init(
+      checksum: checksum, base: base, firstPage: firstPage, pageCount: pageCount, rangeCount: rangeCount,
+      locationCount: locationCount, contextCount: contextCount, functionCount: functionCount,
+      stringsBytes: stringsBytes, flags: SymbolCacheFlags(rawValue: flags), buildID: buildID)
   }
 }

@@ -6,10 +6,12 @@ public struct SymbolCacheContents: Sendable {
   public var base: UInt64
   /// The image's build id; empty when it has none.
   public var buildID: [UInt8]
-  /// Two words each: start, location.
+  /// Two words each, sorted by the first: start, location.
   public var ranges: [UInt32]
-  /// Five words each: function, file, line, column, parent.
+  /// Two words each: context, line and column.
   public var locations: [UInt32]
+  /// Four words each: function, file, parent, line.
+  public var contexts: [UInt32]
   /// Two words each: name, entry.
   public var functions: [UInt32]
   /// Each ended by a zero byte.
@@ -18,16 +20,19 @@ public struct SymbolCacheContents: Sendable {
   public var hasDebugInformation: Bool
   /// Whether some of the debug information was unreadable.
   public var isIncomplete: Bool
+  /// Whether it was made for some addresses only.
+  public var isPartial = false
 
   /// Makes the contents from the finished tables.
   public init(
-    base: UInt64, buildID: [UInt8], ranges: [UInt32], locations: [UInt32], functions: [UInt32], strings: [UInt8],
-    hasDebugInformation: Bool = true, isIncomplete: Bool = false
+    base: UInt64, buildID: [UInt8], ranges: [UInt32], locations: [UInt32], contexts: [UInt32], functions: [UInt32],
+    strings: [UInt8], hasDebugInformation: Bool = true, isIncomplete: Bool = false
   ) {
     self.base = base
     self.buildID = buildID
     self.ranges = ranges
     self.locations = locations
+    self.contexts = contexts
     self.functions = functions
     self.strings = strings
     self.hasDebugInformation = hasDebugInformation
@@ -49,13 +54,15 @@ public enum SymbolCacheWriter: Sendable {
   ///
   /// The caller gives the file its name once it is whole.
   public static func write(_ contents: SymbolCacheContents, to descriptor: Int32) throws(Failure) {
-    var header = try header(of: contents)
+    let index = RangeIndex(of: contents.ranges)
+    var header = try header(of: contents, index)
     var file = header.encoded
     file.reserveCapacity(header.fileBytes)
-    for words in [contents.ranges, contents.locations, contents.functions] {
+    for words in [index.pages, index.locations, contents.locations, contents.contexts, contents.functions] {
       // The machine is little-endian, as the format is: the words are the bytes.
       unsafe words.withUnsafeBytes { unsafe file.append(contentsOf: $0) }
     }
+    file.append(contentsOf: index.starts)
     file.append(contentsOf: contents.strings)
     header.checksum = unsafe file.withUnsafeBytes {
       // The header alone is longer than what the checksum leaves out.
@@ -65,18 +72,23 @@ public enum SymbolCacheWriter: Sendable {
     try writeAll(file, to: descriptor)
   }
 
-  private static func header(of contents: SymbolCacheContents) throws(Failure) -> SymbolCacheHeader {
+  private static func header(
+    of contents: SymbolCacheContents, _ index: RangeIndex
+  ) throws(Failure) -> SymbolCacheHeader {
     let limit = SymbolCacheFormat.fileLimitBytes
     guard
       contents.buildID.count <= SymbolCacheFormat.buildIDLimitBytes, contents.strings.count <= limit,
-      contents.ranges.count <= limit, contents.locations.count <= limit, contents.functions.count <= limit
+      contents.ranges.count <= limit, contents.locations.count <= limit, contents.contexts.count <= limit,
+      contents.functions.count <= limit
     else { throw .tooLarge }
     var flags: SymbolCacheFlags = []
     if contents.hasDebugInformation { flags.insert(.debugInformation) }
     if contents.isIncomplete { flags.insert(.incomplete) }
+    if contents.isPartial { flags.insert(.partial) }
     let header = SymbolCacheHeader(
-      base: contents.base, rangeCount: UInt32(contents.ranges.count / 2),
-      locationCount: UInt32(contents.locations.count / 5), functionCount: UInt32(contents.functions.count / 2),
+      base: contents.base, firstPage: index.firstPage, pageCount: UInt32(index.pages.count),
+      rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
+      contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 2),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
     guard header.fileBytes <= limit else { throw .tooLarge }
     return header

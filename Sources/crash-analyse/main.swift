@@ -2,11 +2,13 @@
 import CrashSymbolBuilder
 import Glibc
 
+let usage = "usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE"
 let arguments = Array(CommandLine.arguments.dropFirst())
+let addresses = arguments.count == 5 && arguments[3] == "--at" ? BuildCacheJob.addresses(of: arguments[4]) : nil
 let status: BuildCacheJob.Status =
-  if arguments.count == 3, arguments[0] == "build-cache", arguments[1] == "--build-id" {
-    BuildCacheJob.run(buildID: arguments[2].lowercased())
+  if arguments.count == 3 || addresses != nil, arguments[0] == "build-cache", arguments[1] == "--build-id" {
+    BuildCacheJob.run(buildID: arguments[2].lowercased(), addresses: addresses)
   } else {
-    BuildCacheJob.fail(.usage, "usage: crash-analyse build-cache --build-id HEX <IMAGE >CACHE")
+    BuildCacheJob.fail(.usage, usage)
   }
 exit(status.rawValue)

@@ -116,7 +116,8 @@ struct SymbolCachesTests {
     let ready = try directory.write([], to: "ready")
     let output = Descriptor(owning: unsafe Glibc.open(ready, O_WRONLY | O_CLOEXEC))
     try SymbolCacheWriter.write(
-      SymbolCacheContents(base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], functions: [], strings: [0]),
+      SymbolCacheContents(
+        base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0]),
       to: output.number)
     let caches = try caches(
       directory, script: #"read image; test "$image" = right || exit 65; cat '\#(directory.path)/ready'"#)

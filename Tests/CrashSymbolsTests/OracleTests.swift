@@ -27,6 +27,18 @@ import Testing
     }
   }
 
+  @Test("a cache for some addresses knows them as the whole cache does, and is much smaller", arguments: [1, 40])
+  func partial(count: Int) throws {
+    let image = Tools.products.appendingPathComponent("crash-analyse")
+    let whole = try Tools.cache(of: image)
+    let addresses = Self.addresses(in: try ELFFile(path: image.path), count: count)
+    let part = try Tools.cache(of: image, addresses: addresses)
+    #expect(part.isPartial && !whole.isPartial)
+    for address in addresses { #expect(part.frames(at: address) == whole.frames(at: address)) }
+    #expect(addresses.contains { !part.frames(at: $0).isEmpty })
+    #expect(part.size < whole.size / 2 || count > 1)
+  }
+
   @Test("C++ that has only line tables has the linkage names of the symbol table")
   func lineTablesOnly() throws {
     try Tools.withTemporaryFolder { folder in

@@ -24,9 +24,15 @@ import Testing
     static let file: UInt32 = 19
   }
 
+  /// The tables of a cache whose locations have five words each, and a context of their own.
+  ///
+  /// The words are function, file, line, column and parent.
   static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
-    SymbolCacheContents(
-      base: 0x1000, buildID: [0xab, 0x0c], ranges: ranges, locations: locations, functions: functions,
+    let places = stride(from: 0, to: locations.count, by: 5).map { Array(locations[$0..<$0 + 5]) }
+    return SymbolCacheContents(
+      base: 0x1000, buildID: [0xab, 0x0c], ranges: ranges,
+      locations: places.enumerated().flatMap { [UInt32($0), $1[2] &<< 12 | $1[3] & 0xfff] },
+      contexts: places.flatMap { [$0[0], $0[1], $0[4], 0] }, functions: functions,
       strings: [UInt8]("\0outer\0inner\0plain\0/src/a.swift\0".utf8))
   }
 
@@ -87,6 +93,29 @@ import Testing
     #expect(cache.frames(at: 0x1004).count == 2)
     #expect(cache.frames(at: 0x1008) == outer)
     #expect(cache.frames(at: 0x102f) == [SourceFrame(mangled: "plain", symbolAddress: 0x1020)])
+  }
+
+  @Test("a range reaches over whole pages, and several ranges share one")
+  func pages() throws {
+    let wide = Self.contents(
+      ranges: [0x7f, 0, 0x80, 1, 0x81, 2, 0x1000, 3, 0x1001, Self.none],
+      locations: (1...4).flatMap { [1, Offset.file, $0, 0, Self.none] }, functions: [0, Self.none, Offset.outer, 0])
+    let cache = try Self.open(try Self.bytes(of: wide))
+    let lines = [0x7e, 0x7f, 0x80, 0x81, 0xff, 0x100, 0x7ff, 0xfff, 0x1000, 0x1001, 0x107f, 0x1080].map {
+      cache.frames(at: 0x1000 + $0).first?.line
+    }
+    #expect(lines == [nil, 1, 2, 3, 3, 3, 3, 3, 4, nil, nil, nil])
+  }
+
+  @Test("a line that does not fit a location is the context's and the location's together")
+  func longFile() throws {
+    var contents = Self.contents(
+      ranges: [0, 0, 4, Self.none], locations: [1, Offset.file, 77, 3, Self.none],
+      functions: [0, Self.none, Offset.outer, 0])
+    contents.contexts[3] = 5 << 20
+    let frame = try #require(try Self.open(try Self.bytes(of: contents)).frames(at: 0x1000).first)
+    #expect(frame.line == 5 << 20 + 77)
+    #expect(frame.column == 3)
   }
 
   @Test("an address outside of all code has no frames", arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])

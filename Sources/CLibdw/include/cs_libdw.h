@@ -15,15 +15,23 @@ struct cs_symbols_range {
   uint32_t location;
 };
 
-/// A place in a function; `parent` is the place in the function that this one was inlined into.
-/// A parent always stands before its children.
+/// A line within a context.
 struct cs_symbols_location {
+  uint32_t context;
+  uint32_t line_column; // CS_SYMBOLS_LINE_BITS of line above CS_SYMBOLS_COLUMN_BITS of column
+};
+
+/// What many lines share: `parent` is the location that this function was inlined into. A parent always stands before
+/// its children.
+struct cs_symbols_context {
   uint32_t function;
   uint32_t file; // offset of a string; 0 when unknown
-  uint32_t line; // 0 when unknown, as the column
-  uint32_t column;
   uint32_t parent;
+  uint32_t line_base; // added to the locations' lines; a line of 0 is unknown, as the column
 };
+
+#define CS_SYMBOLS_LINE_BITS   20
+#define CS_SYMBOLS_COLUMN_BITS 12
 
 struct cs_symbols_function {
   uint32_t name;  // offset of a string, the linkage name
@@ -31,7 +39,8 @@ struct cs_symbols_function {
 };
 
 _Static_assert(sizeof(struct cs_symbols_range) == 8, "two words of the cache file");
-_Static_assert(sizeof(struct cs_symbols_location) == 20, "five words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_location) == 8, "two words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_context) == 16, "four words of the cache file");
 _Static_assert(sizeof(struct cs_symbols_function) == 8, "two words of the cache file");
 
 /// The tables; they live as long as the image.
@@ -39,10 +48,12 @@ struct cs_symbols {
   uint64_t base; // link address of the first loaded byte
   const struct cs_symbols_range *ranges;
   const struct cs_symbols_location *locations;
+  const struct cs_symbols_context *contexts;
   const struct cs_symbols_function *functions;
   const char *strings; // NUL-terminated each; the first one is empty
   size_t range_count;
   size_t location_count;
+  size_t context_count;
   size_t function_count;
   size_t strings_bytes;
   bool has_debug_info;
@@ -65,6 +76,13 @@ void cs_image_close(struct cs_image *image);
 /// The build id's bytes, or NULL when the image has none.
 const uint8_t *cs_image_read_build_id(const struct cs_image *image, size_t *ret_count);
 
-/// Decodes the whole image once. False and a problem when memory or a limit of the format does not suffice.
-bool cs_image_read_symbols(struct cs_image *image, struct cs_symbols *ret_symbols,
+/// Link addresses, sorted.
+struct cs_addresses {
+  const uint64_t *items;
+  size_t count;
+};
+
+/// Decodes the image once: all of it, or only what the given addresses need (their units and symbols; NULL: all).
+/// False and a problem when memory or a limit of the format does not suffice.
+bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *addresses, struct cs_symbols *ret_symbols,
                            struct cs_image_problem *ret_problem);

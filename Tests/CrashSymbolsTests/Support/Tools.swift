@@ -60,13 +60,14 @@ enum Tools {
   }
 
   /// Makes the cache of an image in this process and opens it.
-  static func cache(of image: URL) throws -> SymbolCache {
+  static func cache(of image: URL, addresses: [UInt64]? = nil) throws -> SymbolCache {
     try withTemporaryFolder { folder in
       let output = folder.appendingPathComponent("cache")
       let handle = try handle(output)
       let input = try FileHandle(forReadingFrom: image)
       try withExtendedLifetime((input, handle)) {
-        try SymbolCacheBuilder.build(image: input.fileDescriptor, buildID: "", output: handle.fileDescriptor)
+        try SymbolCacheBuilder.build(
+          image: input.fileDescriptor, buildID: "", addresses: addresses, output: handle.fileDescriptor)
       }
       return try SymbolCache(path: output.path, buildID: "")
     }

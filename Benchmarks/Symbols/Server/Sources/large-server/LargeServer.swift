@@ -1,0 +1,27 @@
+import AsyncHTTPClient
+import CrashShield
+import Hummingbird
+
+/// Listens on loopback on a port of the kernel's choice and writes it on standard output; `/crash/N` crashes below N
+/// frames of its own.
+@main struct LargeServer {
+  static func main() async throws {
+    try Shield.start()
+    let router = Router()
+    router.get("/") { _, _ in "well\n" }
+    router.get("/crash/:depth") { _, context -> String in
+      let depth = try context.parameters.require("depth", as: Int.self)
+      return "\(Store().price(depth: depth))\n"
+    }
+    router.get("/fetch/:port") { _, context -> String in
+      let port = try context.parameters.require("port", as: Int.self)
+      let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/")
+      let response = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+      return "\(response.status.code)\n"
+    }
+    let server = Application(
+      router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+      onServerRunning: { print($0.localAddress?.port ?? 0) })
+    try await server.runService()
+  }
+}

@@ -1,0 +1,11 @@
+/// What the server sells; `price` has the fault that the benchmarks crash on.
+struct Store {
+  var prices = [120, 80, 40]
+
+  /// Calls itself until the stack is `depth` frames deep, then reads past the end of the prices.
+  @inline(never)
+  func price(depth: Int) -> Int {
+    if depth > 0 { return 1 + price(depth: depth - 1) * 3 }
+    return prices[prices.count + depth]
+  }
+}

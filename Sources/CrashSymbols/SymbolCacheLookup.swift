@@ -1,0 +1,120 @@
+/// One function of a chain, in numbers: names and files are offsets of the cache's strings.
+public struct SymbolCachePlace: Sendable, Equatable {
+  /// The linkage name.
+  public var name: UInt32
+  /// The function's first byte, counted from the image's base; `UInt32.max` for inlined functions.
+  public var entry: UInt32
+  /// 0 when unknown, as the line and the column.
+  public var file: UInt32
+  /// From 1.
+  public var line: UInt32
+  /// From 1.
+  public var column: UInt32
+  /// Whether it was inlined into the next place of the chain.
+  public var isInline: Bool
+}
+
+/// The sections of a cache, each bounded by its count of items.
+struct SymbolCacheSections: Sendable {
+  struct Location: BitwiseCopyable {
+    var context: UInt32
+    var lineColumn: UInt32
+  }
+
+  struct Context: BitwiseCopyable {
+    var function: UInt32
+    var file: UInt32
+    var parent: UInt32
+    var lineBase: UInt32
+  }
+
+  struct Function: BitwiseCopyable {
+    var name: UInt32
+    var entry: UInt32
+  }
+
+  let base: UInt64
+  let firstPage: UInt32
+  let pages: MappedSection<UInt32>
+  let ranges: MappedSection<UInt32>
+  let locations: MappedSection<Location>
+  let contexts: MappedSection<Context>
+  let functions: MappedSection<Function>
+  let starts: MappedSection<UInt8>
+
+  /// Nil when they do not lie in the file.
+  init?(of header: SymbolCacheHeader, in file: MappedFile) {
+    guard
+      let pages: MappedSection<UInt32> = file.section(at: header.pagesOffset, count: header.pageCount),
+      let ranges: MappedSection<UInt32> = file.section(at: header.rangesOffset, count: header.rangeCount),
+      let locations: MappedSection<Location> = file.section(at: header.locationsOffset, count: header.locationCount),
+      let contexts: MappedSection<Context> = file.section(at: header.contextsOffset, count: header.contextCount),
+      let functions: MappedSection<Function> = file.section(at: header.functionsOffset, count: header.functionCount),
+      let starts: MappedSection<UInt8> = file.section(at: header.startsOffset, count: header.rangeCount)
+    else { return nil }
+    base = header.base
+    firstPage = header.firstPage
+    self.pages = pages
+    self.ranges = ranges
+    self.locations = locations
+    self.contexts = contexts
+    self.functions = functions
+    self.starts = starts
+  }
+}
+
+// The search, without any text: this is what a crash of thousands of frames repeats.
+extension SymbolCache {
+  /// Calls `body` for each place at a link address, innermost first, until it says false.
+  ///
+  /// It allocates nothing. For text, see ``frames(at:)``.
+  /// - Returns: Whether the chain was whole; a chain of no places is not.
+  @inline(__always)
+  public func forEachPlace(at linkAddress: UInt64, _ body: (SymbolCachePlace) -> Bool) -> Bool {
+    guard var index = locationIndex(at: linkAddress) else { return false }
+    for _ in 0..<SymbolCacheFormat.chainLimit {
+      guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
+      if parent == SymbolCacheFormat.none { return true }
+      // Parents stand before their children; anything else would be a loop.
+      guard parent < index else { return false }
+      index = parent
+    }
+    return false
+  }
+
+  /// The location of the last range that starts at or before the address.
+  @inline(__always)
+  func locationIndex(at linkAddress: UInt64) -> UInt32? {
+    guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
+    let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
+    // Of an address below the first page this is far too large.
+    guard
+      var low = sections.pages[page], var high = sections.pages[page &+ 1], low <= high, high <= sections.ranges.count
+    else { return nil }
+    let rest = UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask)
+    while low < high {
+      // No more ranges than bytes in a file: no overflow.
+      let middle = (low &+ high) / 2
+      guard let start = sections.starts[middle] else { return nil }
+      if start <= rest { low = middle &+ 1 } else { high = middle }
+    }
+    // None in this page: then the last one of the pages before reaches into it.
+    guard low > 0, let index = sections.ranges[low &- 1], index != SymbolCacheFormat.none else { return nil }
+    return index
+  }
+
+  /// A place and the index of the location that it was inlined into.
+  @inline(__always)
+  private func place(ofLocation index: UInt32) -> (SymbolCachePlace, parent: UInt32)? {
+    guard
+      let location = sections.locations[index], let context = sections.contexts[location.context],
+      let function = sections.functions[context.function]
+    else { return nil }
+    let place = SymbolCachePlace(
+      name: function.name, entry: function.entry, file: context.file,
+      line: context.lineBase &+ location.lineColumn >> SymbolCacheFormat.columnBits,
+      column: location.lineColumn & (1 << SymbolCacheFormat.columnBits - 1),
+      isInline: context.parent != SymbolCacheFormat.none)
+    return (place, context.parent)
+  }
+}
