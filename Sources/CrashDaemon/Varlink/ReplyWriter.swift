@@ -2,10 +2,9 @@ import NIOCore
 
 /// Sends replies to one client.
 ///
-/// Nothing is queued beyond NIO's high-water mark: a write waits until the client has read, and one that waits too long
-/// ends the connection. What a subscriber missed it gets by its cursor.
+/// Nothing is queued: a write ends when the kernel has taken it, hence waits until the client has read, and one that
+/// waits too long ends the connection. What a subscriber missed it gets by its cursor.
 struct ReplyWriter: Sendable {
-  let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
   let channel: any Channel
   let peer: Peer
   let ledger: Ledger
@@ -18,7 +17,9 @@ struct ReplyWriter: Sendable {
       channel.close(promise: nil)
     }
     defer { alarm.cancel() }
-    try await outbound.write(reply)
+    // Not by the NIOAsyncChannel's writer, whose write ends when the reply stands in its own queue: the last replies of
+    // a client that does not read would wait there with no alarm set.
+    try await channel.writeAndFlush(reply)
   }
 
   /// Sends a reply after which the connection is closed anyway.

@@ -70,9 +70,9 @@ struct VarlinkServer: Service {
     }
     defer { connections.leave(peer.uid) }
     do {
-      try await channel.executeThenClose { inbound, outbound in
+      try await channel.executeThenClose { inbound, _ in
         let writer = ReplyWriter(
-          outbound: outbound, channel: channel.channel, peer: peer, ledger: ledger, limit_ms: limits.write_ms)
+          channel: channel.channel, peer: peer, ledger: ledger, limit_ms: limits.write_ms)
         var connection = VarlinkConnection(
           server: self, peer: peer, inbound: inbound.makeAsyncIterator(), writer: writer)
         do {
