@@ -21,6 +21,8 @@ public enum ClientError: Error, Equatable, Sendable {
   case ambiguousID(id: String, count: Int)
   /// No group's key begins with this, or those of several do.
   case noSuchGroup(key: String)
+  /// The stored record cannot be analysed again; the text says why.
+  case notReanalysable(reason: String)
   /// The store never gave out this cursor.
   case invalidCursor(String)
   /// crashd runs but cannot read its store now.
@@ -38,6 +40,7 @@ extension ClientError {
     case "io.crashshield.Crashd.AmbiguousID":
       self = .ambiguousID(id: text("id"), count: parameters["count"]?.int ?? 2)
     case "io.crashshield.Crashd.NoSuchGroup": self = .noSuchGroup(key: text("key"))
+    case "io.crashshield.Crashd.NotReanalysable": self = .notReanalysable(reason: text("reason"))
     case "io.crashshield.Crashd.InvalidCursor": self = .invalidCursor(text("cursor"))
     case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
     default: self = .remote(name: name, parameters: parameters)

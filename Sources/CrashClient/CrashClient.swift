@@ -53,6 +53,12 @@ public struct CrashClient: Sendable {
     return try call("Get", Query(id: id), returning: Parameters.self).report
   }
 
+  /// Analyses the report whose id begins with `id`, the newest without one, again.
+  public func reanalyse(id: String? = nil) throws(ClientError) -> ReanalysedReport {
+    struct Query: Encodable { var id: String? }
+    return try call("Reanalyse", Query(id: id), returning: ReanalysedReport.self)
+  }
+
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
   public func subscribe(after cursor: String? = nil) throws(ClientError) -> EventStream {
     struct Query: Encodable { var cursor: String? }

@@ -149,6 +149,14 @@ public struct ProcessOutcome: Codable, Sendable, Equatable {
   public var reports: [String]
 }
 
+/// What `Reanalyse` made of a report.
+public struct ReanalysedReport: Decodable, Sendable, Equatable {
+  /// The report as it is now.
+  public var report: ReceivedReport
+  /// Whether it says something else than before.
+  public var changed: Bool
+}
+
 /// A report, both as a value and as the JSON that came.
 public struct ReceivedReport: Decodable, Sendable, Equatable {
   /// What this version knows of it.

@@ -56,6 +56,8 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
     case .noSuchGroup(let key):
       self.init(.nothingFound, "no group's key, or more than one, begins with '\(key)': see crashctl groups")
+    case .notReanalysable(let reason):
+      self.init(.nothingFound, "the report stays as it is: \(reason)")
     case .invalidCursor(let cursor):
       self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
     case .storeUnavailable(let reason):

@@ -6,6 +6,13 @@ public enum ReportText: Sendable {
   /// Lines of prose are no wider than this, however wide the terminal is.
   private static let widest = 120
 
+  /// What came of a re-analysis, in one line.
+  public static func line(_ outcome: ReanalysedReport) -> String {
+    let report = outcome.report.report
+    let change = outcome.changed ? "says now" : "says as before"
+    return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
+  }
+
   /// The report as text; `verbose` adds registers, images and folded frames.
   public static func text(_ received: ReceivedReport, terminal: Terminal, verbose: Bool = false) -> String {
     let width = min(terminal.width ?? 100, widest)

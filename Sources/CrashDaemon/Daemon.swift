@@ -59,7 +59,8 @@ public final class Daemon: Sendable {
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events)
       let interface = CrashdInterface(
-        store: analysis.store, pipeline: pipeline, attach: attach, ledger: analysis.ledger, limits: analysis.limits)
+        store: analysis.store, reanalysis: Reanalysis(analysis), pipeline: pipeline, attach: attach,
+        ledger: analysis.ledger, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let notifier = Notifier(environment: configuration.environment)
       // Stopped in reverse: no new processes, then what they wrote is stored, then the subscribers have seen it.

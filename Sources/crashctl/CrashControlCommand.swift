@@ -12,8 +12,8 @@ struct CrashControlCommand: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      List.self, Groups.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self, Run.self,
-      Demo.self,
+      List.self, Groups.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self,
+      Reanalyse.self, Run.self, Demo.self,
     ],
     defaultSubcommand: List.self)
 

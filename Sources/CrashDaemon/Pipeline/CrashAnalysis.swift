@@ -89,6 +89,12 @@ struct CrashAnalysis: Sendable {
     return .failed
   }
 
+  /// A ring that nobody writes any more, and the symbols of today for it.
+  func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
+    let contents = read(process, isFinal: true)
+    return (contents, await openCaches(for: contents, of: process))
+  }
+
   private func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let user = process.facts.peer.uid
     let wanted = contents.buildIDsOfFrames

@@ -10,6 +10,7 @@ struct CrashdInterface: Sendable {
   static let description = String(decoding: PackageResources.io_crashshield_Crashd_varlink, as: UTF8.self)
 
   var store: ReportStore
+  var reanalysis: Reanalysis
   var pipeline: CrashPipeline
   var attach: AttachServer
   var ledger: Ledger
@@ -31,6 +32,7 @@ struct CrashdInterface: Sendable {
     case "List": try list(call, visibility)
     case "Groups": try groups(call, visibility)
     case "ResolveGroup": try resolveGroup(call, visibility)
+    case "Reanalyse": try await reanalyse(call, visibility)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
@@ -89,6 +91,19 @@ struct CrashdInterface: Sendable {
       let report = try store.report(idPrefix: prefix, visibility: visibility).report
       let raw = wantsRaw ? try store.raw(id: report.id) : nil
       return GetReply(report: report, raw: raw.map { Data($0).base64EncodedString() })
+    }
+  }
+
+  private func reanalyse(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) async throws(VarlinkError) -> ReanalyseReply {
+    let parameters = try VarlinkParameters(call, known: ["id"])
+    let prefix = try parameters.string("id")
+    do throws(Reanalysis.Failure) {
+      let outcome = try await reanalysis.run(idPrefix: prefix, visibility: visibility)
+      return ReanalyseReply(report: outcome.report, changed: outcome.hasChanged)
+    } catch {
+      throw VarlinkError(error)
     }
   }
 

@@ -89,6 +89,11 @@ struct GetReply: Encodable, Sendable {
   var raw: String?
 }
 
+struct ReanalyseReply: Encodable, Sendable {
+  var report: CrashReport
+  var changed: Bool
+}
+
 struct SubscribeReply: Encodable, Sendable {
   var ready: Bool?
   var cursor: String?

@@ -37,6 +37,21 @@ struct VarlinkError: Error, Sendable, Equatable {
     }
   }
 
+  /// Why a report was not analysed again.
+  init(_ failure: Reanalysis.Failure) {
+    let reason: String
+    switch failure {
+    case .store(let error):
+      self.init(error)
+      return
+    case .unreadable(let why): reason = why
+    case .symbolsGone(let builds):
+      reason = "the symbols of \(builds.isEmpty ? "its images" : builds.joined(separator: ", ")) are gone"
+    case .busy: reason = "another report is being analysed again; try later"
+    }
+    self.init(own: "NotReanalysable", ["reason": .string(reason)])
+  }
+
   init(name: String, parameters: [String: JSONValue] = [:]) {
     self.name = name
     self.parameters = parameters

@@ -1,0 +1,97 @@
+import CCrashDaemon
+import CrashReport
+import CrashRing
+import CrashStore
+import Glibc
+
+/// Analyses stored raw records again, with the rules and symbols of today; one at a time, because it costs what a crash
+/// costs and any user may ask for it.
+actor Reanalysis {
+  /// Why a report stays as it is.
+  enum Failure: Error, Equatable {
+    case store(StoreError)
+    /// There is no raw record, or it is of a ring of another version.
+    case unreadable(String)
+    /// Today the symbols of these builds are gone: the new report would say less.
+    case symbolsGone([String])
+    /// Somebody else's re-analysis runs.
+    case busy
+  }
+
+  /// What came of it.
+  struct Outcome: Sendable {
+    var report: CrashReport
+    var hasChanged: Bool
+  }
+
+  private let analysis: CrashAnalysis
+  private var isBusy = false
+
+  init(_ analysis: CrashAnalysis) { self.analysis = analysis }
+
+  /// Analyses the report whose id begins with `prefix` again and stores what it says now.
+  func run(idPrefix prefix: String?, visibility: Visibility) async throws(Failure) -> Outcome {
+    if isBusy { throw .busy }
+    isBusy = true
+    defer { isBusy = false }
+    let old = try stored { () throws(StoreError) in
+      try analysis.store.report(idPrefix: prefix, visibility: visibility).report
+    }
+    let raw = try stored { () throws(StoreError) in try analysis.store.raw(id: old.id) } ?? []
+    let process = try Self.process(of: old, raw: raw)
+    let (contents, symbols) = await analysis.openAgain(process)
+    let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    guard var report = builder.report(id: old.id) else { throw .unreadable("no thread's record in it is whole") }
+    let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
+    if Self.nameCount(report) < Self.nameCount(old) { throw .symbolsGone(missing.sorted()) }
+    report.timing?.stored_ns = old.timing?.stored_ns ?? 0
+    let new = report
+    let change = try stored { () throws(StoreError) in try analysis.store.put(new, raw: raw) }
+    if change != .unchanged { analysis.hub.notify() }
+    return Outcome(report: new, hasChanged: change != .unchanged)
+  }
+
+  /// The process as it was: the ring's word for itself, the report's for what only crashd could know.
+  private static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
+    guard let ring = RingExcerpt.unpack(raw) else {
+      throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
+    }
+    guard let uid = UInt32(exactly: report.process.uid), let pid = Int32(exactly: report.process.pid) else {
+      throw .unreadable("its process has an impossible id")
+    }
+    do {
+      let source = try RingSource(file: memory(with: ring))
+      let facts = ProcessFacts(
+        source.mapping.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
+      return AttachedProcess(number: 0, facts: facts, ring: source)
+    } catch {
+      throw .unreadable("\(error)")
+    }
+  }
+
+  /// A file in memory, which is what rings are read from.
+  private static func memory(with bytes: [UInt8]) throws(SystemError) -> Descriptor {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_memory_create(bytes.count, &number), "make a file in memory")
+    let memory = Descriptor(owning: number)
+    var written = 0
+    while written < bytes.count {
+      let rest = Array(bytes[written...])
+      // pwrite reads as many bytes as the array has.
+      let count = unsafe pwrite(number, rest, rest.count, off_t(written))
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw SystemError("write a file in memory") }
+      written += count
+    }
+    return memory
+  }
+
+  /// How much a report can name.
+  private static func nameCount(_ report: CrashReport) -> Int {
+    report.threads.reduce(0) { $0 + $1.frames.count { !$0.function.isEmpty } }
+  }
+
+  private func stored<Value>(_ body: () throws(StoreError) -> Value) throws(Failure) -> Value {
+    do throws(StoreError) { return try body() } catch { throw .store(error) }
+  }
+}
