@@ -20,10 +20,13 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   /// The report's bytes in this form.
   public func bytes(_ received: ReceivedReport) throws -> [UInt8] {
     switch self {
-    case .text: Array(TextRenderer(width: 120, verbose: true).render(received.report).utf8)
+    case .text:
+      Array(
+        TextRenderer(width: 120, verbose: true, source: SourceFiles.lookup(for: received.report))
+          .render(received.report).utf8)
     case .json: Array(try JSONStyle.pretty.text(received.json).utf8)
     case .apple: Array(AppleRenderer().render(received.report).utf8)
-    case .html: Array(HTMLRenderer().render(received.report).utf8)
+    case .html: Array(HTMLRenderer(source: SourceFiles.lookup(for: received.report)).render(received.report).utf8)
     case .minidump: MinidumpRenderer().render(received.report)
     }
   }

@@ -16,7 +16,9 @@ public enum ReportText: Sendable {
   /// The report as text; `verbose` adds registers, images and folded frames.
   public static func text(_ received: ReceivedReport, terminal: Terminal, verbose: Bool = false) -> String {
     let width = min(terminal.width ?? 100, widest)
-    let text = TextRenderer(color: terminal.hasColor, width: width, verbose: verbose).render(received.report)
+    let text = TextRenderer(
+      color: terminal.hasColor, width: width, verbose: verbose, source: SourceFiles.lookup(for: received.report)
+    ).render(received.report)
     return text.hasSuffix("\n") ? text : text + "\n"
   }
 }

@@ -4,8 +4,11 @@
 /// Everything that comes from the crashed process is escaped, and the page's own policy forbids the browser to load or
 /// run anything.
 public struct HTMLRenderer: Sendable {
+  /// Where source comes from, for the own frames of the crashed threads.
+  public var source: SourceLookup?
+
   /// Makes a renderer.
-  public init() {}
+  public init(source: SourceLookup? = nil) { self.source = source }
 
   /// The page.
   public func render(_ report: CrashReport) -> String {
@@ -91,7 +94,9 @@ public struct HTMLRenderer: Sendable {
     _ row: StackLayout.Row, of thread: CrashReport.CrashedThread, in report: CrashReport
   ) -> HTMLText {
     switch row {
-    case .frame(let index): return frame(thread.frames[index], number: index, in: report)
+    case .frame(let index):
+      let frame = thread.frames[index]
+      return self.frame(frame, number: index, in: report) + (thread.crashed && frame.isOwn ? quote(frame) : "")
     case .folded(let range):
       let rows = range.map { frame(thread.frames[$0], number: $0, in: report) }
       return """
@@ -114,6 +119,16 @@ public struct HTMLRenderer: Sendable {
       <span class="note">\(FrameText.notes(on: frame))</span> \
       <span class="place">\(FrameText.place(of: frame, in: report))</span></li>
       """
+  }
+
+  private func quote(_ frame: CrashReport.Frame) -> HTMLText {
+    guard let excerpt = source?(frame) else { return "" }
+    let rows: [HTMLText] = excerpt.lines.enumerated().map { offset, line in
+      let number = excerpt.first + offset
+      let kind: HTMLText = number == excerpt.line ? " class=\"here\"" : ""
+      return "<span\(kind)><span class=\"number\">\(number)</span> \(line)</span>"
+    }
+    return "\n<li class=\"quote\"><pre class=\"source\">\(rows.joined())</pre></li>"
   }
 
   private func registers(_ registers: [String: Address]) -> HTMLText {

@@ -26,6 +26,9 @@ enum HTMLStyle {
     .number { display: inline-block; min-width: 2rem; text-align: right; text-indent: 0; color: var(--faint); }
     .own .function { font-weight: 700; }
     .own .place { color: var(--place); }
+    .quote { padding-left: 2.6rem; }
+    pre.source { margin: 0.25rem 0; padding: 0.5rem; background: var(--ground); border-radius: 6px; overflow-x: auto; }
+    pre.source .here { color: var(--alarm); font-weight: 700; }
     .runtime, .runtime .place, .fold { color: var(--faint); }
     .own, .runtime { padding-left: 2.6rem !important; text-indent: -2.6rem; }
     li.note, .fold { padding-left: 2.5rem; }

@@ -15,6 +15,28 @@ extension TextRenderer {
     }
   }
 
+  /// The frames below which their source stands.
+  func quotedFrames(of thread: CrashReport.CrashedThread) -> Set<Int> {
+    let own = thread.frames.indices.filter { thread.frames[$0].isOwn && thread.frames[$0].line != nil }
+    return Set(own.prefix(verbose ? Self.quoteLimit : 1))
+  }
+
+  private static let quoteLimit = 16
+
+  /// The lines around a frame's own, which is marked.
+  func sourceLines(of frame: CrashReport.Frame) -> [String] {
+    guard let excerpt = source?(frame) else { return [] }
+    let digits = "\(excerpt.first + excerpt.lines.count)".count
+    return excerpt.lines.enumerated().map { offset, line in
+      let number = excerpt.first + offset
+      let isOwn = number == excerpt.line
+      let bar = "\("\(number)".rightAligned(digits)) │ "
+      let text = CleanText.line(line).truncated(to: width - indent.count - 2 - bar.count)
+      let head = indent + (isOwn ? style.marker("▶ ") : "  ")
+      return (head + style.faint(bar) + (isOwn ? style.own(text) : style.faint(text))).trimmingEnd
+    }
+  }
+
   /// As wide as the marker and the frame's number.
   private var indent: String { "       " }
 

@@ -9,12 +9,15 @@ public struct TextRenderer: Sendable {
   public var width: Int
   /// Whether to add every frame with its address, the registers, the images and the threads that did not crash.
   public var verbose: Bool
+  /// Where source comes from: for the first own frame of the crash, in the verbose form for each own one of it.
+  public var source: SourceLookup?
 
   /// Makes a renderer; `width` is at least 40.
-  public init(color: Bool = false, width: Int = 100, verbose: Bool = false) {
+  public init(color: Bool = false, width: Int = 100, verbose: Bool = false, source: SourceLookup? = nil) {
     self.color = color
     self.width = max(40, width)
     self.verbose = verbose
+    self.source = source
   }
 
   /// The text, ending in a line feed.
@@ -58,7 +61,12 @@ public struct TextRenderer: Sendable {
     if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
     lines.append("")
     let stack = StackLayout(thread, verbose: verbose)
-    lines += stack.rows.flatMap { rowLines($0, of: thread, in: report) }
+    let quoted = isFirst ? quotedFrames(of: thread) : []
+    lines += stack.rows.flatMap { row in
+      let text = rowLines(row, of: thread, in: report)
+      guard case .frame(let index) = row, quoted.contains(index) else { return text }
+      return text + sourceLines(of: thread.frames[index])
+    }
     if thread.frames.isEmpty { lines.append("  \(thread.silence.map(describe) ?? "no frames were captured")") }
     if verbose && !thread.registers.isEmpty { lines += [""] + registerLines(thread.registers) }
     return lines
@@ -108,6 +116,9 @@ extension String {
   func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }
+
+  /// Without the blanks at the end.
+  var trimmingEnd: String { String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)]) }
 
   /// In lines of at most `width` characters, broken at blanks; a longer word stays whole, so that it can be copied.
   func wrapped(to width: Int) -> [String] {

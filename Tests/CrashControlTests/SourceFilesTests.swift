@@ -1,0 +1,50 @@
+import CrashClient
+import CrashControl
+import FakeDaemon
+import Foundation
+import Testing
+
+@Suite("Source of a report's frames")
+struct SourceFilesTests {
+  /// What there is for a frame's file.
+  enum Kind: CaseIterable {
+    case older, newer, secret, own, pipe, huge, missing, imageGone
+  }
+
+  @Test(
+    "shown is a file that is older than the build and that the crashed process's user may read",
+    arguments: Kind.allCases)
+  func shown(kind: Kind) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "cs-source-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let image = directory.appending(path: "shop").path
+    let file = directory.appending(path: "Cart.swift").path
+    let build = Date(timeIntervalSince1970: 1_790_000_000)
+    if kind != .imageGone {
+      try Data().write(to: URL(filePath: image))
+      try FileManager.default.setAttributes([.modificationDate: build], ofItemAtPath: image)
+    }
+    if kind == .pipe {
+      #expect(unsafe mkfifo(file, 0o644) == 0)
+    } else if kind != .missing {
+      var text = (1...50).map { "let line\($0) = \($0)\n" }.joined()
+      if kind == .huge { text += String(repeating: "x", count: 5 << 20) }
+      try Data(text.utf8).write(to: URL(filePath: file))
+      let isSecret = kind == .secret || kind == .own
+      try FileManager.default.setAttributes(
+        [.posixPermissions: isSecret ? 0o600 : 0o644, .modificationDate: build + (kind == .newer ? 1 : -1)],
+        ofItemAtPath: file)
+    }
+    // The report's user is 1000, or the one of this test, whose file it is then.
+    let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
+    let json = SampleJSON.report(id: "bb22")
+      .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")
+      .replacingOccurrences(of: "\"file\":\"/src/Cart.swift\"", with: "\"file\":\"\(file)\",\"image\":\"\(image)\"")
+    let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
+    let text = ReportText.text(received, terminal: Terminal(descriptor: -1, environment: [:]))
+    let isShown = kind == .older || kind == .own
+    #expect(text.contains("▶ 42 │ let line42 = 42\n") == isShown, "\(text)")
+    #expect(text.contains("line39") == isShown && text.contains("line45") == isShown && !text.contains("line46"))
+  }
+}
