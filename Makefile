@@ -4,6 +4,7 @@
 #   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
+#   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
@@ -27,11 +28,12 @@ VENV    := .build-venv
 
 BUILD_PACKAGES := libdw-dev libsqlite3-dev
 TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 gdb python3-venv shellcheck
+SYMBOL_PACKAGES := binutils elfutils time valgrind
 BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: all build release dynamic static demo test matrix box bench fuzz install clean \
+.PHONY: all build release dynamic static demo test matrix box bench symbols fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle \
   test-debug test-release test-sanitizers
 
@@ -114,6 +116,18 @@ box: release
 
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
+
+# The large server takes 20 minutes the first time.
+symbols: build-packages $(VENV)/bin/python3
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	$(VENV)/bin/pip install -q symbolic
+	$(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product crash-analyse
+	$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build-bench --product symbol-bench
+	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
+	  --scratch-path .build-server
+	$(SWIFT)c -O Benchmarks/Symbols/runtime.swift -o .build-bench/runtime
+	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
+	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
 
 install:
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"

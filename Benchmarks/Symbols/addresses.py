@@ -1,0 +1,46 @@
+"""Addresses to compare with: bytes of call instructions, and first bytes of functions; most in code with lines."""
+
+import random
+import subprocess
+
+
+def candidates(image):
+    """Return addresses less one, and entries, of .text."""
+    listing = subprocess.Popen(
+        ["objdump", "-d", "--no-show-raw-insn", "-j", ".text", image], stdout=subprocess.PIPE, text=True,
+        errors="replace")
+    entries, returns, after_call = [], [], False
+    for line in listing.stdout:
+        if line.startswith(" "):
+            if after_call:
+                returns.append(int(line.split(":", 1)[0], 16) - 1)
+            after_call = "\tcall" in line
+        elif line.endswith(">:\n"):
+            entries.append(int(line.split()[0], 16))
+            after_call = False
+    if listing.wait() != 0:
+        raise SystemExit(f"objdump -d {image} failed")
+    return returns, entries
+
+
+def has_lines(symbolizer, image, addresses):
+    answer = subprocess.run(
+        [symbolizer, f"--obj={image}", "--no-demangle", "--no-inlines"],
+        input="".join(f"{a:#x}\n" for a in addresses), capture_output=True, text=True, errors="replace", check=True)
+    return ["/" in block.split("\n")[-1] for block in answer.stdout.strip().split("\n\n")]
+
+
+def choose(symbolizer, image, count):
+    """The same ones for the same image: nine tenths in code with lines, five returns for each entry."""
+    generator = random.Random(7)
+    returns, entries = candidates(image)
+    generator.shuffle(returns)
+    generator.shuffle(entries)
+    chosen = returns[: count * 5] + entries[:count]
+    generator.shuffle(chosen)
+    known = has_lines(symbolizer, image, chosen)
+    inside = [a for a, k in zip(chosen, known) if k][: count * 9 // 10]
+    outside = [a for a, k in zip(chosen, known) if not k][: count - len(inside)]
+    result = inside + outside
+    generator.shuffle(result)
+    return result
