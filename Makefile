@@ -5,6 +5,7 @@
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
+#   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
@@ -29,11 +30,12 @@ VENV    := .build-venv
 BUILD_PACKAGES := libdw-dev libsqlite3-dev
 TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 gdb python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
+PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: all build release dynamic static demo test matrix box bench symbols fuzz install clean \
+.PHONY: all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle \
   test-debug test-release test-sanitizers
 
@@ -128,6 +130,10 @@ symbols: build-packages $(VENV)/bin/python3
 	$(SWIFT)c -O Benchmarks/Symbols/runtime.swift -o .build-bench/runtime
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
 	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
+
+peers: release dynamic
+	@scripts/install-packages $(PEER_PACKAGES)
+	@scripts/peers $(RELEASE)/release $(DYNAMIC)/release/crash-maker docs/peers.md
 
 install:
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"

@@ -116,6 +116,10 @@ extension Scenario {
     + loader + threads
     + processes + handlers + world + deaths
 
+  /// Those whose fault is made in C or C++, of which reporters for those languages can know too.
+  public static let native: [Scenario] =
+    memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + processes + handlers + world
+
   /// Whether a report must come of it.
   public var isReported: Bool { silence == nil }
 

@@ -4,16 +4,19 @@ import CrashMaker
 enum Arguments {
   case help
   case list
+  case table
   case run(CrashRun)
   case wrong(String)
 
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
-           crash-maker --list
+           crash-maker --list | --table
 
     Crashes on purpose, to test what reports crashes.
 
       --list           name, signal and description of each way, with tabs between them
+      --table          for programs, of the ways that C and C++ know too: name, signal, function, crashed threads, words
+                       of the reason and threads (with commas) of each, with tabs between them
       --thread THREAD  where to crash (default: main; ways that need a task get one)
       --mark           annotate 'fault-monotonic-ns' right before the fault
       --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
@@ -33,6 +36,7 @@ enum Arguments {
       switch argument {
       case "--help", "-h": return .help
       case "--list": return .list
+      case "--table": return .table
       case "--mark": isMarked = true
       case "--wait-attached": waitsForAttach = true
       case "--wait-input": waitsForInput = true

@@ -9,6 +9,14 @@ case .list:
     writeLine(
       "\(scenario.name)\t\(scenario.signal.isEmpty ? "-" : scenario.signal)\t\(scenario.summary)", to: STDOUT_FILENO)
   }
+case .table:
+  for scenario in Scenario.native where scenario.isReported && !scenario.isSilentDeath {
+    let columns = [
+      scenario.name, scenario.reportedSignal, scenario.function, "\(scenario.crashedCount)", scenario.reason,
+      scenario.threads.map(\.rawValue).joined(separator: ","),
+    ]
+    writeLine(columns.joined(separator: "\t"), to: STDOUT_FILENO)
+  }
 case .wrong(let message):
   writeLine("crash-maker: \(message)", to: STDERR_FILENO)
   exit(2)

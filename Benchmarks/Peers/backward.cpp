@@ -1,0 +1,5 @@
+// Preloaded: installs backward-cpp's handler, with libdw, as its README advises.
+#define BACKWARD_HAS_DW 1
+#include <backward.hpp>
+
+static backward::SignalHandling handling;
