@@ -60,12 +60,34 @@ public struct CrashClient: Sendable {
   }
 
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
-  public func subscribe(after cursor: String? = nil) throws(ClientError) -> EventStream {
-    struct Query: Encodable { var cursor: String? }
+  ///
+  /// With the name of a `subscriber` and no cursor: those that were never acknowledged under it.
+  public func subscribe(
+    after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil
+  ) throws(ClientError) -> EventStream {
+    struct Query: Encodable {
+      var cursor: String?
+      var subscriber: String?
+      var name: String?
+      var group: String?
+    }
+    let query = Query(cursor: cursor, subscriber: subscriber, name: name, group: group)
     let connection = try connect()
     try connection.send(
-      method: Self.method("Subscribe"), parameters: Query(cursor: cursor), more: true, until: .after(timeout))
+      method: Self.method("Subscribe"), parameters: query, more: true, until: .after(timeout))
     return EventStream(connection: connection)
+  }
+
+  /// Says that everything up to `cursor` has arrived under a name.
+  /// - Returns: How far the subscriber has come.
+  @discardableResult
+  public func acknowledge(_ cursor: String, subscriber: String) throws(ClientError) -> String {
+    struct Query: Encodable {
+      var subscriber: String
+      var cursor: String
+    }
+    struct Parameters: Decodable { var cursor: String }
+    return try call("Ack", Query(subscriber: subscriber, cursor: cursor), returning: Parameters.self).cursor
   }
 
   /// Processes that are attached now.

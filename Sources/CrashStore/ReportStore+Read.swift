@@ -79,8 +79,17 @@ extension ReportStore {
   /// Events after `cursor` in their order, at most `limit`.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func events(
-    after cursor: StoreCursor, visibility: Visibility = .all, limit: Int
+    after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
   ) throws(StoreError) -> [StoredReport] {
+    try eventPage(after: cursor, filter, visibility: visibility, limit: limit).events
+  }
+
+  /// Events after `cursor` in their order, at most `limit`, and where the next page begins: behind everything that was
+  /// looked at, so that events that the filter leaves out are not looked at again.
+  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
+  public func eventPage(
+    after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
+  ) throws(StoreError) -> (events: [StoredReport], end: StoreCursor) {
     let (pool, epoch) = (pool, epoch)
     return try Self.translating(path) {
       try pool.read { database in
@@ -88,10 +97,20 @@ extension ReportStore {
         let rows = try Row.fetchAll(
           database,
           sql: """
-            SELECT seq, json FROM reports WHERE seq > :after AND (:uid IS NULL OR uid = :uid) ORDER BY seq LIMIT :limit
+            SELECT seq, json FROM reports
+            WHERE seq > :after AND (:uid IS NULL OR uid = :uid)
+              AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
+              AND (:group IS NULL OR substr(group_key, 1, length(:group)) = :group)
+              AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
+            ORDER BY seq LIMIT :limit
             """,
-          arguments: ["after": cursor.sequence, "uid": visibility.uid, "limit": limit])
-        return try rows.map { try StoredReport($0, epoch: epoch) }
+          arguments: [
+            "after": cursor.sequence, "uid": visibility.uid, "pid": filter.pid, "name": filter.name,
+            "group": filter.group, "since": filter.since, "until": filter.until, "limit": limit,
+          ])
+        let events = try rows.map { try StoredReport($0, epoch: epoch) }
+        let newest = StoreCursor(epoch: epoch, sequence: try Self.newestSequence(in: database))
+        return (events, events.count < limit ? newest : events.last?.cursor ?? cursor)
       }
     }
   }
@@ -140,14 +159,14 @@ extension ReportStore {
     }
   }
 
-  private static func check(_ cursor: StoreCursor, epoch: String, in database: Database) throws {
+  static func check(_ cursor: StoreCursor, epoch: String, in database: Database) throws {
     guard cursor.epoch == epoch, try cursor.sequence <= newestSequence(in: database) else {
       throw StoreError.invalidCursor(cursor.description)
     }
   }
 
   /// The number last given out, also when its report was replaced since.
-  private static func newestSequence(in database: Database) throws -> Int64 {
+  static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }
 }

@@ -14,6 +14,10 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case ambiguous(id: String, count: Int)
   /// No group's key begins with this.
   case noSuchGroup(key: String)
+  /// Nobody has subscribed under this name.
+  case noSuchSubscriber(name: String)
+  /// The user has as many named subscribers as he may.
+  case tooManySubscribers(limit: Int)
   /// A cursor that this store never gave out.
   case invalidCursor(String)
 
@@ -27,6 +31,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .noSuchReport(let id): "no report has an id that begins with '\(id)'"
     case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"
     case .noSuchGroup(let key): "no group has a key that begins with '\(key)'"
+    case .noSuchSubscriber(let name): "nobody has subscribed as '\(name)'"
+    case .tooManySubscribers(let limit): "there are \(limit) named subscribers already"
     case .invalidCursor(let text): "'\(text)' is no cursor of this store"
     }
   }

@@ -66,6 +66,19 @@ enum StoreSchema {
           ) WITHOUT ROWID;
           """)
     }
+    migrator.registerMigration("v4") { database in
+      // acked: the number of the last event that the subscriber has.
+      try database.execute(
+        sql: """
+          CREATE TABLE subscribers (
+            name TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            acked INTEGER NOT NULL,
+            time TEXT NOT NULL,
+            PRIMARY KEY (name, uid)
+          ) WITHOUT ROWID;
+          """)
+    }
     return migrator
   }
 }

@@ -19,13 +19,34 @@ struct Follow: ParsableCommand {
   @Option(help: "Begin after this cursor of an earlier follow, not now.")
   var cursor: String?
 
+  @Option(
+    help: """
+      Go on after what was printed under this name last time, whatever happened meanwhile: no crash is missed, one may \
+      come twice.
+      """)
+  var subscriber: String?
+
+  @Option(help: "Only crashes of programs whose name contains this.")
+  var name: String?
+
+  @Option(help: "Only crashes of the group whose key begins with this.")
+  var group: String?
+
   func run() throws {
     // Ctrl-C is how this verb ends; nothing is left to clean up.
     signal(SIGINT) { _ in _exit(130) }
-    let events = try connection.ask { client throws(ClientError) in try client.subscribe(after: cursor) }
+    let events = try connection.ask { client throws(ClientError) in
+      try client.subscribe(after: cursor, subscriber: subscriber, name: name, group: group)
+    }
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
     while let event = try connection.ask({ _ throws(ClientError) in try events.next(hangup: STDOUT_FILENO) }) {
       if let text = try printer.text(event) { try Output.write(text) }
+      // Once it is printed, and not before: what was not printed comes again.
+      if let subscriber, case .report(_, let cursor) = event {
+        _ = try connection.ask { client throws(ClientError) in
+          try client.acknowledge(cursor, subscriber: subscriber)
+        }
+      }
     }
     throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
   }

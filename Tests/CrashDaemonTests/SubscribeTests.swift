@@ -95,6 +95,102 @@ struct SubscribeTests {
     }
   }
 
+  @Test("a named subscriber gets what it has not acknowledged, whoever was away meanwhile")
+  func named() async throws {
+    let directory = try TestDirectory()
+    let name: [String: JSONValue] = ["subscriber": .string("mail-1")]
+    let put = { (daemon: TestDaemon, ids: [String]) in
+      for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      daemon.hub.notify()
+    }
+    // Each daemon goes away with its last use, and its locks with it.
+    try await TestDaemon(directory).run { daemon in
+      try put(daemon, ["aa"])
+      let client = try await daemon.client()
+      try await client.send(Self.method, name, more: true)
+      _ = try await client.reply()
+      // The first time it begins with what is new.
+      try put(daemon, ["bb", "cc"])
+      let event = try await client.event()
+      #expect(event.id == "bb")
+      let cursor = try #require(event.cursor)
+      let other = try await daemon.client()
+      let reached = try await other.call(
+        "io.crashshield.Crashd.Ack", name.merging(["cursor": .string(cursor)]) { $1 })
+      #expect(reached.string("cursor") == cursor)
+    }
+    try await TestDaemon(directory).run { daemon in
+      try put(daemon, ["dd"])
+      let client = try await daemon.client()
+      let cursor = try await client.call("io.crashshield.Crashd.Cursor", name).string("cursor")
+      try await client.send(Self.method, name, more: true)
+      #expect(try await client.reply().object("parameters").string("cursor") == cursor)
+      #expect(try await client.event().id == "cc")
+      #expect(try await client.event().id == "dd")
+      let other = try await daemon.client()
+      let all = try await other.call("io.crashshield.Crashd.Subscribers").array("subscribers")
+      #expect(all.count == 1)
+      _ = try await other.call("io.crashshield.Crashd.Unsubscribe", name)
+      try await other.send("io.crashshield.Crashd.Cursor", name)
+      #expect(try await other.reply().string("error") == "io.crashshield.Crashd.NoSuchSubscriber")
+    }
+  }
+
+  @Test(
+    "names and cursors that are none are typed errors",
+    arguments: [
+      ("", nil, "org.varlink.service.InvalidParameter"), ("a b", nil, "org.varlink.service.InvalidParameter"),
+      (String(repeating: "a", count: 65), nil, "org.varlink.service.InvalidParameter"),
+      ("nobody", nil, "io.crashshield.Crashd.NoSuchSubscriber"),
+      ("nobody", "0123456789abcdef-0", "io.crashshield.Crashd.InvalidCursor"),
+    ])
+  func wrongNames(name: String, cursor: String?, error: String) async throws {
+    try await TestDaemon.run { daemon in
+      let client = try await daemon.client()
+      let cursor = cursor ?? "\(daemon.store.epoch)-0"
+      try await client.send(
+        "io.crashshield.Crashd.Ack", ["subscriber": .string(name), "cursor": .string(cursor)])
+      #expect(try await client.reply().string("error") == error)
+    }
+  }
+
+  @Test("a user has at most so many names")
+  func tooManyNames() async throws {
+    try await TestDaemon.run { daemon in
+      for index in 0..<ReportStore.subscriberLimit {
+        _ = try daemon.store.enter(subscriber: "s\(index)", uid: geteuid(), at: "")
+      }
+      let client = try await daemon.client()
+      try await client.send(Self.method, ["subscriber": .string("one-more")], more: true)
+      #expect(try await client.reply().string("error") == "io.crashshield.Crashd.TooManySubscribers")
+      // Others have their own.
+      _ = try daemon.store.enter(subscriber: "s0", uid: geteuid() + 1, at: "")
+      #expect(try daemon.store.subscribers(visibility: .user(geteuid() + 1)).map(\.name) == ["s0"])
+    }
+  }
+
+  @Test("a filter leaves events out, and what is left out is not looked at again")
+  func filtered() async throws {
+    try await TestDaemon.run { daemon in
+      var other = try CrashReport.sample(id: "bb")
+      other.process.name = "till"
+      let start = try daemon.store.newestCursor()
+      _ = try daemon.store.put(.sample(id: "aa"), raw: [])
+      _ = try daemon.store.put(other, raw: [])
+      _ = try daemon.store.put(.sample(id: "cc"), raw: [])
+      let page = try daemon.store.eventPage(after: start, ReportFilter(name: "til"), limit: 9)
+      #expect(page.events.map(\.report.id) == ["bb"])
+      #expect(page.end == (try daemon.store.newestCursor()))
+      let one = try daemon.store.eventPage(after: start, limit: 1)
+      #expect(one.end == one.events.first?.cursor)
+      let client = try await daemon.client()
+      try await client.send(
+        Self.method, ["cursor": .string(start.description), "name": .string("til")], more: true)
+      _ = try await client.reply()
+      #expect(try await client.event().id == "bb")
+    }
+  }
+
   @Test("a second call on a subscribed connection ends it")
   func callMeanwhile() async throws {
     try await TestDaemon.run { daemon in

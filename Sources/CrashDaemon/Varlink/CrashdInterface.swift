@@ -33,6 +33,10 @@ struct CrashdInterface: Sendable {
     case "Groups": try groups(call, visibility)
     case "ResolveGroup": try resolveGroup(call, visibility)
     case "Reanalyse": try await reanalyse(call, visibility)
+    case "Ack": try acknowledge(call, from: peer)
+    case "Cursor": try cursor(call, from: peer)
+    case "Subscribers": try subscribers(call, visibility)
+    case "Unsubscribe": try forget(call, from: peer)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
@@ -53,9 +57,9 @@ struct CrashdInterface: Sendable {
     return ListReply(reports: summaries.map { ListReply.Summary($0) })
   }
 
-  private static let filterNames: Set = ["pid", "name", "group", "since", "until"]
+  static let filterNames: Set = ["pid", "name", "group", "since", "until"]
 
-  private func filter(_ parameters: VarlinkParameters) throws(VarlinkError) -> ReportFilter {
+  func filter(_ parameters: VarlinkParameters) throws(VarlinkError) -> ReportFilter {
     ReportFilter(
       pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
       group: try parameters.string("group"), since: try time("since", parameters),

@@ -48,14 +48,15 @@ extension VarlinkConnection {
   /// Returns whether the connection is at its end.
   private mutating func subscribe(_ call: VarlinkCall) async throws -> Bool {
     let cursor: StoreCursor
+    let filter: ReportFilter
     do throws(VarlinkError) {
-      cursor = try start(call)
+      (cursor, filter) = try start(call)
     } catch {
       try await writer.write(VarlinkReply.failure(error))
       return false
     }
     // Listening begins before the first look into the store: no event falls between the two.
-    let stream = self.stream(from: cursor, news: server.hub.news())
+    let stream = self.stream(from: cursor, filter, news: server.hub.news())
     await withTaskGroup { group in
       group.addTask { await stream() }
       do {
@@ -71,19 +72,28 @@ extension VarlinkConnection {
     return true
   }
 
-  private func start(_ call: VarlinkCall) throws(VarlinkError) -> StoreCursor {
+  private func start(_ call: VarlinkCall) throws(VarlinkError) -> (StoreCursor, ReportFilter) {
     let interface = server.interface
-    let parameters = try VarlinkParameters(call, known: ["cursor"])
+    let parameters = try VarlinkParameters(call, known: CrashdInterface.filterNames.union(["cursor", "subscriber"]))
     let given = try interface.cursor("cursor", parameters)
+    let subscriber = try interface.subscriberName(parameters)
+    let filter = try interface.filter(parameters)
     let visibility = CrashdInterface.visibility(of: peer)
-    return try interface.reading { () throws(StoreError) in
+    let cursor = try interface.reading { () throws(StoreError) in
+      if let subscriber {
+        let reached = try interface.store.enter(subscriber: subscriber, uid: peer.uid, at: Moment.now().description)
+        if given == nil { return reached }
+      }
       guard let given else { return try interface.store.newestCursor() }
       _ = try interface.store.events(after: given, visibility: visibility, limit: 0)
       return given
     }
+    return (cursor, filter)
   }
 
-  private func stream(from start: StoreCursor, news: AsyncStream<Void>) -> @Sendable () async -> Void {
+  private func stream(
+    from start: StoreCursor, _ filter: ReportFilter, news: AsyncStream<Void>
+  ) -> @Sendable () async -> Void {
     let (store, writer, batch) = (server.interface.store, writer, server.limits.eventBatch)
     let visibility = CrashdInterface.visibility(of: peer)
     return {
@@ -94,13 +104,13 @@ extension VarlinkConnection {
           VarlinkReply.success(SubscribeReply(ready: true, cursor: cursor.description), continues: true))
         repeat {
           while true {
-            let events = try store.events(after: cursor, visibility: visibility, limit: batch)
-            for event in events {
+            let page = try store.eventPage(after: cursor, filter, visibility: visibility, limit: batch)
+            for event in page.events {
               let reply = SubscribeReply(cursor: event.cursor.description, report: event.report)
               try await writer.write(VarlinkReply.success(reply, continues: true))
-              cursor = event.cursor
             }
-            if events.count < batch { break }
+            cursor = page.end
+            if page.events.count < batch { break }
           }
         } while await news.next() != nil
       } catch let error as StoreError {

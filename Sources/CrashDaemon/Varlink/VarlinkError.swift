@@ -31,6 +31,8 @@ struct VarlinkError: Error, Sendable, Equatable {
     case .ambiguous(let id, let count):
       self.init(own: "AmbiguousID", ["id": .string(id), "count": .int(Int64(count))])
     case .noSuchGroup(let key): self.init(own: "NoSuchGroup", ["key": .string(key)])
+    case .noSuchSubscriber(let name): self.init(own: "NoSuchSubscriber", ["subscriber": .string(name)])
+    case .tooManySubscribers(let limit): self.init(own: "TooManySubscribers", ["limit": .int(Int64(limit))])
     case .invalidCursor(let text): self.init(own: "InvalidCursor", ["cursor": .string(text)])
     case .notADatabase, .tooNew, .unavailable, .identifierTaken:
       self.init(own: "StoreUnavailable", ["reason": .string(error.description)])

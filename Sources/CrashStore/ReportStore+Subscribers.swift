@@ -1,0 +1,115 @@
+import GRDB
+
+/// Who follows the events under a name, and how far it has come.
+public struct Subscriber: Sendable, Equatable {
+  /// Its name, chosen by itself.
+  public var name: String
+  /// Whose it is: names of different users are different ones.
+  public var uid: Int
+  /// Everything up to here it has acknowledged.
+  public var cursor: StoreCursor
+  /// When it last subscribed or acknowledged, RFC 3339 in UTC.
+  public var time: String
+}
+
+// Named subscribers.
+extension ReportStore {
+  /// Names of one user.
+  public static let subscriberLimit = 64
+
+  /// How far the subscriber has come; a name that is new begins behind the newest event.
+  /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
+  public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.write { database in
+        let key: StatementArguments = ["name": name, "uid": Int64(uid), "time": time]
+        let known = try Int64.fetchOne(
+          database, sql: "SELECT acked FROM subscribers WHERE name = ? AND uid = ?", arguments: [name, Int64(uid)])
+        if let known {
+          try database.execute(
+            sql: "UPDATE subscribers SET time = :time WHERE name = :name AND uid = :uid", arguments: key)
+          return StoreCursor(epoch: epoch, sequence: known)
+        }
+        let count = try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM subscribers WHERE uid = ?", arguments: [Int64(uid)])
+        guard count ?? 0 < Self.subscriberLimit else {
+          throw StoreError.tooManySubscribers(limit: Self.subscriberLimit)
+        }
+        let newest = try Self.newestSequence(in: database)
+        try database.execute(
+          sql: "INSERT INTO subscribers (name, uid, acked, time) VALUES (?, ?, ?, ?)",
+          arguments: [name, Int64(uid), newest, time])
+        return StoreCursor(epoch: epoch, sequence: newest)
+      }
+    }
+  }
+
+  /// Keeps that the subscriber has everything up to `cursor`; an earlier one than before changes nothing.
+  /// - Returns: How far it has come now.
+  /// - Throws: `StoreError.noSuchSubscriber`, `invalidCursor`, `unavailable`.
+  public func acknowledge(
+    _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
+  ) throws(StoreError) -> StoreCursor {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.write { database in
+        try Self.check(cursor, epoch: epoch, in: database)
+        try database.execute(
+          sql: "UPDATE subscribers SET acked = max(acked, ?), time = ? WHERE name = ? AND uid = ?",
+          arguments: [cursor.sequence, time, name, Int64(uid)])
+        return StoreCursor(epoch: epoch, sequence: try Self.acknowledged(name, uid, in: database))
+      }
+    }
+  }
+
+  /// How far the subscriber has come.
+  /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
+  public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      StoreCursor(epoch: epoch, sequence: try pool.read { try Self.acknowledged(name, uid, in: $0) })
+    }
+  }
+
+  /// Forgets the subscriber.
+  /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
+  public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
+    let pool = pool
+    try Self.translating(path) {
+      try pool.write { database in
+        _ = try Self.acknowledged(name, uid, in: database)
+        try database.execute(
+          sql: "DELETE FROM subscribers WHERE name = ? AND uid = ?", arguments: [name, Int64(uid)])
+      }
+    }
+  }
+
+  /// All that may be seen, by name.
+  /// - Throws: `StoreError.unavailable`.
+  public func subscribers(visibility: Visibility = .all) throws(StoreError) -> [Subscriber] {
+    let (pool, epoch) = (pool, epoch)
+    return try Self.translating(path) {
+      try pool.read { database in
+        let rows = try Row.fetchAll(
+          database,
+          sql: """
+            SELECT name, uid, acked, time FROM subscribers WHERE (:uid IS NULL OR uid = :uid) ORDER BY name, uid
+            LIMIT 1000
+            """, arguments: ["uid": visibility.uid])
+        return rows.map { row in
+          Subscriber(
+            name: row["name"], uid: row["uid"], cursor: StoreCursor(epoch: epoch, sequence: row["acked"]),
+            time: row["time"])
+        }
+      }
+    }
+  }
+
+  private static func acknowledged(_ name: String, _ uid: UInt32, in database: Database) throws -> Int64 {
+    let sequence = try Int64.fetchOne(
+      database, sql: "SELECT acked FROM subscribers WHERE name = ? AND uid = ?", arguments: [name, Int64(uid)])
+    guard let sequence else { throw StoreError.noSuchSubscriber(name: name) }
+    return sequence
+  }
+}
