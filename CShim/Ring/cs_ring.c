@@ -28,6 +28,11 @@ OFFSET(cs_ring_header, thread_count, 496);
 OFFSET(cs_ring_header, thread_total, 500);
 OFFSET(cs_ring_header, sweep, 504);
 OFFSET(cs_ring_header, sweep_ns, 512);
+OFFSET(cs_ring_header, handlers, 520);
+
+SIZE(cs_ring_handler, 16);
+OFFSET(cs_ring_handler, signal, 8);
+OFFSET(cs_ring_handler, state, 12);
 
 SIZE(cs_ring_image, 384);
 OFFSET(cs_ring_image, flags, 24);

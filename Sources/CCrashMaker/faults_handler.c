@@ -41,11 +41,6 @@ FAULT void cs_fault_sa_onstack_missing(void) {
   *number = 42; // fault: sa-onstack-missing
 }
 
-FAULT void cs_fault_handler_replaced(void) {
-  cs_prepare_handler_chained_before();
-  write_through_null();
-}
-
 static struct sigaction action_before;
 
 static void chain(int signal, siginfo_t *information, void *context) {

@@ -38,6 +38,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var kind: Kind?
   /// What was seen of a silent death from outside; nil for a crash.
   public var death: Death?
+  /// Crash signals that somebody took from the shield after its start; nil when it has not noticed any.
+  public var replacedHandlers: [ReplacedHandler]?
 
   /// Makes a report from its parts.
   public init(

@@ -14,6 +14,8 @@ public struct RingContents: Sendable {
   public var records: [CrashRecord]
   /// Threads that did not crash, in the order of the sweep; none where it has not begun.
   public var threads: [ThreadRecord]
+  /// Crash signals that somebody took from the shield after its start, as far as it has looked.
+  public var replacedHandlers: [ReplacedHandler] = []
   /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
   public var losses: [String: Int]
 

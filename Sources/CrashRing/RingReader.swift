@@ -55,11 +55,13 @@ public struct RingReader: @unchecked Sendable {
     let threads = threads(header, images: table, losses: &losses)
     let annotations = annotations(losses: &losses)
     let breadcrumbs = breadcrumbs(losses: &losses)
-    return RingContents(
+    var contents = RingContents(
       identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
       records: records.map { $0.decoded(images: table) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
       threads: threads, losses: losses.counts)
+    contents.replacedHandlers = replacedHandlers(header, images: table)
+    return contents
   }
 
   private func identity(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Identity {

@@ -58,6 +58,19 @@ struct HostTests {
     #expect(try crash(.CS_TEST_MENDED_FAULTS).exitCode == 0)
   }
 
+  @Test(
+    "who takes a signal after the start is known, and a signal given back is not taken",
+    arguments: [cs_test_way.CS_TEST_HANDLERS_REPLACED, .CS_TEST_HANDLER_GIVEN_BACK])
+  func replacedHandlers(way: cs_test_way) throws {
+    #expect(try crash(way).exitCode == 0)
+  }
+
+  @Test("the start leaves every other signal, and the mask, as they were")
+  func otherSignals() throws {
+    let outcome = try crash(.CS_TEST_OTHER_SIGNALS)
+    #expect(outcome.exitCode == 0)
+  }
+
   @Test("a limit on the size of files fails the start and does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)

@@ -69,7 +69,8 @@ struct RingFormatTests {
   }
 
   private static let sizes = [
-    "cs_ring_header": MemoryLayout<cs_ring_header>.size, "cs_ring_image": MemoryLayout<cs_ring_image>.size,
+    "cs_ring_header": MemoryLayout<cs_ring_header>.size, "cs_ring_handler": MemoryLayout<cs_ring_handler>.size,
+    "cs_ring_image": MemoryLayout<cs_ring_image>.size,
     "cs_ring_annotation": MemoryLayout<cs_ring_annotation>.size,
     "cs_ring_breadcrumb": MemoryLayout<cs_ring_breadcrumb>.size,
     "cs_ring_registers": MemoryLayout<cs_ring_registers>.size,
@@ -103,6 +104,12 @@ struct RingFormatTests {
       "thread_total": Field(\cs_ring_header.thread_total),
       "sweep": Field(\cs_ring_header.sweep),
       "sweep_ns": Field(\cs_ring_header.sweep_ns),
+      "handlers": Field(\cs_ring_header.handlers),
+    ],
+    "cs_ring_handler": [
+      "address": Field(\cs_ring_handler.address),
+      "signal": Field(\cs_ring_handler.signal),
+      "state": Field(\cs_ring_handler.state),
     ],
     "cs_ring_image": [
       "bias": Field(\cs_ring_image.bias),

@@ -114,6 +114,14 @@ extension TestRing {
     setBytes(\cs_ring_annotation.value, at: base, Array(value.utf8))
   }
 
+  /// Says who handles a signal.
+  func addHandler(_ index: Int, signal: Int32, _ state: cs_ring_handler_state, address: UInt64 = 0) {
+    let base = fieldOffset(\cs_ring_header.handlers) + index * MemoryLayout<cs_ring_handler>.stride
+    set(\cs_ring_handler.signal, at: base, signal)
+    set(\cs_ring_handler.state, at: base, state.rawValue)
+    set(\cs_ring_handler.address, at: base, address)
+  }
+
   /// Adds a breadcrumb as its writer would, overwriting the one 128 before.
   func addBreadcrumb(ticket: UInt64, _ text: String) {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))

@@ -30,6 +30,25 @@ struct ShieldTests {
     }
   }
 
+  @Test("the status tells the connection, and who took a signal")
+  func status() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      let before = Shield.status
+      guard !before.isStarted, before.connection == nil, before.replacedHandlers.isEmpty else { Glibc.exit(1) }
+      let statuses = StatusLog()
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach") { statuses.append($0) })
+      _ = statuses.first()
+      let after = Shield.status
+      guard after.isStarted, after.connection == .unreachable, after.replacedHandlers.isEmpty else { Glibc.exit(2) }
+      signal(SIGBUS, SIG_IGN)
+      signal(SIGFPE) { _ in }
+      let replaced = Shield.status.replacedHandlers
+      guard replaced.map(\.signal) == [SIGBUS, SIGFPE], replaced[0].action == .ignored else { Glibc.exit(3) }
+      guard case .handler(let image?) = replaced[1].action, !image.isEmpty else { Glibc.exit(4) }
+      Glibc.exit(ShieldTests.right)
+    }
+  }
+
   @Test("a second start throws, and the first stays in force")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {

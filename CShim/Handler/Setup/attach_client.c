@@ -9,6 +9,7 @@
 #include "setup.h"
 
 #include "../Signal/deliver.h"
+#include "../Signal/present.h"
 #include "../Signal/trusted.h"
 
 // Room for the status callback; untouched pages cost nothing.
@@ -31,10 +32,21 @@ typedef struct attach_client {
 
 static attach_client client;
 
+// cs_shim_status + 1 of what was told last, 0 when nothing was; atomic, for others than the idle thread.
+static uint32_t last_told;
+
+bool cs_shim_last_status(cs_shim_status *ret_status) {
+  const uint32_t told = cs_shim_is_started() ? __atomic_load_n(&last_told, __ATOMIC_RELAXED) : 0;
+  if (told == 0) return false;
+  *ret_status = (cs_shim_status)(told - 1);
+  return true;
+}
+
 static void tell(cs_shim_status status, const char *text) {
   const bool is_news = !client.has_told || client.told != status;
   client.has_told = true;
   client.told = status;
+  __atomic_store_n(&last_told, (uint32_t)status + 1, __ATOMIC_RELAXED);
   if (is_news && client.function != NULL) client.function(client.context, status, text);
 }
 
@@ -89,6 +101,7 @@ static bool stay_attached(int socket) {
     refuse(&reply);
     return false;
   }
+  cs_present_handlers_note();
   tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
   uint8_t ignored[256];
   // What crashd may say in later versions is read and dropped.
@@ -135,6 +148,7 @@ void cs_attach_client_connect(void) {
 }
 
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
   client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
   static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   sigset_t blocked;

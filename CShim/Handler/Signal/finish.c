@@ -1,5 +1,6 @@
 #include "finish.h"
 
+#include "present.h"
 #include "state.h"
 #include "trusted.h"
 
@@ -47,6 +48,7 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
 
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const cs_kernel_action action = {0};
+  cs_present_handler_give_back(signal);
   cs_sigaction(signal, &action, NULL);
   queue(signal, information);
 }

@@ -24,6 +24,7 @@
 #include "crasher.h"
 #include "deliver.h"
 #include "finish.h"
+#include "present.h"
 #include "record.h"
 #include "state.h"
 #include "sweep.h"
@@ -132,6 +133,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   begin(information);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information);
   if (crasher != NULL) capture(crasher, context, entry_ns);
+  cs_present_handlers_note();
   cs_trouble_here(CS_TROUBLE_DELIVERY);
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
@@ -140,6 +142,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   if (cs_sweep()) cs_deliver();
   end_and_wait();
   cs_watch_leave();
+  cs_present_handler_give_back(signal);
   cs_finish(signal, information);
   if (crasher != NULL) cs_crasher_release(crasher);
 }

@@ -51,6 +51,8 @@ typedef struct cs_state {
   uint32_t trouble_places;  // cs_testing.h: where in the handler what happens
   uint32_t trouble;
 
+  uint64_t given_back; // atomic: signals that we have put back to what was before us, a bit each
+
   cs_kernel_action own; // our handler, as the kernel holds it
 
   cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked

@@ -59,6 +59,29 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
 // boundary.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
+  CS_SHIM_ACTION_HANDLER = 1,
+  CS_SHIM_ACTION_DEFAULT = 2,
+  CS_SHIM_ACTION_IGNORED = 3,
+} cs_shim_action;
+
+// A crash signal that somebody took from us.
+typedef struct cs_shim_replaced_handler {
+  int32_t signal;
+  cs_shim_action action; // what stands there now
+  uint64_t address;      // of the handler, else 0
+  const char *image;     // the loader's name of the file that it lies in, else NULL
+} cs_shim_replaced_handler;
+
+#define CS_SHIM_HANDLER_LIMIT 8
+
+// Looks which of our handlers somebody has replaced since the start, and leaves it in the ring. Returns how many of
+// at most CS_SHIM_HANDLER_LIMIT it wrote; 0 when not started. Any thread; some microseconds.
+size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
+
+// The state of the connection that the status function was told last; false when it has not been told any.
+bool cs_shim_last_status(cs_shim_status *ret_status);
+
 // Whether cs_shim_start succeeded in this process (false in a forked child).
 bool cs_shim_is_started(void);
 

@@ -12,7 +12,7 @@
 
 // "CSRING" and a zero: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 2u
+#define CS_RING_VERSION 3u
 
 // Every limit of the ring, named in one place.
 #define CS_RING_IMAGE_LIMIT             512
@@ -21,6 +21,7 @@
 #define CS_RING_SLOT_LIMIT              64
 #define CS_RING_FRAME_LIMIT             256
 #define CS_RING_THREAD_LIMIT            1024
+#define CS_RING_HANDLER_LIMIT           8
 #define CS_RING_THREAD_FRAME_LIMIT      154 // fills a page
 #define CS_RING_PATH_LIMIT_BYTES        320
 #define CS_RING_BUILD_ID_LIMIT_BYTES    32
@@ -92,8 +93,23 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
   CS_RING_SWEEP_DONE = 2,
 } cs_ring_sweep;
 
+// What stands in the place of our handler of a signal.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
+  CS_RING_HANDLER_OURS = 0,     // it stands, or nobody has looked
+  CS_RING_HANDLER_REPLACED = 1, // a handler of somebody else
+  CS_RING_HANDLER_DEFAULT = 2,  // the default action
+  CS_RING_HANDLER_IGNORED = 3,
+} cs_ring_handler_state;
+
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
+
+// A crash signal, and who took it after the start, as far as we have looked. Each field is one atomic word.
+typedef struct cs_ring_handler {
+  uint64_t address; // of the handler that stands there, else 0
+  int32_t signal;   // 0: the entry is not used
+  uint32_t state;   // cs_ring_handler_state
+} cs_ring_handler;
 
 // The first page. Written at start; `…_count` and `…_head` fields are touched by both sides through accessors.
 typedef struct cs_ring_header {
@@ -120,7 +136,8 @@ typedef struct cs_ring_header {
   uint32_t sweep;            // cs_ring_sweep
   uint32_t sweep_reserved;
   uint64_t sweep_ns; // how long it took
-  uint8_t reserved[3576];
+  cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
+  uint8_t reserved[3448];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.

@@ -95,7 +95,6 @@ void cs_prepare_handler_chained_before(void);
 void cs_fault_handler_chained_before(void);
 void cs_prepare_sa_onstack_missing(void);
 void cs_fault_sa_onstack_missing(void);
-void cs_fault_handler_replaced(void);
 void cs_fault_handler_chained_after(void);
 void cs_prepare_crash_in_previous_handler(void);
 void cs_fault_crash_in_previous_handler(void);

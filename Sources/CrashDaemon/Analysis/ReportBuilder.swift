@@ -25,7 +25,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let threads = records.map(thread)
     let main = threads[0]
     let diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
-    return CrashReport(
+    var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
       reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + contents.threads.map(thread),
       images: images,
@@ -33,6 +33,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       group: Grouping.group(of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images),
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
+    report.replacedHandlers = replacedHandlers
+    return report
   }
 
   /// Where the crash is, for the sentence: the first own function, else the first on the stack with a name that is not

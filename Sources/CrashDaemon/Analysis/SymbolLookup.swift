@@ -29,7 +29,7 @@ extension RingContents {
   /// The build ids of the images that the records' frames lie in.
   var buildIDsOfFrames: Set<String> {
     let frames = records.map(\.frames) + threads.map(\.frames)
-    let used = Set(frames.flatMap { $0.compactMap(\.image) })
+    let used = Set(frames.flatMap { $0.compactMap(\.image) } + replacedHandlers.compactMap(\.image))
     return Set(images.filter { used.contains($0.index) && !$0.buildID.isEmpty }.map(\.buildID))
   }
 }

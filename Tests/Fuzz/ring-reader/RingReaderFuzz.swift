@@ -45,6 +45,7 @@ private enum Rings {
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", flags: 1)
     ring.addImage(1, start: 0x7f00_0000_0000, path: "/lib/libc.so.6")
     ring.addAnnotation(0, "version", "1.2.3")
+    ring.addHandler(0, signal: 11, .CS_RING_HANDLER_REPLACED, address: 0x40_0010)
     ring.addBreadcrumb(ticket: 0, "started")
     ring.addBreadcrumb(ticket: 129, "GET /")
     for slot in 0..<2 {

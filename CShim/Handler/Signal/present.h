@@ -1,0 +1,13 @@
+// Who handles the crash signals now.
+#ifndef CS_PRESENT_H
+#define CS_PRESENT_H
+
+#include "state.h"
+
+// Enters into the ring which of our handlers somebody has replaced since the start. Seven system calls, about 2 µs.
+void cs_present_handlers_note(void) SIGNAL_SAFE;
+
+// That signal is put back to what was before us: from now on another action there is nobody's doing but ours.
+void cs_present_handler_give_back(int signal) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,28 @@
+import CrashMaker
+import CrashReport
+import Testing
+
+/// Handlers that a program installs after the shield's.
+@Suite(.sharedDaemon, .serialized)
+struct ReplacedHandlerTests {
+  @Test("a later handler that calls the shield's is named in the report")
+  func chained() async throws {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run(
+      "handler-chained-after", ["--wait-attached"], environment: daemon.place.environment)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    let handlers = try #require(report.replacedHandlers)
+    #expect(handlers.map(\.signal) == ["SIGSEGV"])
+    #expect(handlers.map(\.kind) == ["handler"])
+    #expect(handlers.map(\.function) == ["chain"])
+    #expect(handlers.first?.image == report.process.executable)
+  }
+
+  @Test("a report of a program that leaves the handlers alone says nothing of them")
+  func untouched() async throws {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    #expect(report.replacedHandlers == nil)
+  }
+}
