@@ -1,4 +1,4 @@
-// What the shield costs a program that does nothing: wake-ups and system calls of its thread, and memory.
+// What the shield costs a program that does nothing: wake-ups and system calls of its threads, and memory.
 // scripts/measure-idle builds and runs it:
 //   idle alone|attached SECONDS   one line `name value …`; exits with 1 when something cannot be measured
 #include <dirent.h>
@@ -8,15 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
+// More than the shield has of its own.
+#define OWN_LIMIT 8
 // How long the shield's thread must be seen asleep beyond the time that is measured.
-#define MARGIN_S 0.3
+#define MARGIN_S   0.3
+#define FOR_EVER_S 1e9
 
+static int own_tids[OWN_LIMIT];
+static int own_count;
 static sem_t told;
 static sem_t never;
 
@@ -53,19 +59,18 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   return sum;
 }
 
-// The thread that is not this one.
-static int other_tid(void) {
+// The threads that are not this one.
+static void find_own_threads(void) {
   DIR *entries = opendir("/proc/self/task");
-  int found = 0;
+  own_count = 0;
   if (entries == NULL) fail("no tasks");
   for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
     const int tid = atoi(entry->d_name);
     if (tid == 0 || tid == gettid()) continue;
-    if (found != 0) fail("more than one thread of the shield's");
-    found = tid;
+    if (own_count == OWN_LIMIT) fail("too many threads of the shield's");
+    own_tids[own_count++] = tid;
   }
   closedir(entries);
-  return found;
 }
 
 static void read_task(int tid, const char *name, char *ret_text, size_t size) {
@@ -77,7 +82,7 @@ static void read_task(int tid, const char *name, char *ret_text, size_t size) {
   fclose(file);
 }
 
-static uint64_t switches(int tid) {
+static uint64_t switches_of(int tid) {
   char text[4096];
   read_task(tid, "status", text, sizeof text);
   const char *voluntary = strstr(text, "\nvoluntary_ctxt_switches:");
@@ -86,51 +91,64 @@ static uint64_t switches(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// How long the thread sleeps: for ever in poll without a time-out, as long as it asked for in a sleep, else 0.
-static double pause_s(int tid) {
+// How long the thread sleeps: for ever in a call without a time-out, as long as it asked for in a sleep, else 0.
+static double pause_of(int tid) {
   char text[256];
-  unsigned long arguments[3];
+  unsigned long arguments[4];
   int number = 0;
   read_task(tid, "syscall", text, sizeof text);
-  const int count = sscanf(text, "%d %lx %lx %lx", &number, &arguments[0], &arguments[1], &arguments[2]);
-  if (count != 4) return 0;
-  if (number == 7 && (int)arguments[2] == -1) return 1e9; // poll
-  if (number != 230) return 0;                            // clock_nanosleep
+  const int count =
+      sscanf(text, "%d %lx %lx %lx %lx", &number, &arguments[0], &arguments[1], &arguments[2], &arguments[3]);
+  if (count != 5) return 0;
+  if (number == SYS_poll && (int)arguments[2] == -1) return FOR_EVER_S;
+  if (number == SYS_futex && arguments[3] == 0) return FOR_EVER_S;
+  if (number != SYS_clock_nanosleep) return 0;
   const struct timespec *request = (const struct timespec *)arguments[2];
   return (double)request->tv_sec + (double)request->tv_nsec / 1e9;
 }
 
+// Of all the threads together.
+typedef struct snapshot {
+  double pause_s; // the shortest
+  uint64_t switches;
+  char calls[OWN_LIMIT][256];
+} snapshot;
+
+static snapshot look(void) {
+  snapshot now = {.pause_s = FOR_EVER_S};
+  for (int index = 0; index < own_count; index++) {
+    const double pause_s = pause_of(own_tids[index]);
+    if (pause_s < now.pause_s) now.pause_s = pause_s;
+    now.switches += switches_of(own_tids[index]);
+    read_task(own_tids[index], "syscall", now.calls[index], sizeof now.calls[index]);
+  }
+  return now;
+}
+
 typedef struct measurement {
   uint64_t switches;
-  bool is_same_call; // the thread has been in one system call all the time
+  bool is_same_call; // each thread has been in one system call all the time
 } measurement;
 
-static measurement measure(int tid, double duration_s) {
-  char before[256];
-  char after[256];
-  for (int attempt = 0; attempt < 1000; attempt++) {
-    const double pause = pause_s(tid);
-    if (pause < duration_s + MARGIN_S) {
+// Waits for a pause that is long enough: they double.
+static measurement measure(double duration_s) {
+  for (;;) {
+    const double start = now_s();
+    const snapshot first = look();
+    if (first.pause_s < duration_s + MARGIN_S) {
       sleep_s(0.05);
-      attempt -= pause < 1000 ? 1 : 0; // it takes longer each time
       continue;
     }
-    const double start = now_s();
-    const uint64_t first = switches(tid);
-    read_task(tid, "syscall", before, sizeof before);
     sleep_s(duration_s);
-    const uint64_t last = switches(tid);
-    read_task(tid, "syscall", after, sizeof after);
+    const snapshot last = look();
     // A machine that stood still meanwhile proves nothing.
-    if (now_s() - start > pause - MARGIN_S / 2) continue;
-    return (measurement){last - first, strcmp(before, after) == 0};
+    if (now_s() - start > first.pause_s - MARGIN_S / 2) continue;
+    return (measurement){last.switches - first.switches, memcmp(first.calls, last.calls, sizeof first.calls) == 0};
   }
-  fail("no quiet moment");
-  return (measurement){0};
 }
 
 static void note_status(void *context, cs_shim_status status, const char *text) {
-  (void)text;
+  if (status == CS_SHIM_STATUS_REFUSED) fail(text);
   if (status == *(const cs_shim_status *)context) sem_post(&told);
 }
 
@@ -161,14 +179,15 @@ int main(int count, char **arguments) {
   const cs_shim_configuration configuration = {.status_function = note_status, .status_context = &expected};
   free(malloc(100)); // the heap is there before and after
   const uint64_t before_kib = mapped_kib(NULL, "Anonymous:");
-  if (other_tid() != 0) fail("a thread before the start");
+  find_own_threads();
+  if (own_count != 0) fail("a thread before the start");
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) fail("not started");
   while (sem_wait(&told) != 0) {
   }
-  const int tid = other_tid();
-  const measurement result = measure(tid, strtod(arguments[2], NULL));
+  find_own_threads();
+  const measurement result = measure(strtod(arguments[2], NULL));
   const uint64_t private_kib = mapped_kib(NULL, "Anonymous:") - before_kib;
-  printf("switches %lu same-call %d ring-kib %lu private-kib %lu thread-kib %.1f\n", result.switches,
-         result.is_same_call, mapped_kib("memfd:crash-shield", "Rss:"), private_kib, per_thread_kib());
+  printf("threads %d switches %lu same-call %d ring-kib %lu private-kib %lu thread-kib %.1f\n", own_count,
+         result.switches, result.is_same_call, mapped_kib("memfd:crash-shield", "Rss:"), private_kib, per_thread_kib());
   return 0;
 }
