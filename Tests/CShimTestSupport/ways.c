@@ -207,6 +207,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_VFORKED_CHILD) return vfork_child_crashes(directory);
   int status = cs_test_host_way_run(way, directory);
   if (status < 0) status = cs_test_signals_run(way, directory);
+  if (status < 0) status = cs_test_forks_run(way, directory);
   if (status >= 0) return status;
 
   cs_test_start(directory);

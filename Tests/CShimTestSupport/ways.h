@@ -22,6 +22,9 @@ int cs_test_host_way_run(cs_test_way way, const char *directory);
 // The ways that are about who handles which signal; -1 when the way is another one.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
+// The ways that are about forked children and early starts; -1 when the way is another one.
+int cs_test_forks_run(cs_test_way way, const char *directory);
+
 // CS_TEST_REPLACED_LIBRARY.
 int cs_test_replace_library(const char *directory);
 

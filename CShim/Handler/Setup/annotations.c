@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "cs_ring_access.h"
 #include "setup.h"
 
 // The handler never takes it.
@@ -64,4 +65,18 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
   if (!has_room && value_kept > 0) __atomic_fetch_add(&ring->header.annotation_lost, 1, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&writing);
   return (has_room || value_kept == 0) && key_kept == key_bytes && value_kept == value_bytes;
+}
+
+// The parent goes on writing into its ring: an entry that changes meanwhile is left out.
+void cs_annotations_inherit(const cs_ring *parent) {
+  for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
+    cs_ring_annotation copy;
+    const cs_ring_annotation *entry = &parent->annotations[index];
+    const uint32_t sequence = cs_ring_annotation_sequence_acquire(entry);
+    if (sequence == 0 || sequence % 2 != 0) continue;
+    cs_ring_copy(&copy, entry, sizeof copy);
+    if (cs_ring_annotation_sequence_recheck(entry) != sequence || copy.key_bytes == 0) continue;
+    copy.sequence = 2;
+    cs_process.ring->annotations[index] = copy;
+  }
 }

@@ -20,14 +20,36 @@ static const char *chosen(const char *configured, const char *name) {
   return configured != NULL && configured[0] != 0 ? configured : variable(name);
 }
 
-bool cs_environment_is_disabled(void) {
-  const char *value = variable("CRASHSHIELD_DISABLE");
+static bool is_set(const char *name) {
+  const char *value = variable(name);
   return value != NULL && strcmp(value, "0") != 0;
+}
+
+bool cs_environment_is_disabled(void) {
+  return is_set("CRASHSHIELD_DISABLE");
 }
 
 bool cs_environment_gives_stacks(void) {
   const char *value = variable("CRASHSHIELD_ALTSTACKS");
   return value == NULL || strcmp(value, "0") != 0;
+}
+
+bool cs_environment_reattaches(void) {
+  return is_set("CRASHSHIELD_FORK");
+}
+
+bool cs_environment_starts_early(void) {
+  return is_set("CRASHSHIELD_EARLY");
+}
+
+bool cs_environment_asks_for_backtracer(void) {
+  static const char *const off[] = {"enable=no", "enable=off", "enable=false", "enable=0"};
+  const char *value = variable("SWIFT_BACKTRACE");
+  if (value == NULL) return variable("SWIFT_ROOT") != NULL;
+  for (size_t index = 0; index < sizeof off / sizeof off[0]; index++) {
+    if (strstr(value, off[index]) != NULL) return false;
+  }
+  return true;
 }
 
 static uint32_t duration_ms(const char *name, uint32_t otherwise_ms, uint32_t limit_ms) {

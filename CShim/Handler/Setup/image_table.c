@@ -47,6 +47,7 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
   cs_ring_image *image = &cs_process.ring->images[now->count];
+  memset(image, 0, sizeof *image);
   image->bias = info->dlpi_addr;
   image->start = start;
   image->end = end;
@@ -61,6 +62,15 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   cs_images.end[now->count] = end;
   now->count++;
   return 0;
+}
+
+void cs_images_inherit(const cs_ring *parent) {
+  cs_ring *ring = cs_process.ring;
+  const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_RELAXED);
+  memcpy(ring->images, parent->images, count * sizeof ring->images[0]);
+  ring->header.image_total = parent->header.image_total;
+  cs_images.writer = 0; // perhaps a thread of the parent's
+  __atomic_store_n(&ring->header.image_count, count, __ATOMIC_RELEASE);
 }
 
 void cs_images_register(const char *executable) {

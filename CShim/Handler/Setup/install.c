@@ -1,6 +1,7 @@
 // Handlers, and what the handler finds prepared.
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -33,6 +34,14 @@ void cs_texts_find(void) {
     cs_process.cxx_runtime_start = (uint64_t)(uintptr_t)object.dlfo_map_start;
     cs_process.cxx_runtime_end = (uint64_t)(uintptr_t)object.dlfo_map_end;
   }
+}
+
+bool cs_swift_comes_later(void) {
+  struct dl_find_object object;
+  if (swift_getFatalErrorMessageBuffer == NULL || !cs_environment_asks_for_backtracer()) return false;
+  if (_dl_find_object((void *)swift_getFatalErrorMessageBuffer, &object) != 0) return false;
+  // The constructors of libraries run before the executable's, which has no name.
+  return object.dlfo_link_map->l_name[0] == 0;
 }
 
 void cs_warm_up(void) {

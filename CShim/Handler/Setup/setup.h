@@ -32,6 +32,13 @@ uint32_t cs_environment_sweep_ms(void);
 // How long the handler may take: CRASHSHIELD_DEADLINE_MS; 0 is for ever.
 uint32_t cs_environment_deadline_ms(void);
 
+// Whether forked children start like their parent: CRASHSHIELD_FORK=1.
+bool cs_environment_reattaches(void);
+// Whether a constructor is to start the shield: CRASHSHIELD_EARLY=1.
+bool cs_environment_starts_early(void);
+// Whether Swift's own backtracer is asked for: SWIFT_BACKTRACE, SWIFT_ROOT.
+bool cs_environment_asks_for_backtracer(void);
+
 // Fills the paths of cs_process; the spool file is named after the ring.
 void cs_environment_apply(const cs_environment *environment);
 
@@ -40,6 +47,9 @@ void cs_ring_unmake(void);
 
 // Enters the loaded images into the ring.
 void cs_images_register(const char *executable);
+
+// In a forked child: those of its parent, without asking the loader.
+void cs_images_inherit(const cs_ring *parent);
 
 // Opens the files of the executable and of the images that crashd cannot be expected to have; returns how many.
 uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit);
@@ -72,6 +82,16 @@ void cs_attach_client_connect(void);
 void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
+// Takes over the annotations of the parent's ring.
+void cs_annotations_inherit(const cs_ring *parent);
+
+// The first part of a start, for a constructor: ring and handlers, no thread and no connection. cs_shim_start() adds
+// the rest; without it a crash connects itself.
+void cs_start_early(void);
+
+// Whether Swift's own backtracer is asked for and has not had the time to install its handlers: it does that in a
+// constructor, and only where it finds the default action, so that ours would take its place for good.
+bool cs_swift_comes_later(void);
 
 // The largest part of `text` of at most `limit` bytes that ends between two characters.
 size_t cs_text_cut(const char *text, size_t text_bytes, size_t limit);

@@ -35,13 +35,6 @@ typedef struct cs_state {
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
 
-  // Where the texts of a dying program stand; 0 when it has no such runtime.
-  uint64_t swift_message;                   // address of a `const char *`
-  uint64_t abort_message;                   // address of a pointer to glibc's { unsigned size; char text[]; }
-  void *(*exception_type)(void)SIGNAL_SAFE; // __cxa_current_exception_type, bound already; see exception.c
-  uint64_t cxx_runtime_start;               // the image of __cxa_current_exception_type
-  uint64_t cxx_runtime_end;
-
   uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
   uint32_t delivery_wanted; // atomic: threads that found no connection, ever
@@ -57,7 +50,17 @@ typedef struct cs_state {
 
   cs_kernel_action sweep_action; // of SIGPROF while the other threads are asked
 
-  // Last, because it outlives a start: a forked child has our handlers, and what was before them stands here.
+  // From here on it outlives a start. A forked child has the same runtimes, and must not ask the loader, whose lock
+  // another thread of its parent may have held.
+
+  // Where the texts of a dying program stand; 0 when it has no such runtime.
+  uint64_t swift_message;                   // address of a `const char *`
+  uint64_t abort_message;                   // address of a pointer to glibc's { unsigned size; char text[]; }
+  void *(*exception_type)(void)SIGNAL_SAFE; // __cxa_current_exception_type, bound already; see exception.c
+  uint64_t cxx_runtime_start;               // the image of __cxa_current_exception_type
+  uint64_t cxx_runtime_end;
+
+  // A forked child has our handlers, too; what was before them stands here.
   cs_kernel_action previous[CS_SIGNAL_COUNT];
 } cs_state;
 

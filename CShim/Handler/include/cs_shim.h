@@ -41,6 +41,7 @@ typedef struct cs_shim_configuration {
   const char *name;            // CRASHSHIELD_NAME; the executable's last path component
   cs_shim_status_function status_function;
   void *status_context;
+  bool reattaches_forked_children; // CRASHSHIELD_FORK: each forked child starts like its parent, before fork returns
 } cs_shim_configuration;
 
 typedef struct cs_shim_failure {
@@ -50,6 +51,10 @@ typedef struct cs_shim_failure {
 
 // Makes the ring, installs the handlers and starts the idle thread. Once a process; thread-safe.
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
+
+// In a forked child: starts with what the parent chose, the parent's annotations included; without its status function.
+// It does not ask the loader, whose lock a thread of the parent may have held.
+cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
 // Sets or replaces a key; an empty value removes it. false when the table is full or a part too long (it is cut
 // at a UTF-8 boundary and kept). Any thread; not from a signal handler.

@@ -51,9 +51,17 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_INTERRUPTED_PAUSE, // signals come while the idle thread waits for its next try; exits 0 if it waits on
   CS_TEST_MENDED_FAULTS, // an earlier handler makes the page accessible, as a collector does; exits 0 if each fault is
                          // mended, and the first one recorded
-  CS_TEST_HANDLERS_REPLACED, // others take signals after the start; exits 0 if the shield says which, and by what
+  CS_TEST_HANDLERS_REPLACED,  // others take signals after the start; exits 0 if the shield says which, and by what
   CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler mended a fault: its signal is the program's again, and not replaced
   CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
+  // Forked children and early starts: forks.c.
+  CS_TEST_CHILD_LIKE_PARENT,        // a child starts like its parent, then crashes; exits 0 if all of it was right
+  CS_TEST_CHILD_REATTACHES,         // the same by CRASHSHIELD_FORK=1
+  CS_TEST_CHILD_BESIDE_LOADER_LOCK, // the same while another thread of the parent has the loader's lock
+  CS_TEST_GRANDCHILD,               // a grandchild does, whose parent did not
+  CS_TEST_CHILD_OF_NOBODY,          // nobody before the fork has started; exits 0 if it is told so
+  CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
+  CS_TEST_EARLY_THEN_START,         // SIGSEGV after both; exits with a number of its own when a part went wrong
   // Threads: threads.c. Those that do not crash exit with 0 if all was right, else with a number of their own.
   CS_TEST_THREAD_OVERFLOW,
   CS_TEST_SMALL_THREAD_OVERFLOW,     // on a stack of 32 KiB
