@@ -115,7 +115,7 @@ public struct CrashClient: Sendable {
 
   private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }
 
-  private func connect() throws(ClientError) -> VarlinkConnection {
+  func connect() throws(ClientError) -> VarlinkConnection {
     let socket = try UnixSocket(connectingTo: socketPath, timeout: timeout)
     return VarlinkConnection(socket: socket, messageLimitBytes: messageLimitBytes)
   }

@@ -62,6 +62,14 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
+    case .remote("org.varlink.service.MethodNotFound", let parameters):
+      self.init(.usage, "crashd has no method '\(parameters["method"]?.string ?? "")': see crashctl varlink interface")
+    case .remote("org.varlink.service.InterfaceNotFound", let parameters):
+      let name = parameters["interface"]?.string ?? ""
+      self.init(.usage, "crashd has no interface '\(name)': see crashctl varlink info")
+    case .remote("org.varlink.service.InvalidParameter", let parameters):
+      let name = parameters["parameter"]?.string ?? ""
+      self.init(.usage, "crashd takes no such parameter '\(name)', or not this value: see crashctl varlink interface")
     case .remote(let name, _):
       self.init(.unreachable, "crashd refused the call (\(name)): are crashd and crashctl of one version?")
     }

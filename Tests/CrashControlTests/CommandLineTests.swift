@@ -226,6 +226,28 @@ struct CommandLineTests {
       missing.complaint == "crashctl: no group's key, or more than one, begins with 'zz': see crashctl groups\n")
   }
 
+  @Test("varlink call prints the reply, with the interface's name or without it")
+  func varlink() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let environment = ["CRASHD_SOCKET": daemon.socketPath]
+    for method in ["Status", "io.crashshield.Crashd.Status"] {
+      let result = try Self.crashctl(["varlink", "call", "--json=short", method], environment: environment)
+      #expect(result.status == 0 && result.output.contains("\"reports\":"), "\(result.complaint)")
+    }
+    let stream = try Self.crashctl(
+      ["varlink", "call", "--more", "--json=short", "Subscribe", "{}"], environment: environment)
+    #expect(stream.output.hasPrefix("{\"ready\":true}\n"))
+    for parameters in ["{", "[]", "7"] {
+      let wrong = try Self.crashctl(["varlink", "call", "Status", parameters], environment: environment)
+      #expect(wrong.status == 2 && wrong.output.isEmpty)
+      #expect(wrong.complaint.contains("{\"pid\": 7}"))
+    }
+    let missing = try Self.crashctl(["varlink", "call", "Get", #"{"id":"zz"}"#], environment: environment)
+    #expect(missing.status == 1)
+    #expect(missing.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+  }
+
   @Test(
     "dump writes each form into a file of its owner's only",
     arguments: [

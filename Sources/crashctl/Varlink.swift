@@ -1,0 +1,81 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+import Glibc
+
+struct Varlink: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Speaks to crashd as any program can: JSON over its Varlink socket.",
+    subcommands: [Call.self, Info.self, Interface.self])
+
+  struct Call: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Calls a method and prints the reply.",
+      discussion: """
+        crashctl varlink call Status
+        crashctl varlink call List '{"limit": 3}'
+        crashctl varlink call --more Subscribe
+        """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Ask for many replies, and print each as it comes, until Ctrl-C.")
+    var more = false
+
+    @Argument(help: "The method, with its interface or without: Status.")
+    var method: String
+
+    @Argument(help: "Its parameters, a JSON object.")
+    var parameters: String?
+
+    func run() throws {
+      let style = connection.json == .off ? JSONStyle.pretty : connection.json
+      let parameters = try VarlinkText.parameters(parameters)
+      let method = VarlinkText.method(method)
+      guard more else {
+        let reply = try connection.ask { client throws(ClientError) in
+          try client.call(method: method, parameters: parameters)
+        }
+        return try Output.write(style.text(reply))
+      }
+      let replies = try connection.ask { client throws(ClientError) in
+        try client.stream(method: method, parameters: parameters)
+      }
+      while let reply = try connection.ask({ _ throws(ClientError) in try replies.next(hangup: STDOUT_FILENO) }) {
+        try Output.write(style.text(reply))
+      }
+    }
+  }
+
+  struct Info: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Prints who answers, and its interfaces.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() throws {
+      let style = connection.json == .off ? JSONStyle.pretty : connection.json
+      let reply = try connection.ask { client throws(ClientError) in
+        try client.call(method: "org.varlink.service.GetInfo")
+      }
+      try Output.write(style.text(reply))
+    }
+  }
+
+  struct Interface: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Prints the description of an interface.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "The interface; crashd's own without it.")
+    var interface: String?
+
+    func run() throws {
+      let reply = try connection.ask { client throws(ClientError) in
+        try client.call(
+          method: "org.varlink.service.GetInterfaceDescription", parameters: VarlinkText.interfaceQuery(interface))
+      }
+      if connection.json != .off { return try connection.show(json: reply) }
+      try connection.show(reply["description"]?.string ?? "")
+    }
+  }
+}
