@@ -53,6 +53,7 @@ var targets: [Target] = [
   .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"], swiftSettings: swift),
   .target(name: "CrashSymbols", dependencies: ["CrashReport"], swiftSettings: swift),
   .target(name: "CLibdw", cSettings: c, linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
+  .target(name: "DanglingStatistics", swiftSettings: swift),
   .target(
     name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CLibdw"], swiftSettings: swift),
   .executableTarget(
@@ -76,6 +77,7 @@ var targets: [Target] = [
     swiftSettings: swift),
   .testTarget(
     name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim"], swiftSettings: swift),
+  .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"], swiftSettings: swift),
   .testTarget(
     name: "CrashSymbolsTests",
     dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker"],

@@ -1,0 +1,64 @@
+/// The probability that the quarantine's queue still holds an object when a dangling access comes, with its uncertainty.
+public struct DetectionProbability: Sendable, Hashable, Codable {
+  /// The share of accesses within the reach that come within the horizon.
+  public var estimate: Double
+  /// Holds the true share with at least the confidence that was asked for.
+  public var interval: Interval
+  /// Accesses later than this are not spoken of: the explorer cannot weigh them.
+  public var reach_s: Double
+
+  /// Estimates it from the delays of all hits; nil while there are none.
+  ///
+  /// The accesses before the horizon and those after it are two weighted counts with an interval each. The ends are
+  /// combined so that both would have to fail for one end of the result to: it is wider than need be, never narrower.
+  public init?(delays: DelayDistribution, retention: Retention, confidence: Double = 0.95) {
+    guard retention.horizon_s.isFinite else {
+      guard delays.total.seen > 0 else { return nil }
+      self.init(estimate: 1, interval: Interval(lower: 1, upper: 1), reach_s: .greatestFiniteMagnitude)
+      return
+    }
+    let inside = delays.count(within: retention.horizon_s)
+    let reached = delays.count(within: retention.reach_s)
+    guard reached.estimate > 0 else { return nil }
+    let outside = max(0, reached.estimate - inside.estimate)
+    let beyond = delays.count(from: retention.horizon_s, to: retention.reach_s)
+
+    // Half of the error for each of the two counts.
+    let each = 1 - (1 - confidence.probability) / 2
+    let insideRange = inside.interval(
+      confidence: each, largestWeight: 1 / max(retention.probability(after: retention.horizon_s), 1e-6))
+    let beyondRange = beyond.interval(
+      confidence: each, largestWeight: 1 / max(retention.explorerProbability(after: retention.reach_s), 1e-6))
+    let lower = Self.share(insideRange.lower, of: beyondRange.upper)
+    let upper = Self.share(insideRange.upper, of: beyondRange.lower)
+    self.init(
+      estimate: inside.estimate / (inside.estimate + outside), interval: Interval(lower: lower, upper: upper),
+      reach_s: retention.reach_s)
+  }
+
+  private init(estimate: Double, interval: Interval, reach_s: Double) {
+    self.estimate = estimate
+    self.interval = interval
+    self.reach_s = reach_s
+  }
+
+  private static func share(_ inside: Double, of outside: Double) -> Double {
+    inside + outside > 0 ? inside / (inside + outside) : 0
+  }
+}
+
+extension DelayDistribution {
+  /// Estimates the accesses between two delays.
+  func count(from start_s: Double, to end_s: Double) -> WeightedCount {
+    count(within: end_s).without(count(within: start_s))
+  }
+}
+
+extension WeightedCount {
+  /// The count without a part of it.
+  fileprivate func without(_ part: WeightedCount) -> WeightedCount {
+    let rest = self + part.scaled(by: -1)
+    // What rounding leaves of an empty difference must not look like an event of weight zero.
+    return rest.estimate > 1e-9 && rest.sumOfSquares > 1e-9 ? rest : WeightedCount()
+  }
+}

@@ -1,0 +1,34 @@
+import Glibc
+
+/// Random numbers of the laws that Thompson sampling needs, from any generator.
+enum RandomVariates {
+  /// Uniform in the open interval from 0 to 1.
+  static func uniform(_ generator: inout some RandomNumberGenerator) -> Double {
+    (Double(generator.next() >> 11) + 0.5) * 0x1p-53
+  }
+
+  /// Standard normal, by the polar method.
+  static func normal(_ generator: inout some RandomNumberGenerator) -> Double {
+    while true {
+      let x = 2 * uniform(&generator) - 1
+      let y = 2 * uniform(&generator) - 1
+      let square = x * x + y * y
+      if square > 0, square < 1 { return x * (-2 * log(square) / square).squareRoot() }
+    }
+  }
+
+  /// Gamma with scale 1, by the method of Marsaglia and Tsang (2000).
+  ///
+  /// A shape below 1 is drawn as that of `shape + 1` times a power of a uniform number.
+  static func gamma(shape: Double, _ generator: inout some RandomNumberGenerator) -> Double {
+    guard shape > 0, shape.isFinite else { return 0 }
+    if shape < 1 { return gamma(shape: shape + 1, &generator) * pow(uniform(&generator), 1 / shape) }
+    let d = shape - 1.0 / 3
+    let c = 1 / (9 * d).squareRoot()
+    while true {
+      let x = normal(&generator)
+      let v = (1 + c * x) * (1 + c * x) * (1 + c * x)
+      if v > 0, log(uniform(&generator)) < 0.5 * x * x + d - d * v + d * log(v) { return d * v }
+    }
+  }
+}

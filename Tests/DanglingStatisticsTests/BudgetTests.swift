@@ -1,0 +1,186 @@
+import Foundation
+import Testing
+
+@testable import DanglingStatistics
+
+/// `sim4_alloc.py`: 40 classes, three of them with a bug, and one budget.
+@Suite("Budget")
+struct BudgetTests {
+  /// A simulated service; the delays' true scale is each class's own, the split only knows the assumed one.
+  struct Fleet {
+    var rates: [Double]
+    var bytes: [Double]
+    var scales: [Double]
+    var accesses: [Double]
+
+    init(_ generator: inout SeededGenerator) {
+      rates = (0..<40).map { _ in 50 * exp(2.2 * generator.normal()) }
+      bytes = (0..<40).map { _ in 64 + [64, 96, 160, 288, 544][generator.below(5)] }
+      scales = (0..<40).map { _ in 0.2 * exp(1.5 * generator.normal()) }
+      accesses = [Double](repeating: 0, count: 40)
+      // Three classes, without repetition, busy ones more often.
+      var weights = rates.map { pow($0, 0.3) }
+      for _ in 0..<3 {
+        var left = generator.uniform() * weights.reduce(0, +)
+        let chosen = weights.indices.first {
+          left -= weights[$0]
+          return left < 0
+        }
+        guard let chosen else { continue }
+        weights[chosen] = 0
+        accesses[chosen] = 2 * exp(generator.normal())
+      }
+    }
+
+    func candidates(accesses: [Double], scales: [Double]) -> [BudgetCandidate] {
+      rates.indices.map {
+        BudgetCandidate(
+          name: "class\($0)", accessRate: accesses[$0], deallocationsPerSecond: rates[$0], bytesPerSlot: bytes[$0],
+          delays: DelayCurve(scale_s: scales[$0], shape: 0.6))
+      }
+    }
+
+    /// The true share of accesses of a class that so many slots catch.
+    func caught(_ slots: Double, of index: Int) -> Double {
+      1 - exp(-pow(slots / rates[index] / scales[index], 0.6))
+    }
+
+    func caughtShare(_ slots: [Double]) -> Double {
+      accesses.indices.reduce(0) { $0 + accesses[$1] * caught(slots[$1], of: $1) } / accesses.reduce(0, +)
+    }
+  }
+
+  /// Thompson's split over the epochs; the share of accesses caught in all of them.
+  private static func learn(
+    _ fleet: Fleet, budget: Double, crashes: Bool, epochs: Int, _ generator: inout SeededGenerator
+  ) -> Double {
+    var evidence = [ClassEvidence](repeating: ClassEvidence(), count: 40)
+    let assumed = [Double](repeating: 0.2, count: 40)
+    var caught = 0
+    var accesses = 0
+    for _ in 0..<epochs {
+      let drawn = evidence.map { $0.draw(using: &generator) }
+      let candidates = fleet.candidates(accesses: drawn, scales: assumed)
+      let slots = BudgetSplit.slots(for: candidates, budgetBytes: budget)
+      for index in evidence.indices {
+        let came = generator.poisson(fleet.accesses[index])
+        let hits = generator.binomial(came, fleet.caught(Double(slots[index]), of: index))
+        let attributed = crashes ? generator.binomial(came - hits, 0.3) : 0
+        caught += hits
+        accesses += came
+        evidence[index].observe(
+          hits: Double(hits), attributedCrashes: Double(attributed),
+          expectedShare: candidates[index].delays.share(within: Double(slots[index]) / fleet.rates[index]),
+          observesCrashes: crashes)
+      }
+    }
+    return Double(caught) / Double(max(accesses, 1))
+  }
+
+  @Test(
+    "the split catches what Python's did: knowing all, learning from hits, and from crashes too",
+    arguments: [(65_536.0, 0.752, 0.591, 0.714, 0.354), (1_048_576, 0.926, 0.854, 0.887, 0.614)])
+  func python(budget: Double, oracle: Double, hits: Double, crashes: Double, fifty: Double) {
+    var generator = SeededGenerator(seed: 41)
+    var known = Sample()
+    var fromHits = Sample()
+    var fromCrashes = Sample()
+    var fixed = Sample()
+    for _ in 0..<16 * Simulation.scale {
+      let fleet = Fleet(&generator)
+      let slots = BudgetSplit.slots(
+        for: fleet.candidates(accesses: fleet.accesses, scales: fleet.scales), budgetBytes: budget)
+      known.add(fleet.caughtShare(slots.map(Double.init)))
+      let share = min(1, budget / (50 * fleet.bytes.reduce(0, +)))
+      fixed.add(fleet.caughtShare([Double](repeating: (50 * share).rounded(.down), count: 40)))
+      fromHits.add(Self.learn(fleet, budget: budget, crashes: false, epochs: 60, &generator))
+      fromCrashes.add(Self.learn(fleet, budget: budget, crashes: true, epochs: 60, &generator))
+    }
+    // Python's means are of 60 fleets, so that their own error is about half of ours.
+    for (name, sample, expected) in [
+      ("knowing all", known, oracle), ("from hits", fromHits, hits), ("from crashes", fromCrashes, crashes),
+      ("50 each", fixed, fifty),
+    ] {
+      #expect(
+        abs(sample.mean - expected) < 3.5 * sample.standardError + 0.01,
+        "\(name): \(sample.mean) ± \(sample.standardError), Python \(expected)")
+    }
+    #expect(known.mean > fromCrashes.mean && fromCrashes.mean > fromHits.mean && fromHits.mean > fixed.mean)
+  }
+
+  @Test("no split of the bytes in small steps catches more, and the budget is kept")
+  func optimal() {
+    var generator = SeededGenerator(seed: 42)
+    for _ in 0..<20 {
+      let candidates = (0..<2).map { index in
+        BudgetCandidate(
+          name: "class\(index)", accessRate: generator.exponential(mean: 1),
+          deallocationsPerSecond: 50 * exp(generator.normal()), bytesPerSlot: 100,
+          delays: DelayCurve(scale_s: exp(generator.normal()), shape: 0.6))
+      }
+      let slots = BudgetSplit.slots(for: candidates, budgetBytes: 100_000)
+      #expect(slots.reduce(0, +) <= 1_000 && slots.reduce(0, +) > 990)
+      func value(_ first: Int) -> Double {
+        candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
+      }
+      let best = (0...1_000).map(value).max() ?? 0
+      // The hull has steps of 32 slots and a tenth.
+      #expect(
+        candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
+    }
+  }
+
+  @Test("a class whose accesses come in two waves gets slots up to the second one, or to the first, not between")
+  func hull() {
+    var late = DelayDistribution()
+    for _ in 0..<1_000 { late.add(delay_s: 0.001, retention: 1) }
+    for _ in 0..<4_000 { late.add(delay_s: 10, retention: 1) }
+    let candidate = BudgetCandidate(
+      name: "waves", accessRate: 1, deallocationsPerSecond: 100, bytesPerSlot: 100, delays: DelayCurve(measured: late))
+    let segments = BudgetSplit.hull(of: candidate, budgetBytes: 1e6)
+    #expect(zip(segments, segments.dropFirst()).allSatisfy { $0.gainPerByte >= $1.gainPerByte })
+    // One straight piece leads from the first wave to the second, over the flat of nothing.
+    #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
+  }
+
+  @Test("a class that costs nothing, asks nothing, or is never freed takes no part, or takes what it needs")
+  func limits() {
+    let odd = [
+      BudgetCandidate(name: "free", accessRate: 1, deallocationsPerSecond: 1, bytesPerSlot: 0, delays: DelayCurve()),
+      BudgetCandidate(name: "calm", accessRate: 0, deallocationsPerSecond: 1, bytesPerSlot: 100, delays: DelayCurve()),
+      BudgetCandidate(name: "kept", accessRate: 1, deallocationsPerSecond: 0, bytesPerSlot: 100, delays: DelayCurve()),
+      BudgetCandidate(
+        name: "wrong", accessRate: .nan, deallocationsPerSecond: -1, bytesPerSlot: .infinity,
+        delays: DelayCurve(scale_s: -1, shape: .nan)),
+    ]
+    let slots = BudgetSplit.slots(for: odd, budgetBytes: 1e6)
+    #expect(slots[0] == 0 && slots[1] == 0 && slots[3] == 0)
+    #expect(slots[2] > 0)
+    #expect(BudgetSplit.slots(for: odd, budgetBytes: -5) == [0, 0, 0, 0])
+    #expect(BudgetSplit.slots(for: odd, budgetBytes: .nan) == [0, 0, 0, 0])
+    #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
+  }
+
+  @Test("the gain of the next KiB falls as slots are added")
+  func gain() {
+    let candidate = BudgetCandidate(
+      name: "class", accessRate: 10, deallocationsPerSecond: 1_000, bytesPerSlot: 112, delays: DelayCurve())
+    let gains = [0.0, 100, 1_000, 10_000].map(candidate.gainPerKiB)
+    #expect(gains == gains.sorted(by: >))
+    #expect(gains.allSatisfy { $0 > 0 })
+  }
+
+  @Test(
+    "the first suggestion keeps a second's objects, from 50 to 4,096; later ones catch the share that was asked for")
+  func suggestion() {
+    #expect(SlotSuggestion.initial(deallocationsPerSecond: 3) == 50)
+    #expect(SlotSuggestion.initial(deallocationsPerSecond: 700) == 700)
+    #expect(SlotSuggestion.initial(deallocationsPerSecond: 1e9) == 4_096)
+    #expect(SlotSuggestion.initial(deallocationsPerSecond: .nan) == 50)
+    #expect(SlotSuggestion.slots(catching: 0.9, delays: DelayDistribution(), deallocationsPerSecond: 10) == nil)
+    var delays = DelayDistribution()
+    for step in 1...100 { delays.add(delay_s: 0.01 * Double(step), retention: 1) }
+    let slots = SlotSuggestion.slots(catching: 0.9, delays: delays, deallocationsPerSecond: 1_000)
+    #expect((slots ?? 0) > 800 && (slots ?? 0) < 1_000)
+  }
+}

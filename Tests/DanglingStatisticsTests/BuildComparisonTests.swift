@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import DanglingStatistics
+
+/// `sim6_build.py`: a new build beside the old one, and a rate that falls.
+@Suite("Build comparison and rate drop")
+struct BuildComparisonTests {
+  /// 30 days of both builds; day and crashes of the new build when the e-value reached 100.
+  private static func run(
+    share: Double, rate: Double, rise: Double, _ generator: inout SeededGenerator
+  ) -> (day: Double, crashes: Int)? {
+    var comparison = BuildComparison()
+    let new = rate * share * rise
+    let old = rate * (1 - share)
+    var day = generator.exponential(mean: 1 / (new + old))
+    while day < 30 {
+      comparison.observe(isNewBuild: generator.chance(new / (new + old)), newShare: share)
+      if comparison.value >= 100 { return (day, comparison.newEvents) }
+      day += generator.exponential(mean: 1 / (new + old))
+    }
+    return nil
+  }
+
+  @Test(
+    "a worse build is found as often, as soon and after as many crashes as in Python",
+    arguments: [
+      (0.1, 0.5, 10.0, 0.980, 10.5, 5.4), (0.1, 2, 5, 1.000, 8.9, 8.7), (0.1, 2, 10, 1, 2.8, 5.6),
+      (0.5, 2, 3, 0.998, 9.9, 29.9), (0.5, 10, 3, 1, 1.9, 29.4),
+    ])
+  func power(share: Double, rate: Double, rise: Double, found: Double, days: Double, crashes: Double) {
+    var generator = SeededGenerator(seed: 71)
+    var foundDays = Sample()
+    var foundCrashes = Sample()
+    let runs = 300 * Simulation.scale
+    for _ in 0..<runs {
+      guard let alarm = Self.run(share: share, rate: rate, rise: rise, &generator) else { continue }
+      foundDays.add(alarm.day)
+      foundCrashes.add(Double(alarm.crashes))
+    }
+    let error = (found * (1 - found) / Double(runs)).squareRoot()
+    #expect(abs(Double(foundDays.values.count) / Double(runs) - found) < 5 * error + 0.01)
+    // Python's error, of 400 runs, and its rounding.
+    #expect(abs(foundDays.mean - days) < 5 * foundDays.standardError + 0.05, "\(foundDays.mean) days")
+    #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
+  }
+
+  @Test("equal builds give an alarm in at most 1 % of runs", arguments: [(0.1, 10.0), (0.5, 2), (0.5, 10)])
+  func falseAlarms(share: Double, rate: Double) {
+    var generator = SeededGenerator(seed: 72)
+    let runs = 600 * Simulation.scale
+    let alarms = (0..<runs).count { _ in Self.run(share: share, rate: rate, rise: 1, &generator) != nil }
+    #expect(Double(alarms) < 0.01 * Double(runs) + 4 * (0.01 * Double(runs)).squareRoot())
+  }
+
+  @Test("a build that runs alone, or a share that is no number, proves nothing")
+  func noComparison() {
+    var comparison = BuildComparison()
+    for share in [0, 1, -1, 2, Double.nan] { comparison.observe(isNewBuild: true, newShare: share) }
+    #expect(comparison == BuildComparison())
+    #expect(comparison.value == 1)
+  }
+
+  @Test(
+    "a fixed bug is believed as soon as in Python",
+    arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
+  func rateDrop(rate: Double, drop: Double, days: Double) {
+    var generator = SeededGenerator(seed: 73)
+    var counts = Sample()
+    for _ in 0..<400 * Simulation.scale {
+      var process = RateDrop()
+      var day = 0
+      while process.value < 20, day < 200 {
+        process.observe(expectedAtRaisedRate: rate, events: Double(generator.poisson(rate / drop)))
+        day += 1
+      }
+      counts.add(Double(day))
+    }
+    #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
+  }
+
+  @Test("a rate that did not fall is believed to have in at most 5 % of runs of 200 days")
+  func rateDropFalseAlarms() {
+    var generator = SeededGenerator(seed: 74)
+    let runs = 300 * Simulation.scale
+    let alarms = (0..<runs).count { _ in
+      var process = RateDrop()
+      return (0..<200).contains { _ in
+        process.observe(expectedAtRaisedRate: 1, events: Double(generator.poisson(1)))
+        return process.value >= 20
+      }
+    }
+    #expect(Double(alarms) < 0.05 * Double(runs) + 4 * (0.05 * Double(runs)).squareRoot())
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import DanglingStatistics
+
+/// `sim1_quarantine.py`: what a bounded quarantine catches.
+@Suite("Retention")
+struct RetentionTests {
+  @Test("a simulated quarantine keeps objects with the stated probability: its queue, its explorer, and both")
+  func simulatedQuarantine() {
+    // Deallocations one by one; an access comes to each object after one of these delays.
+    let retention = Retention(slots: 20, deallocationsPerSecond: 100)
+    let share = 0.05
+    let delays = [0.05, 0.15, 0.2, 0.3, 0.6, 1.2]
+    var generator = SeededGenerator(seed: 11)
+    var inQueue = [Double](repeating: 0, count: delays.count)
+    var inExplorer = inQueue
+    var inEither = inQueue
+    var asked = inQueue
+
+    var queue: [Int] = []
+    var explorer = [Int](repeating: -1, count: 4)
+    var due: [(time: Double, object: Int, delay: Int)] = []
+    var time = 0.0
+    let objects = 60_000 * Simulation.scale
+    for object in 0..<objects {
+      time += generator.exponential(mean: 0.01)
+      // The delays are short beside the number of waiting accesses, so a scan will do.
+      for access in due where access.time <= time {
+        let queued = queue.contains(access.object)
+        let explored = explorer.contains(access.object)
+        asked[access.delay] += 1
+        inQueue[access.delay] += queued ? 1 : 0
+        inExplorer[access.delay] += explored ? 1 : 0
+        inEither[access.delay] += queued || explored ? 1 : 0
+      }
+      due.removeAll { $0.time <= time }
+      queue.append(object)
+      if queue.count > 20 { queue.removeFirst() }
+      if generator.chance(share) { explorer[generator.below(explorer.count)] = object }
+      let delay = object % delays.count
+      due.append((time + delays[delay], object, delay))
+    }
+
+    for (index, delay) in delays.enumerated() {
+      let n = asked[index]
+      func agrees(_ seen: Double, _ expected: Double) -> Bool {
+        // Neighbours in a queue are not independent: 6 standard deviations of independent ones, and a little.
+        abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
+      }
+      #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
+      #expect(agrees(inExplorer[index], retention.explorerProbability(after: delay)), "explorer at \(delay) s")
+      #expect(agrees(inEither[index], retention.probability(after: delay)), "either at \(delay) s")
+    }
+  }
+
+  @Test(
+    "the queue's detection is that of the Python simulation (n = 200,000)",
+    arguments: [
+      (DelayLaw.exponential10ms, 50.0, 10_000.0, 0.3898), (.exponential10ms, 50, 1_000, 0.9916),
+      (.lognormal50ms, 50, 100, 0.8742), (.lognormal50ms, 500, 10_000, 0.4988), (.weibull1s, 50, 100, 0.5061),
+      (.weibull1s, 500, 1_000, 0.5044), (.weibull1s, 5_000, 1_000, 0.8933), (.pareto1ms, 50, 10_000, 0.6709),
+      (.pareto1ms, 500, 10_000, 0.9340),
+    ])
+  func detection(law: DelayLaw, slots: Double, rate: Double, expected: Double) {
+    var generator = SeededGenerator(seed: 12)
+    let retention = Retention(slots: slots, deallocationsPerSecond: rate)
+    var sample = Sample()
+    for _ in 0..<1_500 * Simulation.scale { sample.add(retention.queueProbability(after: law.draw(&generator))) }
+    // Python's own error: at most 0.0011 (one standard error).
+    #expect(abs(sample.mean - expected) < 4 * sample.standardError + 0.004)
+  }
+
+  @Test("the probability of an exponential delay has its closed form")
+  func closedForm() {
+    // 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50; the integral by midpoints of the delay's quantiles.
+    let retention = Retention(slots: 50, deallocationsPerSecond: 10_000)
+    let steps = 2_000
+    let mean =
+      (0..<steps).reduce(0.0) { sum, step in
+        let delay = -0.01 * log(1 - (Double(step) + 0.5) / Double(steps))
+        return sum + retention.queueProbability(after: delay)
+      } / Double(steps)
+    #expect(abs(mean - (1 - pow(10_000.0 / 10_100, 50))) < 1e-4)
+  }
+
+  @Test("horizon and reach: 50 slots at 100/s keep 0.5 s, the explorer reaches four times as far")
+  func horizon() {
+    let retention = Retention(slots: 50, deallocationsPerSecond: 100)
+    #expect(retention.horizon_s == 0.5)
+    #expect(retention.reach_s == 2)
+  }
+
+  @Test("a class without deallocations keeps its objects for ever, one without slots not at all")
+  func limits() {
+    #expect(Retention(slots: 50, deallocationsPerSecond: 0).horizon_s == .infinity)
+    #expect(Retention(slots: 50, deallocationsPerSecond: 0).probability(after: 1e9) == 1)
+    #expect(Retention(slots: 0, deallocationsPerSecond: 10).probability(after: 0) == 0)
+    #expect(Retention(slots: .nan, deallocationsPerSecond: -1).probability(after: .nan) == 0)
+  }
+}

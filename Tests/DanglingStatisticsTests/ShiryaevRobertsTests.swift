@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import DanglingStatistics
+
+/// `sim3_change.py`: dangling crashes become more frequent.
+@Suite("Shiryaev–Roberts detector")
+struct ShiryaevRobertsTests {
+  /// Days until an alarm, one observation a day, at most `limit`; nil if there was none.
+  private static func daysToAlarm(
+    rate: (Int) -> Double, expected: Double, limit: Int, _ generator: inout SeededGenerator
+  ) -> Int? {
+    var detector = ShiryaevRoberts()
+    for day in 0..<limit {
+      detector.observe(days: 1, expected: expected, events: Double(generator.poisson(rate(day))))
+      if detector.value >= 365 { return day }
+    }
+    return nil
+  }
+
+  @Test(
+    "a rise is found as soon as Python found it, on average", .serialized,
+    arguments: [
+      (0.1, 5.0, 11.6), (0.1, 10, 4.7), (0.5, 3, 8.3), (0.5, 5, 3.6), (2, 1.5, 20.9), (2, 2, 7.7), (2, 3, 3.1),
+      (10, 1.5, 6.5), (10, 2, 2.4),
+    ])
+  func delay(rate: Double, rise: Double, python: Double) {
+    var generator = SeededGenerator(seed: 61)
+    var delays = Sample()
+    for _ in 0..<250 * Simulation.scale {
+      let day = Self.daysToAlarm(
+        rate: { $0 < 30 ? rate : rate * rise }, expected: rate, limit: 430, &generator)
+      // A run with an alarm before the rise is left out, as in Python.
+      if let day, day < 30 { continue }
+      delays.add(Double((day ?? 429) - 29))
+    }
+    // Python's means are of about 1,450 runs.
+    #expect(
+      abs(delays.mean - python) < 4 * delays.standardError + 0.06, "\(delays.mean) ± \(delays.standardError) days")
+  }
+
+  @Test(
+    "without a rise the mean time to an alarm is above a year, as long as Python found it",
+    arguments: [(0.1, 720.0), (0.5, 996), (2, 1_531)])
+  func falseAlarms(rate: Double, python: Double) {
+    var generator = SeededGenerator(seed: 62)
+    var days = 0
+    var alarms = 0
+    for _ in 0..<120 * Simulation.scale {
+      let alarm = Self.daysToAlarm(rate: { _ in rate }, expected: rate, limit: 730, &generator)
+      days += alarm ?? 730
+      alarms += alarm == nil ? 0 : 1
+    }
+    let mean = Double(days) / Double(alarms)
+    // The number of alarms is nearly a Poisson count.
+    #expect(abs(mean / python - 1) < 4 / Double(alarms).squareRoot(), "\(mean) days")
+    #expect(mean > 365)
+  }
+
+  @Test("the value minus the days is a martingale, whatever the stretch and whatever came before")
+  func martingale() {
+    for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
+      var detector = ShiryaevRoberts()
+      detector.observe(days: 3, expected: 1, events: before)
+      // The mean over the Poisson law, summed exactly; beyond 400 events nothing is left of it.
+      var mean = 0.0
+      for events in 0..<400 {
+        var next = detector
+        next.observe(days: days, expected: expected, events: Double(events))
+        mean += next.value * exp(Double(events) * log(expected) - expected - lgamma(Double(events) + 1))
+      }
+      #expect(abs(mean - (detector.value + days)) < 1e-9 * mean)
+    }
+  }
+
+  @Test("the posterior is that of a change expected once in a while: a value of 365 and one change a year are even")
+  func posterior() {
+    var detector = ShiryaevRoberts()
+    detector.observe(days: 365, expected: 0, events: 0)
+    #expect(detector.value == 365)
+    #expect(abs(detector.posterior(changesPerDay: 1 / 365) - 0.5) < 1e-12)
+  }
+
+  @Test("bursts, infinities and values that are no numbers leave a finite detector")
+  func hostileValues() {
+    var detector = ShiryaevRoberts()
+    detector.observe(days: 1, expected: 0.1, events: 1e18)
+    #expect(detector.value.isFinite && detector.value > 365)
+    for odd in [Double.nan, .infinity, -1] { detector.observe(days: odd, expected: odd, events: odd) }
+    #expect(detector.value.isFinite)
+    detector.reset()
+    #expect(detector.value == 0)
+  }
+}
