@@ -27,11 +27,12 @@ public struct CrashClient: Sendable {
     return try call("List", query, returning: Parameters.self).reports
   }
 
-  /// Groups, the one that was seen last first; of the query, `before` says nothing.
+  /// Groups, the one that was seen last first; of the query, `before` and `pid` say nothing.
   public func groups(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Group] {
     struct Parameters: Decodable { var groups: [Group] }
     var query = query
     query.before = nil
+    query.pid = nil
     return try call("Groups", query, returning: Parameters.self).groups
   }
 

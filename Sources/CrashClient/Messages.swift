@@ -40,6 +40,8 @@ public struct Summary: Codable, Sendable, Equatable {
 public struct Group: Codable, Sendable, Equatable {
   /// Hexadecimal digits.
   public var key: String
+  /// Whose processes.
+  public var uid: Int
   /// For people.
   public var title: String
   /// How many reports there are.

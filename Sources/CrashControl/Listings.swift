@@ -30,6 +30,7 @@ public enum Listings: Sendable {
   public static func groups(_ groups: [Group], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "COUNT", alignsRight: true, style: .bold),
+      .init(title: "UID", alignsRight: true, dropOrder: 5),
       .init(title: "STATE"),
       .init(title: "FIRST", dropOrder: 3),
       .init(title: "LAST"),
@@ -41,8 +42,9 @@ public enum Listings: Sendable {
     ]
     let rows = groups.map { group in
       [
-        "\(group.count)", group.state, LocalTime.text(group.first), LocalTime.text(group.last), "\(group.builds)",
-        shortID(group.firstBuild), group.names.joined(separator: ", "), shortID(group.key), group.title,
+        "\(group.count)", "\(group.uid)", group.state, LocalTime.text(group.first), LocalTime.text(group.last),
+        "\(group.builds)", shortID(group.firstBuild), group.names.joined(separator: ", "), shortID(group.key),
+        group.title,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)

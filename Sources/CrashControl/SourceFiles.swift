@@ -5,35 +5,47 @@ import Synchronization
 /// The source of a report's frames, as far as it may be shown.
 ///
 /// The paths stand in the crashed program, and a hostile one may name any file. Hence crashd never opens them: crashctl
-/// does, with its user's rights, and only regular files of a modest size that the crashed process's user may read too;
-/// else root would print what that user must not see. A file that was changed after the image was built is left out:
-/// its lines are other ones.
-enum SourceFiles {
-  private static let limitBytes = 4 << 20
+/// does, with its user's rights, and only regular files of a modest size that the crashed process's user may reach and
+/// read too; else root would print what that user must not see. A file that was changed after the image was built is
+/// left out: its lines are other ones.
+final class SourceFiles: Sendable {
+  private static let fileLimitBytes = 4 << 20
+  private static let allLimitBytes = 16 << 20
+  private static let fileLimit = 64
+
+  private struct State {
+    var files: [String: [UInt8]?] = [:]
+    var builds: [String: timespec?] = [:]
+    var bytes = 0
+  }
+
+  private let uid: Int
+  private let state = Mutex(State())
+
+  private init(uid: Int) { self.uid = uid }
 
   /// A lookup that reads each file once.
   static func lookup(for report: CrashReport) -> SourceLookup {
-    let texts = Mutex<[String: String?]>([:])
-    let builds = Mutex<[String: timespec?]>([:])
-    let uid = report.process.uid
-    return { frame in
-      guard let file = frame.file, file.hasPrefix("/"), let line = frame.line, let image = frame.image else {
-        return nil
-      }
-      let built = builds.withLock { known in
-        if let time = known[image] { return time }
-        let time = modification(of: image)
-        known[image] = time
-        return time
-      }
+    let files = SourceFiles(uid: report.process.uid)
+    return { files.excerpt($0) }
+  }
+
+  private func excerpt(_ frame: CrashReport.Frame) -> SourceExcerpt? {
+    guard let file = frame.file, file.hasPrefix("/"), let line = frame.line, let image = frame.image else { return nil }
+    return state.withLock { state in
+      let built = state.builds[image] ?? Self.modification(of: image)
+      if state.builds.count < Self.fileLimit { state.builds[image] = built }
       guard let built else { return nil }
-      let text = texts.withLock { known in
-        if let text = known[file] { return text }
-        let text = read(file, noLaterThan: built, uid: uid)
-        known[file] = text
-        return text
+      let bytes: [UInt8]?
+      if let known = state.files[file] {
+        bytes = known
+      } else {
+        guard state.files.count < Self.fileLimit, state.bytes < Self.allLimitBytes else { return nil }
+        bytes = read(file, noLaterThan: built)
+        state.files[file] = bytes
+        state.bytes += bytes?.count ?? 0
       }
-      return text.flatMap { SourceExcerpt(of: $0, around: line) }
+      return bytes.flatMap { SourceExcerpt(of: $0, around: line) }
     }
   }
 
@@ -43,17 +55,20 @@ enum SourceFiles {
     return unsafe stat(path, &status) == 0 ? status.st_mtim : nil
   }
 
-  private static func read(_ path: String, noLaterThan built: timespec, uid: Int) -> String? {
-    // Not to wait for the writer of a pipe.
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
+  private func read(_ path: String, noLaterThan built: timespec) -> [UInt8]? {
+    // Looked at before it is opened: to open a device may do something.
+    let place = unsafe open(path, openPath | O_CLOEXEC)
+    guard place >= 0 else { return nil }
+    defer { close(place) }
     var status = stat()
     // fstat fills the struct that it is given.
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_mode & 0o004 != 0 || Int(status.st_uid) == uid, status.st_size <= limitBytes,
-      (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) <= (built.tv_sec, built.tv_nsec)
+    guard unsafe fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFREG, mayRead(status),
+      status.st_size <= Self.fileLimitBytes,
+      (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) <= (built.tv_sec, built.tv_nsec), mayReach(place)
     else { return nil }
+    let descriptor = unsafe open("/proc/self/fd/\(place)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var count = 0
     while count < bytes.count {
@@ -65,6 +80,33 @@ enum SourceFiles {
       guard got > 0 else { break }
       count += got
     }
-    return String(decoding: bytes[..<count], as: UTF8.self)
+    return Array(bytes[..<count])
+  }
+
+  /// Whether the crashed process's user may read the file, as far as that is certain: groups are not looked up.
+  private func mayRead(_ status: stat) -> Bool {
+    uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
+  }
+
+  /// Whether that user may search each directory on the way.
+  private func mayReach(_ place: Int32) -> Bool {
+    if uid == 0 { return true }
+    var buffer = [CChar](repeating: 0, count: 4_096)
+    // readlink writes at most as many characters as the buffer has.
+    let count = unsafe readlink("/proc/self/fd/\(place)", &buffer, buffer.count)
+    guard count > 0, count < buffer.count else { return false }
+    var directory = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    while let slash = directory.lastIndex(of: "/") {
+      directory = String(directory[..<slash])
+      var status = stat()
+      // stat fills the struct that it is given.
+      guard unsafe stat(directory.isEmpty ? "/" : directory, &status) == 0,
+        status.st_mode & 0o001 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o100 != 0)
+      else { return false }
+    }
+    return true
   }
 }
+
+// <fcntl.h>; Swift's Glibc module does not show it.
+private let openPath: Int32 = 0o10_000_000

@@ -10,19 +10,29 @@ public struct SourceExcerpt: Sendable, Equatable {
   /// The frame's own line.
   public var line: Int
 
-  /// Cuts the lines around `line` out of a file's text; nil when it has no such line.
-  public init?(of text: String, around line: Int) {
-    guard line >= 1, line < Int(Int32.max) else { return nil }
-    let all = text.split(maxSplits: line + Self.context, omittingEmptySubsequences: false) { character in
-      character == "\n" || character == "\r\n"
-    }
-    // What follows the last cut is the rest of the file.
-    let lines = all.prefix(line + Self.context)
-    guard line <= lines.count else { return nil }
+  /// Cuts the lines around `line` out of a file; nil when it has no such line.
+  ///
+  /// One pass over the bytes up to there, in which only the lines that are kept become text.
+  public init?(of bytes: [UInt8], around line: Int) {
+    guard line >= 1, line <= bytes.count + 1 else { return nil }
     first = max(1, line - Self.context)
     self.line = line
-    self.lines = lines[(first - 1)...].map(String.init)
-    while self.lines.last?.isEmpty == true && first + self.lines.count - 1 > line { self.lines.removeLast() }
+    lines = []
+    var number = 1
+    var start = 0
+    while number <= line + Self.context {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+      if number >= first { lines.append(Self.text(bytes[start..<end])) }
+      guard end < bytes.count else { break }
+      number += 1
+      start = end + 1
+    }
+    guard first + lines.count > line else { return nil }
+    while lines.last?.isEmpty == true && first + lines.count - 1 > line { lines.removeLast() }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes, as: UTF8.self)
   }
 }
 

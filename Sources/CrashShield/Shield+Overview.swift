@@ -5,7 +5,9 @@ extension Shield {
   public struct Overview: Sendable, Equatable {
     /// Whether crashes of this process are recorded.
     public var isStarted: Bool
-    /// How the process stands with crashd; nil until that is known. The texts are those of `Configuration.onStatus`.
+    /// How the process stands with crashd; nil until that is known.
+    ///
+    /// The texts are those of `Configuration.onStatus`.
     public var connection: Connection?
     /// Crash signals that somebody took from the shield since its start.
     ///

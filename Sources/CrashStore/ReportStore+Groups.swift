@@ -1,6 +1,6 @@
 import GRDB
 
-/// Reports of one kind: what a list of groups shows.
+/// Reports of one kind and one user: what a list of groups shows.
 public struct ReportGroup: Sendable, Equatable {
   /// What the operator knows of a group.
   public enum State: String, Sendable {
@@ -16,6 +16,8 @@ public struct ReportGroup: Sendable, Equatable {
 
   /// Its key.
   public var key: String
+  /// Whose processes; what another user's programs do under the same key is another group.
+  public var uid: Int
   /// For people.
   public var title: String
   /// How many reports there are.
@@ -26,7 +28,7 @@ public struct ReportGroup: Sendable, Equatable {
   public var last: String
   /// How many builds have it.
   public var buildCount: Int
-  /// The build in which it was first seen.
+  /// The build in which it was first seen; empty where that is not known.
   public var firstBuild: String
   /// The build in which it was last seen.
   public var lastBuild: String
@@ -41,7 +43,7 @@ public struct ReportGroup: Sendable, Equatable {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Groups, the one that was seen last first.
+  /// Groups, the one that was seen last first; of the reports that pass the filter, whose `pid` says nothing here.
   /// - Throws: `StoreError.unavailable`.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
@@ -49,30 +51,22 @@ extension ReportStore {
     let pool = pool
     return try Self.translating(path) {
       try pool.read { database in
+        let wanted = Restriction(filter, visibility)
+        guard let wanted else { return [] }
         let rows = try Row.fetchAll(
           database,
           sql: """
-            SELECT group_key AS key, count(*) AS count, min(time) AS first, max(time) AS last,
+            SELECT group_key AS key, uid, count(*) AS count, min(time) AS first, max(time) AS last,
               count(DISTINCT build) AS builds
-            FROM reports
-            WHERE (:uid IS NULL OR uid = :uid)
-              AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
-              AND (:group IS NULL OR substr(group_key, 1, length(:group)) = :group)
-              AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
-            GROUP BY group_key ORDER BY last DESC, key LIMIT :limit
-            """,
-          arguments: [
-            "uid": visibility.uid, "pid": filter.pid, "name": filter.name, "group": filter.group, "since": filter.since,
-            "until": filter.until, "limit": limit,
-          ])
-        return try rows.compactMap { try Self.group($0, visibility, in: database) }
+            FROM group_reports \(wanted.clause) GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit
+            """, arguments: wanted.arguments(["limit": limit]))
+        var builds = NewestBuilds()
+        return try rows.compactMap { try Self.group($0, wanted, &builds, in: database) }
       }
     }
   }
 
-  /// Says that a group is mended, or that it is not.
-  ///
-  /// Of a group that others have too, it is said of the reports that may be seen only.
+  /// Says that a group is mended, or that it is not: of the reports that may be seen.
   /// - Returns: The whole key.
   /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
   public func setResolved(
@@ -80,15 +74,18 @@ extension ReportStore {
   ) throws(StoreError) -> String {
     let pool = pool
     return try Self.translating(path) {
+      guard !prefix.isEmpty, let wanted = Restriction(ReportFilter(group: prefix), visibility) else {
+        throw StoreError.noSuchGroup(key: prefix)
+      }
+      // Looked up without the writer, which stores crashes meanwhile.
+      let found = try pool.read { database in
+        try Row.fetchAll(
+          database, sql: "SELECT DISTINCT group_key, uid FROM group_reports \(wanted.clause) LIMIT 1000",
+          arguments: wanted.arguments([:]))
+      }
+      let keys = Set(found.map { $0["group_key"] as String })
+      guard let key = keys.first, keys.count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
       try pool.write { database in
-        let found = try Row.fetchAll(
-          database,
-          sql: """
-            SELECT DISTINCT group_key, uid FROM reports
-            WHERE (:uid IS NULL OR uid = :uid) AND substr(group_key, 1, length(:group)) = :group LIMIT 1000
-            """, arguments: ["uid": visibility.uid, "group": prefix])
-        let keys = Set(found.map { $0["group_key"] as String })
-        guard let key = keys.first, keys.count == 1, !prefix.isEmpty else { throw StoreError.noSuchGroup(key: prefix) }
         for row in found {
           let uid: Int64 = row["uid"]
           if isResolved {
@@ -100,49 +97,105 @@ extension ReportStore {
               sql: "DELETE FROM group_states WHERE group_key = ? AND uid = ?", arguments: [key, uid])
           }
         }
-        return key
       }
+      return key
     }
   }
 
   /// nil when the group's reports were removed meanwhile; within one transaction that does not happen.
-  private static func group(_ row: Row, _ visibility: Visibility, in database: Database) throws -> ReportGroup? {
+  private static func group(
+    _ row: Row, _ wanted: Restriction, _ builds: inout NewestBuilds, in database: Database
+  ) throws -> ReportGroup? {
     let key: String = row["key"]
-    let wanted: StatementArguments = ["key": key, "uid": visibility.uid]
-    let which = "FROM reports WHERE group_key = :key AND (:uid IS NULL OR uid = :uid)"
-    let oldest = try Row.fetchOne(
-      database, sql: "SELECT build \(which) ORDER BY time, seq LIMIT 1", arguments: wanted)
-    let newest = try Row.fetchOne(
-      database, sql: "SELECT build, id, group_title, executable, time \(which) ORDER BY time DESC, seq DESC LIMIT 1",
-      arguments: wanted)
-    guard let oldest, let newest else { return nil }
+    let uid: Int64 = row["uid"]
+    let own = wanted.narrowed(to: key, uid)
+    let edge = { (order: String) in
+      try Row.fetchOne(
+        database,
+        sql: """
+          SELECT build, id, title, executable FROM group_reports \(own.clause)
+          ORDER BY time \(order), id \(order) LIMIT 1
+          """, arguments: own.arguments([:]))
+    }
+    guard let oldest = try edge("ASC"), let newest = try edge("DESC") else { return nil }
     let names = try String.fetchAll(
-      database, sql: "SELECT DISTINCT name \(which) ORDER BY name LIMIT \(nameLimit)", arguments: wanted)
+      database, sql: "SELECT DISTINCT name FROM group_reports \(own.clause) ORDER BY name LIMIT \(nameLimit)",
+      arguments: own.arguments([:]))
     let firstBuild: String = oldest["build"]
+    let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
     return ReportGroup(
-      key: key, title: newest["group_title"], count: row["count"], first: row["first"], last: row["last"],
+      key: key, uid: Int(uid), title: newest["title"], count: row["count"], first: row["first"], last: row["last"],
       buildCount: row["builds"], firstBuild: firstBuild, lastBuild: newest["build"], names: names,
-      state: try state(
-        key, firstBuild: firstBuild, executable: newest["executable"], last: newest["time"], visibility, in: database),
-      report: newest["id"])
+      state: try state(key, uid, last: row["last"], isInNewest: isInNewest, in: database), report: newest["id"])
   }
 
   private static func state(
-    _ key: String, firstBuild: String, executable: String, last: String, _ visibility: Visibility,
-    in database: Database
+    _ key: String, _ uid: Int64, last: String, isInNewest: Bool, in database: Database
   ) throws -> ReportGroup.State {
     let resolved = try String.fetchOne(
-      database,
-      sql: "SELECT max(resolved_time) FROM group_states WHERE group_key = :key AND (:uid IS NULL OR uid = :uid)",
-      arguments: ["key": key, "uid": visibility.uid])
+      database, sql: "SELECT resolved_time FROM group_states WHERE group_key = ? AND uid = ?", arguments: [key, uid])
     if let resolved { return last > resolved ? .regressed : .resolved }
-    // Of a program, the builds in the order in which they were first seen.
+    return isInNewest ? .new : .open
+  }
+}
+
+/// What a query of `group_reports` is restricted to: only what is asked for stands in the SQL, so that the tables' order
+/// serves it.
+private struct Restriction {
+  private var conditions: [String] = []
+  private var values: [String: (any DatabaseValueConvertible)?] = [:]
+
+  /// nil when no report can pass: keys are hexadecimal digits, in lower case.
+  init?(_ filter: ReportFilter, _ visibility: Visibility) {
+    if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
+    if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
+    if let since = filter.since { add("time >= :since", "since", since) }
+    if let until = filter.until { add("time <= :until", "until", until) }
+    guard let group = filter.group, !group.isEmpty else { return }
+    guard ReportStore.isKeyPrefix(group) else { return nil }
+    // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
+    add("group_key >= :group AND group_key < :group || 'g'", "group", group)
+  }
+
+  var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
+
+  func arguments(_ more: [String: any DatabaseValueConvertible]) -> StatementArguments {
+    StatementArguments(values.merging(more.mapValues { $0 }) { $1 })
+  }
+
+  func narrowed(to key: String, _ uid: Int64) -> Restriction {
+    var narrow = self
+    narrow.add("group_key = :own_key AND uid = :own_uid", "own_key", key)
+    narrow.values["own_uid"] = uid
+    return narrow
+  }
+
+  private mutating func add(_ condition: String, _ name: String, _ value: any DatabaseValueConvertible) {
+    conditions.append(condition)
+    values[name] = value
+  }
+}
+
+/// The builds of programs in the order in which they were first seen; each program is looked up once a call.
+private struct NewestBuilds {
+  private var known: [String: [String]] = [:]
+
+  /// Whether it is the newest of several.
+  mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
+    let builds = try builds(of: executable, uid, in: database)
+    return builds.count > 1 && builds.first == build
+  }
+
+  private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
+    let name = "\(uid) \(executable)"
+    if let builds = known[name] { return builds }
     let builds = try String.fetchAll(
       database,
       sql: """
-        SELECT build FROM reports WHERE executable = :executable AND (:uid IS NULL OR uid = :uid)
+        SELECT build FROM group_reports WHERE executable = ? AND uid = ? AND build <> ''
         GROUP BY build ORDER BY min(time) DESC LIMIT 2
-        """, arguments: ["executable": executable, "uid": visibility.uid])
-    return builds.count > 1 && builds.first == firstBuild ? .new : .open
+        """, arguments: [executable, uid])
+    known[name] = builds
+    return builds
   }
 }

@@ -26,7 +26,7 @@ extension ReportStore {
             FROM reports
             WHERE (:uid IS NULL OR uid = :uid) AND (:before IS NULL OR seq < :before)
               AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
-              AND (:group IS NULL OR substr(group_key, 1, length(:group)) = :group)
+              AND (:group IS NULL OR (group_key >= :group AND group_key < :group || 'g'))
               AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
             ORDER BY seq DESC LIMIT :limit
             """,
@@ -62,6 +62,20 @@ extension ReportStore {
         return try StoredReport(row, epoch: epoch)
       }
     }
+  }
+
+  /// A report and what the process wrote, of one moment.
+  /// - Throws: as `report`, and `changedMeanwhile`.
+  public func reportAndRaw(
+    idPrefix prefix: String?, visibility: Visibility = .all
+  ) throws(StoreError) -> (stored: StoredReport, raw: [UInt8]) {
+    let stored = try report(idPrefix: prefix, visibility: visibility)
+    let raw = try raw(id: stored.report.id) ?? []
+    // Replaced between the two reads?
+    guard try report(idPrefix: stored.report.id).cursor == stored.cursor else {
+      throw StoreError.changedMeanwhile(id: stored.report.id)
+    }
+    return (stored, raw)
   }
 
   /// What the process wrote; nil when there is no such report.
@@ -100,7 +114,7 @@ extension ReportStore {
             SELECT seq, json FROM reports
             WHERE seq > :after AND (:uid IS NULL OR uid = :uid)
               AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
-              AND (:group IS NULL OR substr(group_key, 1, length(:group)) = :group)
+              AND (:group IS NULL OR (group_key >= :group AND group_key < :group || 'g'))
               AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
             ORDER BY seq LIMIT :limit
             """,
@@ -148,6 +162,11 @@ extension ReportStore {
         return pages * pageBytes
       }
     }
+  }
+
+  /// Whether it may be how a group's key begins.
+  static func isKeyPrefix(_ text: String) -> Bool {
+    text.utf8.allSatisfy(isHexadecimalDigit) && text.lowercased() == text
   }
 
   private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {

@@ -12,6 +12,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case noSuchReport(id: String)
   /// Several do.
   case ambiguous(id: String, count: Int)
+  /// The report is not the one any more that was to be replaced; nothing was stored.
+  case changedMeanwhile(id: String)
   /// No group's key begins with this.
   case noSuchGroup(key: String)
   /// Nobody has subscribed under this name.
@@ -30,6 +32,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .identifierTaken(let id): "report \(id) belongs to another process"
     case .noSuchReport(let id): "no report has an id that begins with '\(id)'"
     case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"
+    case .changedMeanwhile(let id): "report \(id) has changed meanwhile"
     case .noSuchGroup(let key): "no group has a key that begins with '\(key)'"
     case .noSuchSubscriber(let name): "nobody has subscribed as '\(name)'"
     case .tooManySubscribers(let limit): "there are \(limit) named subscribers already"

@@ -53,9 +53,23 @@ enum StoreSchema {
       // For groups: which builds have them, and what the operator said of them.
       try database.execute(
         sql: """
-          ALTER TABLE reports ADD COLUMN build TEXT NOT NULL DEFAULT '';
-          UPDATE reports SET build = coalesce(json_extract(CAST(json AS TEXT), '$.process.buildID'), '');
-          CREATE INDEX reports_executable ON reports (executable, time);
+          -- What groups are made of, apart from the reports' JSON: SQLite would walk through it to reach a later column.
+          -- The builds of older reports stay unknown; to read them all would hold up the start.
+          CREATE TABLE group_reports (
+            group_key TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            time TEXT NOT NULL,
+            id TEXT NOT NULL REFERENCES reports (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            build TEXT NOT NULL,
+            name TEXT NOT NULL,
+            executable TEXT NOT NULL,
+            title TEXT NOT NULL,
+            PRIMARY KEY (group_key, uid, time, id)
+          ) WITHOUT ROWID;
+          CREATE INDEX group_reports_id ON group_reports (id);
+          CREATE INDEX group_reports_executable ON group_reports (executable, uid, build, time);
+          INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
+            SELECT group_key, uid, time, id, '', name, executable, group_title FROM reports;
 
           -- uid: whose reports it is said of.
           CREATE TABLE group_states (

@@ -8,7 +8,7 @@ import Testing
 struct SourceFilesTests {
   /// What there is for a frame's file.
   enum Kind: CaseIterable {
-    case older, newer, secret, own, pipe, huge, missing, imageGone
+    case older, newer, secret, own, hidden, pipe, huge, missing, imageGone
   }
 
   @Test(
@@ -35,6 +35,9 @@ struct SourceFilesTests {
       try FileManager.default.setAttributes(
         [.posixPermissions: isSecret ? 0o600 : 0o644, .modificationDate: build + (kind == .newer ? 1 : -1)],
         ofItemAtPath: file)
+    }
+    if kind == .hidden {
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
     }
     // The report's user is 1000, or the one of this test, whose file it is then.
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000

@@ -99,6 +99,10 @@ struct ReportGroupTests {
       }
       _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
       #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == [.resolved])
+      // What one user says of his programs says nothing of another's, for root neither.
+      let all = try store.groups(limit: 9)
+      #expect(all.map(\.key) == ["beef", "cafe", "cafe"] && all.map(\.uid) == [1001, 1001, 1000])
+      #expect(all.map(\.state) == [.open, .open, .resolved])
       #expect(try store.groups(visibility: .user(1001), limit: 9).map(\.state) == [.open, .open])
     }
   }

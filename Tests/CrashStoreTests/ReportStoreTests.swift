@@ -5,6 +5,27 @@ import Testing
 
 @Suite("The report store")
 struct ReportStoreTests {
+  @Test("a report is replaced only while it is the one that was meant")
+  func replacing() throws {
+    try withStore { store in
+      let first = try store.put(sample(id: "ab"), raw: [1])
+      guard case .inserted(let cursor) = first else {
+        Issue.record("\(first)")
+        return
+      }
+      var second = sample(id: "ab")
+      second.reason = "second"
+      _ = try store.put(second, raw: [2])
+      var third = sample(id: "ab")
+      third.reason = "third"
+      #expect(throws: StoreError.changedMeanwhile(id: "ab")) { try store.put(third, raw: [3], replacing: cursor) }
+      let (now, raw) = try store.reportAndRaw(idPrefix: "ab")
+      #expect(now.report.reason == "second" && raw == [2])
+      _ = try store.put(third, raw: [3], replacing: now.cursor)
+      #expect(try store.report(idPrefix: "ab").report.reason == "third")
+    }
+  }
+
   @Test("a stored report comes back as it was, by a prefix of its id")
   func roundTrip() throws {
     try withStore { store throws in

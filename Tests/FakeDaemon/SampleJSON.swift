@@ -2,7 +2,7 @@
 public enum SampleJSON: Sendable {
   /// A group.
   public static let group = #"""
-    {"key":"71c0ffee71c0ffee","title":"trap in shop.buy()","count":3,"first":"2026-11-21T08:00:00.000000Z",
+    {"key":"71c0ffee71c0ffee","uid":1000,"title":"trap in shop.buy()","count":3,"first":"2026-11-21T08:00:00.000000Z",
     "last":"2026-11-21T09:00:00.000000Z","builds":2,"firstBuild":"aabb","lastBuild":"ccdd","names":["shop"],
     "state":"regressed","report":"bb22"}
     """#.split(separator: "\n").joined()

@@ -23,8 +23,8 @@ int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd);
 int cd_process_open(int32_t pid, int *ret_pidfd);
 
 // The wait status of a process that has ended (PIDFD_GET_INFO with PIDFD_INFO_EXIT, Linux 6.15). EAGAIN while it runs;
-// EBUSY while its parent has not waited for it, until then `cd_poller_await_hangup` watches it; ENOTSUP when this kernel
-// does not tell.
+// EBUSY while its parent has not waited for it, until then `cd_poller_await_hangup` watches it; ENOTSUP when this
+// kernel does not tell.
 int cd_process_end(int pidfd, int *ret_status);
 
 // One message and the descriptors with it, all close-on-exec. Whatever descriptors arrive are the caller's to close.
@@ -50,7 +50,8 @@ typedef struct cd_poller_event {
 int cd_poller_create(int *ret_poller);
 int cd_poller_add(int poller, int descriptor, uint64_t token);
 int cd_poller_remove(int poller, int descriptor);
-// From now on only the hang-up of a descriptor that is watched already: of a pidfd, that nothing is left of its process.
+// From now on only the hang-up of a descriptor that is watched already: of a pidfd, that nothing is left of its
+// process.
 int cd_poller_await_hangup(int poller, int descriptor, uint64_t token);
 int cd_poller_wait(int poller, cd_poller_event *ret_events, size_t capacity, int timeout_ms, size_t *ret_count);
 

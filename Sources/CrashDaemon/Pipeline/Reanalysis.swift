@@ -4,17 +4,19 @@ import CrashRing
 import CrashStore
 import Glibc
 
-/// Analyses stored raw records again, with the rules and symbols of today; one at a time, because it costs what a crash
-/// costs and any user may ask for it.
+/// Analyses stored raw records again, with the rules and symbols of today; one at a time for each user, because it costs
+/// what a crash costs and any user may ask for it.
 actor Reanalysis {
   /// Why a report stays as it is.
   enum Failure: Error, Equatable {
     case store(StoreError)
     /// There is no raw record, or it is of a ring of another version.
     case unreadable(String)
-    /// Today the symbols of these builds are gone: the new report would say less.
+    /// Today the symbols of these builds are not there: the new report would say less.
     case symbolsGone([String])
-    /// Somebody else's re-analysis runs.
+    /// Another report took its place meanwhile: more threads of its process were read.
+    case changed
+    /// Another re-analysis of this user runs, or too many do.
     case busy
   }
 
@@ -25,28 +27,32 @@ actor Reanalysis {
   }
 
   private let analysis: CrashAnalysis
-  private var isBusy = false
+  private var busy: Set<UInt32> = []
+  private static let limit = 4
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
   /// Analyses the report whose id begins with `prefix` again and stores what it says now.
-  func run(idPrefix prefix: String?, visibility: Visibility) async throws(Failure) -> Outcome {
-    if isBusy { throw .busy }
-    isBusy = true
-    defer { isBusy = false }
-    let old = try stored { () throws(StoreError) in
-      try analysis.store.report(idPrefix: prefix, visibility: visibility).report
+  func run(idPrefix prefix: String?, for user: UInt32, visibility: Visibility) async throws(Failure) -> Outcome {
+    guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
+    defer { busy.remove(user) }
+    let (before, raw) = try stored { () throws(StoreError) in
+      try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
     }
-    let raw = try stored { () throws(StoreError) in try analysis.store.raw(id: old.id) } ?? []
+    let old = before.report
     let process = try Self.process(of: old, raw: raw)
     let (contents, symbols) = await analysis.openAgain(process)
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     guard var report = builder.report(id: old.id) else { throw .unreadable("no thread's record in it is whole") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
-    if Self.nameCount(report) < Self.nameCount(old) { throw .symbolsGone(missing.sorted()) }
+    if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
+    // What was lost was lost then; the copy of a ring that was still being written would count more.
+    report.losses = old.losses
     let new = report
-    let change = try stored { () throws(StoreError) in try analysis.store.put(new, raw: raw) }
+    let change = try stored { () throws(StoreError) in
+      try analysis.store.put(new, raw: raw, replacing: before.cursor)
+    }
     if change != .unchanged { analysis.hub.notify() }
     return Outcome(report: new, hasChanged: change != .unchanged)
   }
@@ -86,12 +92,21 @@ actor Reanalysis {
     return memory
   }
 
-  /// How much a report can name.
-  private static func nameCount(_ report: CrashReport) -> Int {
-    report.threads.reduce(0) { $0 + $1.frames.count { !$0.function.isEmpty } }
+  /// Whether a place that had a name has none now.
+  private static func losesNames(_ new: CrashReport, of old: CrashReport) -> Bool {
+    let named = { (report: CrashReport) in
+      Set(report.threads.flatMap { $0.frames.filter { !$0.function.isEmpty }.map(\.address) })
+    }
+    let nameless = Set(new.threads.flatMap { $0.frames.map(\.address) }).subtracting(named(new))
+    return !nameless.isDisjoint(with: named(old))
   }
 
   private func stored<Value>(_ body: () throws(StoreError) -> Value) throws(Failure) -> Value {
-    do throws(StoreError) { return try body() } catch { throw .store(error) }
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      if case .changedMeanwhile = error { throw .changed }
+      throw .store(error)
+    }
   }
 }

@@ -32,7 +32,7 @@ struct CrashdInterface: Sendable {
     case "List": try list(call, visibility)
     case "Groups": try groups(call, visibility)
     case "ResolveGroup": try resolveGroup(call, visibility)
-    case "Reanalyse": try await reanalyse(call, visibility)
+    case "Reanalyse": try await reanalyse(call, from: peer)
     case "Ack": try acknowledge(call, from: peer)
     case "Cursor": try cursor(call, from: peer)
     case "Subscribers": try subscribers(call, visibility)
@@ -67,7 +67,7 @@ struct CrashdInterface: Sendable {
   }
 
   private func groups(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GroupsReply {
-    let parameters = try VarlinkParameters(call, known: Self.filterNames.union(["limit"]))
+    let parameters = try VarlinkParameters(call, known: Self.filterNames.subtracting(["pid"]).union(["limit"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
     let filter = try filter(parameters)
     let groups = try reading { () throws(StoreError) in
@@ -99,12 +99,13 @@ struct CrashdInterface: Sendable {
   }
 
   private func reanalyse(
-    _ call: VarlinkCall, _ visibility: Visibility
+    _ call: VarlinkCall, from peer: Peer
   ) async throws(VarlinkError) -> ReanalyseReply {
     let parameters = try VarlinkParameters(call, known: ["id"])
     let prefix = try parameters.string("id")
     do throws(Reanalysis.Failure) {
-      let outcome = try await reanalysis.run(idPrefix: prefix, visibility: visibility)
+      let outcome = try await reanalysis.run(
+        idPrefix: prefix, for: peer.uid, visibility: Self.visibility(of: peer))
       return ReanalyseReply(report: outcome.report, changed: outcome.hasChanged)
     } catch {
       throw VarlinkError(error)

@@ -50,6 +50,7 @@ struct ListReply: Encodable, Sendable {
 struct GroupsReply: Encodable, Sendable {
   struct Group: Encodable, Sendable {
     var key: String
+    var uid: Int
     var title: String
     var count: Int
     var first: String
@@ -63,6 +64,7 @@ struct GroupsReply: Encodable, Sendable {
 
     init(_ group: ReportGroup) {
       key = group.key
+      uid = group.uid
       title = group.title
       count = group.count
       first = group.first

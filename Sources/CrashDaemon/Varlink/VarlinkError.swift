@@ -34,7 +34,7 @@ struct VarlinkError: Error, Sendable, Equatable {
     case .noSuchSubscriber(let name): self.init(own: "NoSuchSubscriber", ["subscriber": .string(name)])
     case .tooManySubscribers(let limit): self.init(own: "TooManySubscribers", ["limit": .int(Int64(limit))])
     case .invalidCursor(let text): self.init(own: "InvalidCursor", ["cursor": .string(text)])
-    case .notADatabase, .tooNew, .unavailable, .identifierTaken:
+    case .notADatabase, .tooNew, .unavailable, .identifierTaken, .changedMeanwhile:
       self.init(own: "StoreUnavailable", ["reason": .string(error.description)])
     }
   }
@@ -48,7 +48,10 @@ struct VarlinkError: Error, Sendable, Equatable {
       return
     case .unreadable(let why): reason = why
     case .symbolsGone(let builds):
-      reason = "the symbols of \(builds.isEmpty ? "its images" : builds.joined(separator: ", ")) are gone"
+      reason =
+        builds.isEmpty
+        ? "some of its names would be lost" : "the symbols of \(builds.joined(separator: ", ")) are not there"
+    case .changed: reason = "it has changed meanwhile; try again"
     case .busy: reason = "another report is being analysed again; try later"
     }
     self.init(own: "NotReanalysable", ["reason": .string(reason)])

@@ -4,7 +4,7 @@
 /// Everything that comes from the crashed process is escaped, and the page's own policy forbids the browser to load or
 /// run anything.
 public struct HTMLRenderer: Sendable {
-  /// Where source comes from, for the own frames of the crashed threads.
+  /// Where source comes from, for the first own frames of the crash.
   public var source: SourceLookup?
 
   /// Makes a renderer.
@@ -84,19 +84,20 @@ public struct HTMLRenderer: Sendable {
     if thread.frames.isEmpty {
       html = html + "<p class=\"note\">No frames were captured.</p>\n"
     } else {
-      let rows = StackLayout(thread, verbose: false).rows.map { row($0, of: thread, in: report) }
+      let quoted = isFirst ? TextRenderer(verbose: true).quotedFrames(of: thread) : []
+      let rows = StackLayout(thread, verbose: false).rows.map { row($0, of: thread, quoted: quoted, in: report) }
       html = html + "<ol class=\"stack\">\n\(rows.joined())</ol>\n"
     }
     return html + registers(thread.registers) + "</details>"
   }
 
   private func row(
-    _ row: StackLayout.Row, of thread: CrashReport.CrashedThread, in report: CrashReport
+    _ row: StackLayout.Row, of thread: CrashReport.CrashedThread, quoted: Set<Int>, in report: CrashReport
   ) -> HTMLText {
     switch row {
     case .frame(let index):
       let frame = thread.frames[index]
-      return self.frame(frame, number: index, in: report) + (thread.crashed && frame.isOwn ? quote(frame) : "")
+      return self.frame(frame, number: index, in: report) + (quoted.contains(index) ? quote(frame) : "")
     case .folded(let range):
       let rows = range.map { frame(thread.frames[$0], number: $0, in: report) }
       return """
