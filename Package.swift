@@ -79,6 +79,8 @@ var targets: [Target] = [
     name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim"], swiftSettings: swift),
   .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"], swiftSettings: swift),
   .testTarget(
+    name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker"], swiftSettings: swift),
+  .testTarget(
     name: "CrashSymbolsTests",
     dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker"],
     swiftSettings: swift),

@@ -29,6 +29,9 @@ OFFSET(cs_ring_header, thread_total, 500);
 OFFSET(cs_ring_header, sweep, 504);
 OFFSET(cs_ring_header, sweep_ns, 512);
 OFFSET(cs_ring_header, handlers, 520);
+OFFSET(cs_ring_header, heap_key, 648);
+OFFSET(cs_ring_header, heap_start, 656);
+OFFSET(cs_ring_header, memory_mode, 664);
 
 SIZE(cs_ring_handler, 16);
 OFFSET(cs_ring_handler, signal, 8);
@@ -48,8 +51,10 @@ OFFSET(cs_ring_breadcrumb, text, 24);
 
 SIZE(cs_ring_registers, 312);
 SIZE(cs_ring_frame, 24);
+SIZE(cs_ring_memory, 144);
+OFFSET(cs_ring_memory, contents, 16);
 
-SIZE(cs_ring_record, 9928);
+SIZE(cs_ring_record, 12984);
 OFFSET(cs_ring_record, pid, 32);
 OFFSET(cs_ring_record, frame_count, 64);
 OFFSET(cs_ring_record, message_bytes, 84);
@@ -61,7 +66,16 @@ OFFSET(cs_ring_record, instruction, 440);
 OFFSET(cs_ring_record, message, 456);
 OFFSET(cs_ring_record, abort_message, 2504);
 OFFSET(cs_ring_record, exception, 3528);
-OFFSET(cs_ring_record, frames, 3784);
+OFFSET(cs_ring_record, exception_text_bytes, 3784);
+OFFSET(cs_ring_record, task_name_bytes, 3788);
+OFFSET(cs_ring_record, task_id, 3792);
+OFFSET(cs_ring_record, task_priority, 3796);
+OFFSET(cs_ring_record, heap_end, 3800);
+OFFSET(cs_ring_record, memory_count, 3808);
+OFFSET(cs_ring_record, exception_text, 3816);
+OFFSET(cs_ring_record, task_name, 4328);
+OFFSET(cs_ring_record, memory, 4392);
+OFFSET(cs_ring_record, frames, 6840);
 
 SIZE(cs_ring_slot, 81920);
 OFFSET(cs_ring_slot, commit_ns, 8);
@@ -69,14 +83,19 @@ OFFSET(cs_ring_slot, crc, 16);
 OFFSET(cs_ring_slot, record, 64);
 OFFSET(cs_ring_slot, stack, 16384);
 
-SIZE(cs_ring_thread_record, 4064);
+SIZE(cs_ring_thread_record, 4048);
 OFFSET(cs_ring_thread_record, tid, 8);
 OFFSET(cs_ring_thread_record, answer, 12);
 OFFSET(cs_ring_thread_record, name, 16);
 OFFSET(cs_ring_thread_record, frame_count, 32);
 OFFSET(cs_ring_thread_record, run_state, 48);
-OFFSET(cs_ring_thread_record, registers, 56);
-OFFSET(cs_ring_thread_record, frames, 368);
+OFFSET(cs_ring_thread_record, flags, 52);
+OFFSET(cs_ring_thread_record, task_name_bytes, 56);
+OFFSET(cs_ring_thread_record, task_id, 60);
+OFFSET(cs_ring_thread_record, task_priority, 64);
+OFFSET(cs_ring_thread_record, registers, 72);
+OFFSET(cs_ring_thread_record, task_name, 384);
+OFFSET(cs_ring_thread_record, frames, 448);
 
 SIZE(cs_ring_thread, 4096);
 OFFSET(cs_ring_thread, crc, 8);

@@ -24,6 +24,20 @@ FAULT int price_of(int item) {
   return item;
 }
 
+struct Day {
+  virtual ~Day() = default;
+  int number = 7;
+};
+
+struct Closed : Day, std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+FAULT int close_for(int item) {
+  if (item > 0) throw Closed("closed on Sundays"); // fault: cxx-throw-derived
+  return item;
+}
+
 FAULT int order(int item) noexcept {
   return stock_of(item) + opaque(1); // fault: noexcept-throw
 }
@@ -62,6 +76,10 @@ Receipt receipt;
 
 FAULT void cs_fault_cxx_terminate(void) {
   opaque(stock_of(opaque(1)));
+}
+
+FAULT void cs_fault_cxx_throw_derived(void) {
+  opaque(close_for(opaque(1)));
 }
 
 FAULT void cs_fault_cxx_throw_int(void) {

@@ -10,6 +10,10 @@ extension Scenario {
       asyncCallers: ["loadCustomer", "applyDiscount", "priceOrder", "placeOrder"]
     ) { await placeOrder() },
     Scenario(
+      "task-named", "SIGILL", "faultTaskNamed", reason: "Index out of range",
+      summary: "crash in a task that has a name and a priority", asyncCallers: []
+    ) { await nameTask() },
+    Scenario(
       "continuation-twice", "SIGILL", "faultContinuationTwice", reason: "SWIFT TASK CONTINUATION MISUSE",
       summary: "resume a checked continuation twice", asyncCallers: []
     ) { await faultContinuationTwice() },
@@ -29,6 +33,18 @@ extension Scenario {
       summary: "assume to be on the main actor on another thread", faultMainActorOffMain
     ).with { $0.threads = [.dispatch, .task, .pthread] },
   ]
+}
+
+@inline(never) private func faultTaskNamed(_ prices: [Int]) async -> Int {
+  await Task.yield()
+  return prices[opaque(5)]  // fault: task-named
+}
+
+@inline(never) private func nameTask() async {
+  let restocking = Task(name: "restock the shelves", priority: .background) {
+    await faultTaskNamed([opaque(1)]) - 1
+  }
+  _ = opaque(await restocking.value)
 }
 
 @inline(never) private func faultInTaskGroup(_ prices: [Int]) async -> Int {

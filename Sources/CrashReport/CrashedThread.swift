@@ -21,12 +21,14 @@ extension CrashReport {
     public var registers: [String: Address]
     /// Why a thread that was only looked at has no frames; nil where it answered.
     public var silence: Silence?
+    /// The Swift task that it ran; nil when it ran none, or the runtime does not tell.
+    public var task: Task?
 
     /// Makes a thread from its parts.
     public init(
       tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
       framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:],
-      silence: Silence? = nil
+      silence: Silence? = nil, task: Task? = nil
     ) {
       self.tid = tid
       self.name = name
@@ -38,6 +40,36 @@ extension CrashReport {
       self.framesBeforeGap = framesBeforeGap
       self.registers = registers
       self.silence = silence
+      self.task = task
+    }
+  }
+
+  /// A Swift task.
+  public struct Task: Codable, Sendable, Equatable {
+    /// Its number in the process.
+    public var id: Int
+    /// `TaskPriority.rawValue` that it ran at; `priorityName` has the word.
+    public var priority: Int
+    /// Its name; nil when it has none.
+    public var name: String?
+
+    /// Makes a task from its parts.
+    public init(id: Int, priority: Int, name: String? = nil) {
+      self.id = id
+      self.priority = priority
+      self.name = name
+    }
+
+    /// Swift's word for the priority, else the number.
+    public var priorityName: String {
+      switch priority {
+      case 0x21: "user-interactive"
+      case 0x19: "high"
+      case 0x15: "medium"
+      case 0x11: "low"
+      case 0x09: "background"
+      default: "\(priority)"
+      }
     }
   }
 

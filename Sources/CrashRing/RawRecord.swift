@@ -20,6 +20,9 @@ struct RawRecord {
       && record[\.message_bytes] <= CS_RING_MESSAGE_LIMIT_BYTES
       && record[\.abort_bytes] <= CS_RING_ABORT_LIMIT_BYTES
       && record[\.exception_bytes] <= CS_RING_EXCEPTION_LIMIT_BYTES
+      && record[\.exception_text_bytes] <= CS_RING_EXCEPTION_TEXT_LIMIT_BYTES
+      && record[\.task_name_bytes] <= CS_RING_TASK_NAME_LIMIT_BYTES
+      && record[\.memory_count] <= CS_RING_MEMORY_LIMIT
       && (1...64).contains(record[\.signal])
   }
 
@@ -50,7 +53,18 @@ struct RawRecord {
       frames: frames, frameHead: Int(clamping: record[\.frame_head]),
       // The async callers were not walked: they stand on no stack.
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
-      unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack)
+      unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
+      isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
+      exceptionText: trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])),
+      task: record.task, memory: memory, heapEnd: record[\.heap_end])
+  }
+
+  private var memory: [CrashRecord.Memory] {
+    record.elements(\.memory, of: cs_ring_memory.self, count: record[\.memory_count]).map { memory in
+      // Whole words; a count that is too large is that of the array.
+      CrashRecord.Memory(
+        start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
+    }
   }
 
   private var systemCall: Int32? {
@@ -62,6 +76,26 @@ struct RawRecord {
     var text = text[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }
     return String(text)
+  }
+}
+
+extension PrivateCopy<cs_ring_record> {
+  /// The task that the thread ran.
+  var task: CrashRecord.TaskFacts? {
+    guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
+    let name = text(\.task_name, count: self[\.task_name_bytes])
+    return CrashRecord.TaskFacts(
+      id: self[\.task_id], priority: UInt8(truncatingIfNeeded: self[\.task_priority]), name: CleanText.line(name))
+  }
+}
+
+extension PrivateCopy<cs_ring_thread_record> {
+  /// The task that the thread ran.
+  var task: CrashRecord.TaskFacts? {
+    guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
+    let name = text(\.task_name, count: self[\.task_name_bytes])
+    return CrashRecord.TaskFacts(
+      id: self[\.task_id], priority: UInt8(truncatingIfNeeded: self[\.task_priority]), name: CleanText.line(name))
   }
 }
 

@@ -16,6 +16,8 @@ public struct RingContents: Sendable {
   public var threads: [ThreadRecord]
   /// Crash signals that somebody took from the shield after its start, as far as it has looked.
   public var replacedHandlers: [ReplacedHandler] = []
+  /// What tells freed memory from memory in use, and what of the memory was kept.
+  public var memory: MemoryFacts
   /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
   public var losses: [String: Int]
 
@@ -23,7 +25,7 @@ public struct RingContents: Sendable {
   public init(
     identity: Identity, images: [Image] = [], annotations: [String: String] = [:],
     breadcrumbs: [Breadcrumb] = [], records: [CrashRecord] = [], threads: [ThreadRecord] = [],
-    losses: [String: Int] = [:]
+    memory: MemoryFacts = MemoryFacts(), losses: [String: Int] = [:]
   ) {
     self.identity = identity
     self.images = images
@@ -31,6 +33,7 @@ public struct RingContents: Sendable {
     self.breadcrumbs = breadcrumbs
     self.records = records
     self.threads = threads
+    self.memory = memory
     self.losses = losses
   }
 }
@@ -61,6 +64,33 @@ extension RingContents {
       self.startTime_ns = startTime_ns
       self.name = name
       self.executable = executable
+    }
+  }
+
+  /// What is known of the process's memory.
+  public struct MemoryFacts: Sendable, Equatable {
+    /// What its records keep of it.
+    public var mode: Mode
+    /// What glibc's malloc writes into the second word of a small block that was freed; nil when not known.
+    public var heapKey: UInt64?
+    /// The first byte of the heap that grows by brk; nil when not known.
+    public var heapStart: UInt64?
+
+    /// What records keep of the stack and of the words around registers.
+    public enum Mode: Sendable, Equatable {
+      /// Nothing.
+      case none
+      /// All but texts, whose bytes are 0xf5.
+      case scrubbed
+      /// All.
+      case full
+    }
+
+    /// Makes facts from their parts.
+    public init(mode: Mode = .full, heapKey: UInt64? = nil, heapStart: UInt64? = nil) {
+      self.mode = mode
+      self.heapKey = heapKey
+      self.heapStart = heapStart
     }
   }
 
@@ -172,6 +202,47 @@ public struct CrashRecord: Sendable, Equatable {
   public var stackStart: UInt64
   /// A copy of the stack from its top.
   public var stack: [UInt8]
+  /// Minimal because its handler did not get on, not because that crashed.
+  public var isLate = false
+  /// What the C++ exception was made with; may be empty.
+  public var exceptionText = ""
+  /// The Swift task that the thread ran.
+  public var task: TaskFacts?
+  /// The words around what registers point at, outside of `stack`.
+  public var memory: [Memory] = []
+  /// One past the heap that begins at `RingContents.memory.heapStart`; 0 when not known.
+  public var heapEnd: UInt64 = 0
+
+  /// A copy of some memory.
+  public struct Memory: Sendable, Equatable {
+    /// Address of the first byte.
+    public var start: UInt64
+    /// The bytes, a whole number of words.
+    public var bytes: [UInt8]
+
+    /// Makes a copy from its parts.
+    public init(start: UInt64, bytes: [UInt8]) {
+      self.start = start
+      self.bytes = bytes
+    }
+  }
+
+  /// A Swift task.
+  public struct TaskFacts: Sendable, Equatable {
+    /// Its number in the process.
+    public var id: UInt32
+    /// `TaskPriority.rawValue` that it ran at.
+    public var priority: UInt8
+    /// `Task.name`; empty when it has none.
+    public var name: String
+
+    /// Makes a task from its parts.
+    public init(id: UInt32, priority: UInt8, name: String) {
+      self.id = id
+      self.priority = priority
+      self.name = name
+    }
+  }
 
   /// One step of the walk.
   public struct Frame: Sendable, Equatable {

@@ -56,7 +56,7 @@ extension RingReader {
       registers: record.numbers(\.registers.general, count: record[\.registers.general_count]),
       flags: record[\.registers.flags], frames: frames, frameHead: Int(clamping: record[\.frame_head]),
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
-      unwindStop: record[\.unwind_stop])
+      unwindStop: record[\.unwind_stop], task: record.task)
   }
 
   /// The kernel's letters for what a thread does are capital or small letters.

@@ -59,9 +59,21 @@ public struct RingReader: @unchecked Sendable {
       identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
       records: records.map { $0.decoded(images: table) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
-      threads: threads, losses: losses.counts)
+      threads: threads, memory: memory(header), losses: losses.counts)
     contents.replacedHandlers = replacedHandlers(header, images: table)
     return contents
+  }
+
+  private func memory(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts {
+    let mode: RingContents.MemoryFacts.Mode =
+      switch cs_ring_memory_mode(rawValue: header[\.memory_mode]) {
+      case .CS_RING_MEMORY_SCRUBBED: .scrubbed
+      case .CS_RING_MEMORY_FULL: .full
+      default: .none
+      }
+    let key = header[\.heap_key]
+    let start = header[\.heap_start]
+    return RingContents.MemoryFacts(mode: mode, heapKey: key == 0 ? nil : key, heapStart: start == 0 ? nil : start)
   }
 
   private func identity(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Identity {

@@ -20,6 +20,8 @@ public struct ThreadRecord: Sendable, Equatable {
   public var frameTotal: Int
   /// Why the walk ended (`cs_unwind_stop`).
   public var unwindStop: UInt32
+  /// The Swift task that it ran.
+  public var task: CrashRecord.TaskFacts?
 
   /// Whether a thread told where it was.
   public enum Answer: Sendable, Equatable {
@@ -34,7 +36,8 @@ public struct ThreadRecord: Sendable, Equatable {
   /// Makes a record from its parts.
   public init(
     tid: Int32, name: String, answer: Answer, runState: String = "", registers: [UInt64] = [], flags: UInt64 = 0,
-    frames: [CrashRecord.Frame] = [], frameHead: Int = 0, frameTotal: Int = 0, unwindStop: UInt32 = 0
+    frames: [CrashRecord.Frame] = [], frameHead: Int = 0, frameTotal: Int = 0, unwindStop: UInt32 = 0,
+    task: CrashRecord.TaskFacts? = nil
   ) {
     self.tid = tid
     self.name = name
@@ -46,5 +49,6 @@ public struct ThreadRecord: Sendable, Equatable {
     self.frameHead = frameHead
     self.frameTotal = frameTotal
     self.unwindStop = unwindStop
+    self.task = task
   }
 }

@@ -12,6 +12,8 @@ extension Shield {
     public var spool: String?
     /// What the report calls the process: `CRASHSHIELD_NAME`; else the last component of the executable's path.
     public var name: String?
+    /// What a report keeps of the program's memory: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
+    public var memory: Memory?
     /// Set by `Shield.annotate` as soon as the shield has started.
     public var annotations: [String: String]
     /// Called once for each change of the connection with crashd, on the shield's own thread.
@@ -19,14 +21,27 @@ extension Shield {
     /// It must not block: the thread does nothing else meanwhile, neither a retry nor the next call.
     public var onStatus: (@Sendable (Status) -> Void)?
 
+    /// What a report keeps of the crashed thread's stack, and of the words around what its registers point at.
+    ///
+    /// What the runtime says of a crash (`Fatal error: …`) is kept in any case, and so are annotations and breadcrumbs.
+    public enum Memory: Sendable, Equatable {
+      /// Nothing: stacks can only be walked in the process, and no dangling pointer is told from others.
+      case omitted
+      /// All but texts: each run of at least four bytes that read as UTF-8 is overwritten.
+      case scrubbed
+      /// All.
+      case full
+    }
+
     /// Makes a configuration; without arguments it is what the environment says.
     public init(
-      socket: String? = nil, spool: String? = nil, name: String? = nil, annotations: [String: String] = [:],
-      onStatus: (@Sendable (Status) -> Void)? = nil
+      socket: String? = nil, spool: String? = nil, name: String? = nil, memory: Memory? = nil,
+      annotations: [String: String] = [:], onStatus: (@Sendable (Status) -> Void)? = nil
     ) {
       self.socket = socket
       self.spool = spool
       self.name = name
+      self.memory = memory
       self.annotations = annotations
       self.onStatus = onStatus
     }
@@ -54,6 +69,7 @@ extension Shield.Configuration {
           unsafe c.socket_path = socket
           unsafe c.spool_directory = spool
           unsafe c.name = name
+          unsafe c.memory = memory.cValue
           if unsafe context != nil {
             unsafe c.status_function = reportStatus
             unsafe c.status_context = context
@@ -61,6 +77,17 @@ extension Shield.Configuration {
           return unsafe withUnsafePointer(to: c, body)
         }
       }
+    }
+  }
+}
+
+extension Shield.Configuration.Memory? {
+  fileprivate var cValue: cs_shim_memory {
+    switch self {
+    case nil: .CS_SHIM_MEMORY_DEFAULT
+    case .omitted: .CS_SHIM_MEMORY_NONE
+    case .scrubbed: .CS_SHIM_MEMORY_SCRUBBED
+    case .full: .CS_SHIM_MEMORY_FULL
     }
   }
 }

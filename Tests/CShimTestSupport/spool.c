@@ -22,7 +22,14 @@ static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
   spool->code = record->code;
   spool->sender_pid = record->sender_pid;
   spool->pid = record->pid;
-  spool->flags = record->flags;
+  // The children are forked by a task of the test program.
+  spool->flags = record->flags & ~CS_RING_RECORD_TASK;
+  spool->has_task = (record->flags & CS_RING_RECORD_TASK) != 0;
+  spool->stack_bytes = record->stack_bytes;
+  spool->memory_count = record->memory_count;
+  for (uint32_t index = 0; index < record->stack_bytes; index++) {
+    if (slot->stack[index] == CS_RING_SCRUBBED_BYTE) spool->scrubbed_count++;
+  }
   spool->frame_count = record->frame_count;
   spool->frame_total = record->frame_total;
   spool->frame_head = record->frame_head;
@@ -82,6 +89,26 @@ static bool read_file(int directory, const char *name, cs_test_spool *spool) {
   }
   close(file);
   return is_ring;
+}
+
+bool cs_test_spool_contains(const char *directory, const char *text) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/spool", directory);
+  DIR *entries = opendir(path);
+  bool is_there = false;
+  for (const struct dirent *entry = entries != NULL ? readdir(entries) : NULL; entry != NULL;
+       entry = readdir(entries)) {
+    const int file = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC);
+    const size_t size = sizeof(cs_ring);
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    struct stat status = {0};
+    const bool is_ring = fstat(file, &status) == 0 && status.st_size == (off_t)size && bytes != MAP_FAILED;
+    if (is_ring && memmem(bytes, size, text, strlen(text)) != NULL) is_there = true;
+    if (bytes != MAP_FAILED) munmap(bytes, size);
+    close(file);
+  }
+  if (entries != NULL) closedir(entries);
+  return is_there;
 }
 
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool) {

@@ -57,9 +57,11 @@ struct HostileRingTests {
       ring.set(\cs_ring_record.frame_head, at: base, 0)
       ring.set(\cs_ring_record.stack_bytes, at: base, 0)
       ring.set(\cs_ring_record.registers.general_count, at: base, generator.next() % 36)
-      for field in [\cs_ring_record.instruction_bytes, \.message_bytes, \.abort_bytes, \.exception_bytes] {
-        ring.set(field, at: base, UInt32(generator.next() % 17))
-      }
+      let counts = [
+        \cs_ring_record.instruction_bytes, \.message_bytes, \.abort_bytes, \.exception_bytes, \.exception_text_bytes,
+        \.task_name_bytes, \.memory_count,
+      ]
+      for field in counts { ring.set(field, at: base, UInt32(generator.next() % 17)) }
       ring.commit(slot: slot, generation: generator.next() >> 2)
     }
     let contents = try ring.contents()
@@ -90,6 +92,8 @@ struct HostileRingTests {
       (\.frame_count, CS_RING_FRAME_LIMIT), (\.instruction_bytes, CS_RING_INSTRUCTION_LIMIT_BYTES),
       (\.message_bytes, CS_RING_MESSAGE_LIMIT_BYTES), (\.abort_bytes, CS_RING_ABORT_LIMIT_BYTES),
       (\.exception_bytes, CS_RING_EXCEPTION_LIMIT_BYTES),
+      (\.exception_text_bytes, CS_RING_EXCEPTION_TEXT_LIMIT_BYTES), (\.task_name_bytes, CS_RING_TASK_NAME_LIMIT_BYTES),
+      (\.memory_count, CS_RING_MEMORY_LIMIT),
     ]
     for (field, limit) in limits {
       for (length, isGood) in [(UInt32(limit), true), (UInt32(limit) + 1, false), (.max, false)] {

@@ -69,6 +69,17 @@ uint32_t cs_environment_deadline_ms(void) {
   return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCH_DEFAULT_MS, CS_WATCH_LIMIT_MS);
 }
 
+// CRASHSHIELD_MEMORY: none, scrubbed or full.
+static uint32_t memory_mode(const cs_shim_configuration *configuration) {
+  static const char *const names[] = {"none", "scrubbed", "full"};
+  const char *value = variable("CRASHSHIELD_MEMORY");
+  if (configuration->memory != CS_SHIM_MEMORY_DEFAULT) return configuration->memory - 1;
+  for (uint32_t mode = 0; value != NULL && mode < 3; mode++) {
+    if (strcmp(value, names[mode]) == 0) return mode;
+  }
+  return CS_RING_MEMORY_SCRUBBED;
+}
+
 static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   *ret_failure = (cs_shim_failure){.errno_value = ENAMETOOLONG};
   (void)snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
@@ -131,11 +142,13 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
   }
   const size_t name_bytes = cs_text_cut(name, strlen(name), sizeof found.name - 1);
   memcpy(found.name, name, name_bytes);
+  found.memory_mode = memory_mode(configuration);
   *ret_environment = found;
   return CS_SHIM_OK;
 }
 
 void cs_environment_apply(const cs_environment *environment) {
+  cs_process.memory_mode = cs_process.ring->header.memory_mode = environment->memory_mode;
   cs_process.socket_address = (struct sockaddr_un){.sun_family = AF_UNIX};
   memcpy(cs_process.socket_address.sun_path, environment->socket_path, sizeof environment->socket_path);
   cs_process.socket_address_bytes =

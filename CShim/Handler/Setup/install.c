@@ -19,6 +19,17 @@ extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute_
 // libstdc++, if the program has it: the std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
+// The same: { exception being handled, … } of the thread.
+extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
+// The virtual tables of the two kinds of type_info that have bases.
+extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
+extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
+// glibc's loader: where the stack of the first thread began.
+extern void *__libc_stack_end __attribute__((weak));
+
+// A virtual table's first function, to which objects point.
+#define TABLE_START 2
+
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 
 void cs_texts_find(void) {
@@ -31,6 +42,9 @@ void cs_texts_find(void) {
   const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
   if (type_function != 0 && _dl_find_object((void *)type_function, &object) == 0) {
     cs_process.exception_type = __cxa_current_exception_type;
+    cs_process.exception_globals = __cxa_get_globals_fast;
+    cs_process.single_class = (uint64_t)(uintptr_t)&_ZTVN10__cxxabiv120__si_class_type_infoE[TABLE_START];
+    cs_process.multiple_class = (uint64_t)(uintptr_t)&_ZTVN10__cxxabiv121__vmi_class_type_infoE[TABLE_START];
     cs_process.cxx_runtime_start = (uint64_t)(uintptr_t)object.dlfo_map_start;
     cs_process.cxx_runtime_end = (uint64_t)(uintptr_t)object.dlfo_map_end;
   }
@@ -44,6 +58,11 @@ bool cs_swift_comes_later(void) {
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
+void cs_places_find(void) {
+  cs_task_layout_find(&cs_process.task_layout);
+  cs_process.first_stack_end = &__libc_stack_end != NULL ? (uint64_t)(uintptr_t)__libc_stack_end : 0;
+}
+
 void cs_warm_up(void) {
   static cs_ring_record record; // one start at a time
   static cs_cfi_scratch scratch;
@@ -54,6 +73,8 @@ void cs_warm_up(void) {
   const siginfo_t information = {.si_signo = SIGSEGV};
   cs_record_signal(&record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
   cs_record_messages(&record);
+  cs_record_task(&record);
+  cs_record_memory(&record);
   const cs_frame_list frames = cs_record_frames(&record);
   cs_unwind(&scratch, &record.registers, &frames);
   cs_unwind_find_images(&frames);

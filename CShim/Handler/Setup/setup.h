@@ -19,6 +19,7 @@ typedef struct cs_environment {
   char spool_directory[CS_RING_PATH_LIMIT_BYTES - 64]; // room for a file's name
   char name[CS_RING_NAME_LIMIT_BYTES];
   char executable[CS_RING_PATH_LIMIT_BYTES];
+  uint32_t memory_mode; // cs_ring_memory_mode
 } cs_environment;
 
 // Merges the configuration, CRASHSHIELD_* and the defaults.
@@ -56,6 +57,12 @@ uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t lim
 
 // Finds the texts that runtimes leave behind.
 void cs_texts_find(void);
+
+// Finds where the process keeps what a record tells of: tasks, the first stack, the heap.
+void cs_places_find(void);
+
+// Writes what tells freed blocks from others.
+void cs_heap_describe(cs_ring_header *header);
 
 // Unwinds once from here: binds the functions the handler calls and touches the pages it reads.
 void cs_warm_up(void);

@@ -115,10 +115,12 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
   if (parent == NULL) {
     cs_images_register(environment->executable);
     cs_texts_find();
+    cs_places_find();
   } else {
     cs_images_inherit(parent);
     cs_annotations_inherit(parent);
   }
+  cs_heap_describe(&cs_process.ring->header);
   give_stacks();
   cs_warm_up();
   cs_process.pid = cs_getpid();
@@ -164,6 +166,8 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   // More may be loaded by now.
   cs_images_register(environment->executable);
   cs_texts_find();
+  cs_places_find();
+  cs_heap_describe(&cs_process.ring->header);
   const cs_shim_error error = go(configuration, true, ret_failure);
   if (error != CS_SHIM_OK) return error;
   is_early = false;

@@ -59,11 +59,11 @@ static void serve(void) SIGNAL_SAFE {
 // Concurrency: threads that find a connection announce themselves independently. The others count themselves in; one
 // of them serves all, the rest wait for it.
 // On failure: the ring stays in memory; crashd has it if the process was ever attached, and reads it at the hang-up.
-void cs_deliver(void) SIGNAL_SAFE {
+static void deliver(int lock_tries) SIGNAL_SAFE {
   if (wake_connected()) return;
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
-  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
+  for (int attempt = 0; attempt < lock_tries; attempt++) {
     // A difference, so that the counters may wrap.
     const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
     if ((int32_t)(done - mine) >= 0) return;
@@ -77,4 +77,12 @@ void cs_deliver(void) SIGNAL_SAFE {
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }
+}
+
+void cs_deliver(void) SIGNAL_SAFE {
+  deliver(LOCK_TRIES);
+}
+
+void cs_deliver_for_others(void) SIGNAL_SAFE {
+  deliver(1);
 }

@@ -10,6 +10,9 @@
 // Wakes crashd over the connection that is there; else makes one; else leaves the ring in the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
+// For the watcher: the same, but a thread that is delivering is left to serve this one, too, if it still can.
+void cs_deliver_for_others(void) SIGNAL_SAFE;
+
 // A socket connected to crashd, without waiting for anything; for a crash the reserved descriptor may go.
 // Negative: -errno.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;

@@ -1,4 +1,4 @@
-// The type of the C++ exception that ended the process.
+// The C++ exception that ended the process.
 #include "record.h"
 
 #include "state.h"
@@ -29,4 +29,6 @@ void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   if (type == 0 || !cs_memory_read_word(&memory, type + 8, &name)) return;
   const size_t size = cs_memory_text_bytes(name, sizeof record->exception);
   record->exception_bytes = (uint32_t)cs_memory_copy(record->exception, name, size);
+  if (!cs_process.exception_globals) return;
+  cs_record_exception_text(record, (uint64_t)(uintptr_t)cs_process.exception_globals());
 }

@@ -76,7 +76,9 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, entry_ns);
   cs_trouble_here(CS_TROUBLE_REGISTERS);
   cs_record_messages(&slot->record);
+  cs_record_task(&slot->record);
   cs_record_stack(slot, &crasher->scratch.memory);
+  cs_record_memory(&slot->record);
   cs_trouble_here(CS_TROUBLE_STACK);
   const cs_frame_list frames = cs_record_frames(&slot->record);
   cs_unwind(&crasher->scratch, &slot->record.registers, &frames);

@@ -3,11 +3,9 @@
 #include "cs_shim.h"
 #include "images.h"
 #include "registers.h"
+#include "state.h"
 #include "system_call.h"
 #include "trusted.h"
-
-// After an overflow the stack pointer may point below the stack: so far above it the stack is looked for.
-#define GUARD_PAGE_LIMIT 16
 
 static void record_sender(cs_ring_record *record, const siginfo_t *information) SIGNAL_SAFE {
   record->system_call = -1;
@@ -47,17 +45,10 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   record->unwind_stop = CS_UNWIND_STOP_NO_CALLER;
 }
 
-void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
-  cs_ring_record *record = &slot->record;
-  const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // Below a guard page there may be the stack of another thread: what is no part of this one is not skipped over.
-  const bool is_on_stack = cs_memory_is_readable(stack_pointer);
-  uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
-  for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
-    start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
+void cs_record_task(cs_ring_record *record) SIGNAL_SAFE {
+  if (!cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
+                    &record->task_name_bytes)) {
+    return;
   }
-  record->stack_start = start;
-  record->stack_bytes = (uint32_t)cs_memory_copy(slot->stack, start, sizeof slot->stack);
-  memory->low = start;
-  memory->high = start + record->stack_bytes;
+  record->flags |= CS_RING_RECORD_TASK;
 }

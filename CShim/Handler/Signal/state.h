@@ -10,6 +10,7 @@
 #include "cs_attach.h"
 #include "cs_ring.h"
 #include "system_call.h"
+#include "task.h"
 
 #define CS_SIGNAL_COUNT 65
 
@@ -35,6 +36,7 @@ typedef struct cs_state {
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
 
+  uint32_t memory_mode;     // cs_ring_memory_mode
   uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
   uint32_t delivery_wanted; // atomic: threads that found no connection, ever
@@ -54,11 +56,17 @@ typedef struct cs_state {
   // another thread of its parent may have held.
 
   // Where the texts of a dying program stand; 0 when it has no such runtime.
-  uint64_t swift_message;                   // address of a `const char *`
-  uint64_t abort_message;                   // address of a pointer to glibc's { unsigned size; char text[]; }
-  void *(*exception_type)(void)SIGNAL_SAFE; // __cxa_current_exception_type, bound already; see exception.c
-  uint64_t cxx_runtime_start;               // the image of __cxa_current_exception_type
+  uint64_t swift_message;                      // address of a `const char *`
+  uint64_t abort_message;                      // address of a pointer to glibc's { unsigned size; char text[]; }
+  void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, bound already; see exception.c
+  void *(*exception_globals)(void)SIGNAL_SAFE; // __cxa_get_globals_fast
+  uint64_t single_class;                       // the virtual tables of the type_info of a class with one base
+  uint64_t multiple_class;                     // and of one with several, or a virtual one
+  uint64_t cxx_runtime_start;                  // the image of __cxa_current_exception_type
   uint64_t cxx_runtime_end;
+
+  cs_task_layout task_layout;
+  uint64_t first_stack_end; // where the first thread's stack begins: above stand its arguments and environment
 
   // A forked child has our handlers, too; what was before them stands here.
   cs_kernel_action previous[CS_SIGNAL_COUNT];

@@ -90,6 +90,10 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
   // Nothing faulted: what the kernel left there is of long ago.
   record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   cs_thread_name((char *)record->name);
+  if (cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
+                   &record->task_name_bytes)) {
+    record->flags = CS_RING_RECORD_TASK;
+  }
   cs_unwind(&scratches[index], &record->registers, &frames);
   cs_unwind_find_images(&frames);
   record->answer = CS_RING_ANSWER_WHOLE;

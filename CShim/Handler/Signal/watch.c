@@ -98,7 +98,7 @@ static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE
 static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   int32_t timer = -1;
   limit_patience(&timer, deadline_ms);
-  cs_deliver();
+  cs_deliver_for_others();
   if (timer >= 0) cs_system_call(SYS_timer_delete, timer, 0, 0, 0, 0, 0);
 }
 

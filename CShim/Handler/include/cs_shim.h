@@ -33,12 +33,21 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
 // Called once for each change of the connection, on the idle thread; `text` is valid during the call only.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
+// What a report keeps of the program's memory: the stack, and the words around what registers point at.
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
+  CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full); scrubbed
+  CS_SHIM_MEMORY_NONE = 1,
+  CS_SHIM_MEMORY_SCRUBBED = 2, // without texts
+  CS_SHIM_MEMORY_FULL = 3,
+} cs_shim_memory;
+
 // NULL or empty fields: the environment decides, then the default. An explicit value wins over the environment,
 // except CRASHSHIELD_DISABLE, which the operator must be able to rely on.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET; /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
   const char *spool_directory; // CRASHSHIELD_SPOOL; the directory `spool` beside the socket
   const char *name;            // CRASHSHIELD_NAME; the executable's last path component
+  cs_shim_memory memory;
   cs_shim_status_function status_function;
   void *status_context;
   bool reattaches_forked_children; // CRASHSHIELD_FORK: each forked child starts like its parent, before fork returns

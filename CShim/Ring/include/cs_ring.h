@@ -15,29 +15,33 @@
 #define CS_RING_VERSION 3u
 
 // Every limit of the ring, named in one place.
-#define CS_RING_IMAGE_LIMIT             512
-#define CS_RING_ANNOTATION_LIMIT        64
-#define CS_RING_BREADCRUMB_LIMIT        128
-#define CS_RING_SLOT_LIMIT              64
-#define CS_RING_FRAME_LIMIT             256
-#define CS_RING_THREAD_LIMIT            1024
-#define CS_RING_HANDLER_LIMIT           8
-#define CS_RING_THREAD_FRAME_LIMIT      154 // fills a page
-#define CS_RING_PATH_LIMIT_BYTES        320
-#define CS_RING_BUILD_ID_LIMIT_BYTES    32
-#define CS_RING_NAME_LIMIT_BYTES        64
-#define CS_RING_KEY_LIMIT_BYTES         64
-#define CS_RING_VALUE_LIMIT_BYTES       440
-#define CS_RING_BREADCRUMB_LIMIT_BYTES  232
-#define CS_RING_MESSAGE_LIMIT_BYTES     2048
-#define CS_RING_ABORT_LIMIT_BYTES       1024
-#define CS_RING_EXCEPTION_LIMIT_BYTES   256
-#define CS_RING_THREAD_NAME_LIMIT_BYTES 16
-#define CS_RING_INSTRUCTION_LIMIT_BYTES 16
-#define CS_RING_STACK_LIMIT_BYTES       65536
-#define CS_RING_REGISTER_LIMIT          34
-#define CS_RING_NO_IMAGE                0xffffu
-#define CS_RING_RECORD_PADDING_BYTES    6392 // puts the stack of a slot at 16 KiB
+#define CS_RING_IMAGE_LIMIT                512
+#define CS_RING_ANNOTATION_LIMIT           64
+#define CS_RING_BREADCRUMB_LIMIT           128
+#define CS_RING_SLOT_LIMIT                 64
+#define CS_RING_FRAME_LIMIT                256
+#define CS_RING_THREAD_LIMIT               1024
+#define CS_RING_HANDLER_LIMIT              8
+#define CS_RING_THREAD_FRAME_LIMIT         150 // fills a page
+#define CS_RING_PATH_LIMIT_BYTES           320
+#define CS_RING_BUILD_ID_LIMIT_BYTES       32
+#define CS_RING_NAME_LIMIT_BYTES           64
+#define CS_RING_KEY_LIMIT_BYTES            64
+#define CS_RING_VALUE_LIMIT_BYTES          440
+#define CS_RING_BREADCRUMB_LIMIT_BYTES     232
+#define CS_RING_MESSAGE_LIMIT_BYTES        2048
+#define CS_RING_ABORT_LIMIT_BYTES          1024
+#define CS_RING_EXCEPTION_LIMIT_BYTES      256
+#define CS_RING_EXCEPTION_TEXT_LIMIT_BYTES 512
+#define CS_RING_TASK_NAME_LIMIT_BYTES      64
+#define CS_RING_MEMORY_LIMIT               17 // one for each register
+#define CS_RING_MEMORY_LIMIT_BYTES         128
+#define CS_RING_THREAD_NAME_LIMIT_BYTES    16
+#define CS_RING_INSTRUCTION_LIMIT_BYTES    16
+#define CS_RING_STACK_LIMIT_BYTES          65536
+#define CS_RING_REGISTER_LIMIT             34
+#define CS_RING_NO_IMAGE                   0xffffu
+#define CS_RING_RECORD_PADDING_BYTES       3336 // puts the stack of a slot at 16 KiB
 
 // What happened to a claim of a slot: the low two bits of cs_ring_slot.state, the generation stands above them.
 #define CS_RING_STATE_FREE      0u
@@ -78,6 +82,18 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_MINIMAL 1u
 // Minimal because the handler did not get on in time (watch.h), not because it crashed.
 #define CS_RING_RECORD_LATE 2u
+// The thread ran a Swift task: task_id and task_priority hold, and task_name where it has one.
+#define CS_RING_RECORD_TASK 4u
+
+// What is kept of the program's memory (header.memory_mode).
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {
+  CS_RING_MEMORY_NONE = 0,     // neither stack nor words around registers
+  CS_RING_MEMORY_SCRUBBED = 1, // without texts: their bytes are CS_RING_SCRUBBED_BYTE
+  CS_RING_MEMORY_FULL = 2,
+} cs_ring_memory_mode;
+
+// In the place of each byte of a text. It occurs in no UTF-8, and eight of it are no address.
+#define CS_RING_SCRUBBED_BYTE 0xf5u
 
 // What came of asking a thread where it is.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {
@@ -137,7 +153,11 @@ typedef struct cs_ring_header {
   uint32_t sweep_reserved;
   uint64_t sweep_ns; // how long it took
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
-  uint8_t reserved[3448];
+  uint64_t heap_key;    // what glibc writes into a freed block (its tcache's key); 0 when not found out
+  uint64_t heap_start;  // the first byte of the heap that grows by brk; 0 when not found out
+  uint32_t memory_mode; // cs_ring_memory_mode
+  uint32_t memory_reserved;
+  uint8_t reserved[3424];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.
@@ -188,6 +208,14 @@ typedef struct cs_ring_frame {
   uint32_t reserved;
 } cs_ring_frame;
 
+// The words around what a register points at.
+typedef struct cs_ring_memory {
+  uint64_t start;
+  uint32_t bytes;
+  uint32_t reserved;
+  uint8_t contents[CS_RING_MEMORY_LIMIT_BYTES];
+} cs_ring_memory;
+
 // What a crash says, without its stack. Everything here is under the CRC.
 typedef struct cs_ring_record {
   uint64_t sequence; // order of the claim; 0 crashed first
@@ -219,6 +247,17 @@ typedef struct cs_ring_record {
   uint8_t message[CS_RING_MESSAGE_LIMIT_BYTES];
   uint8_t abort_message[CS_RING_ABORT_LIMIT_BYTES];
   uint8_t exception[CS_RING_EXCEPTION_LIMIT_BYTES];
+  uint32_t
+      exception_text_bytes; // the message of a std::runtime_error or std::logic_error, and of what derives from one
+  uint32_t task_name_bytes;
+  uint32_t task_id;
+  uint32_t task_priority; // Swift's TaskPriority.rawValue
+  uint64_t heap_end;      // one past the heap that begins at header.heap_start
+  uint32_t memory_count;
+  uint32_t memory_reserved;
+  uint8_t exception_text[CS_RING_EXCEPTION_TEXT_LIMIT_BYTES];
+  uint8_t task_name[CS_RING_TASK_NAME_LIMIT_BYTES];
+  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // by address; none of the recorded stack
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
@@ -245,8 +284,13 @@ typedef struct cs_ring_thread_record {
   uint32_t frame_head;
   uint32_t unwind_stop;
   uint32_t run_state; // R, S, D, …: the kernel's letter, where it did not answer; else 0
+  uint32_t flags;     // CS_RING_RECORD_TASK
+  uint32_t task_name_bytes;
+  uint32_t task_id;
+  uint32_t task_priority;
   uint32_t reserved;
   cs_ring_registers registers;
+  uint8_t task_name[CS_RING_TASK_NAME_LIMIT_BYTES];
   cs_ring_frame frames[CS_RING_THREAD_FRAME_LIMIT];
 } cs_ring_thread_record;
 
@@ -256,7 +300,7 @@ typedef struct cs_ring_thread {
   uint32_t crc;   // CRC-32C of the record
   uint32_t reserved0;
   cs_ring_thread_record record;
-  uint8_t reserved1[16];
+  uint8_t reserved1[32];
 } cs_ring_thread;
 
 typedef struct cs_ring {

@@ -7,6 +7,7 @@ extern "C" {
 #endif
 
 void cs_fault_cxx_terminate(void);
+void cs_fault_cxx_throw_derived(void);
 void cs_fault_cxx_throw_int(void);
 void cs_fault_noexcept_throw(void);
 void cs_fault_pure_virtual(void);

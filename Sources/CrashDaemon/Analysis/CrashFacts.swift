@@ -65,7 +65,8 @@ struct CrashFacts: Sendable {
       if !trimmed.isEmpty { return CleanText.clean(trimmed) }
     }
     guard record.signal == SIGABRT, !record.exceptionType.isEmpty else { return "" }
-    return "terminated by a C++ exception of type \(exceptionType)"
+    let text = record.exceptionText.isEmpty ? "" : ": \(record.exceptionText)"
+    return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
   /// A type's mangled name is no symbol of its own; that of the variable that holds it is.

@@ -78,7 +78,7 @@ extension ReportBuilder {
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
-      framesBeforeGap: expanded.beforeGap, registers: registers(record))
+      framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task))
     return (thread, facts)
   }
 
@@ -96,7 +96,13 @@ extension ReportBuilder {
     return CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
       framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
-      silence: record.answer == .whole ? nil : silence)
+      silence: record.answer == .whole ? nil : silence, task: task(record.task))
+  }
+
+  private func task(_ facts: CrashRecord.TaskFacts?) -> CrashReport.Task? {
+    facts.map {
+      CrashReport.Task(id: Int($0.id), priority: Int($0.priority), name: $0.name.isEmpty ? nil : $0.name)
+    }
   }
 
   private func signal(_ record: CrashRecord) -> CrashReport.Signal {

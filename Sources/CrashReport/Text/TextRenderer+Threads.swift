@@ -29,6 +29,12 @@ extension TextRenderer {
     return (silence.isBlocking ? "could not answer: it blocks signals" : "did not answer in time") + state
   }
 
+  /// Such as `in task 12 "restock", at background priority`.
+  func describe(_ task: CrashReport.Task) -> String {
+    let name = task.name.map { " \"\(CleanText.line($0))\"" } ?? ""
+    return "  in task \(task.id)\(name), at \(task.priorityName) priority"
+  }
+
   private static let namesLimit = 8
 
   private static let runStates = [

@@ -60,6 +60,7 @@ public struct TextRenderer: Sendable {
   ) -> [String] {
     var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: width).map(style.strong)
     if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
+    if let task = thread.task { lines += describe(task).wrapped(to: width).map(style.faint) }
     lines.append("")
     let stack = StackLayout(thread, verbose: verbose)
     let quoted = isFirst ? quotedFrames(of: thread) : []

@@ -113,7 +113,11 @@ typedef struct cs_test_spool {
   int32_t code;
   int32_t sender_pid;
   int32_t pid;
-  uint32_t flags;
+  uint32_t flags; // without CS_RING_RECORD_TASK
+  bool has_task;
+  uint32_t stack_bytes;
+  uint32_t memory_count;
+  uint32_t scrubbed_count; // bytes of the stack
   uint32_t frame_count;
   uint32_t frame_total;
   uint32_t frame_head;
@@ -134,6 +138,23 @@ typedef struct cs_test_spool {
 
 // false when a file is there that is no ring.
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
+
+// Whether a text stands anywhere in the spool file.
+bool cs_test_spool_contains(const char *directory, const char *text);
+
+// Runs a child that keeps secrets on its stack, on its heap (a register points there) and in its environment, and
+// crashes with CRASHSHIELD_MEMORY=`memory`; returns as cs_test_run().
+#define CS_TEST_STACK_SECRET       "tulip-stack-4711"
+#define CS_TEST_HEAP_SECRET        "orchid-heap-4712"
+#define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
+int cs_test_run_with_secrets(const char *memory, const char *directory);
+
+// What scrubbing left of 64 bytes. A page at `mapped` is readable meanwhile; the first register holds `held`.
+void cs_test_scrub(uint8_t bytes[64], uint64_t mapped, uint64_t held);
+
+// What the shim found out of this process.
+bool cs_test_task_layout_is_known(void);
+bool cs_test_task_has_names(void);
 
 // Program counters above the caller by the shim's unwinder and by glibc's backtrace(), in a callback of qsort.
 void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *ret_glibc, size_t *ret_glibc_count,

@@ -134,13 +134,15 @@ private func check(_ contents: RingContents) {
       guard let image = images[index] else { preconditionFailure("no image \(index)") }
       precondition(image.start <= frame.pc && frame.pc <= image.end)
     }
-    for text in [record.message, record.abortMessage, record.exceptionType, record.threadName] {
+    precondition(
+      record.memory.count <= 17 && record.memory.allSatisfy { $0.bytes.count <= 128 && $0.bytes.count % 8 == 0 })
+    for text in [record.message, record.abortMessage, record.exceptionType, record.exceptionText, record.threadName] {
       precondition(CleanText.clean(text) == text)
     }
   }
   precondition(contents.threads.count <= 1024)
   for thread in contents.threads {
-    precondition(thread.registers.count <= 34 && thread.frames.count <= 154 && thread.frameHead <= thread.frames.count)
+    precondition(thread.registers.count <= 34 && thread.frames.count <= 150 && thread.frameHead <= thread.frames.count)
     precondition(thread.frames.allSatisfy { $0.image == nil || images[$0.image ?? -1] != nil })
     precondition(CleanText.line(thread.name) == thread.name && thread.runState.count <= 1)
   }

@@ -1,0 +1,26 @@
+// The Swift task that a thread runs: number, priority, name. Read from memory, nothing of the runtime is called: its
+// own functions take the task's lock.
+#ifndef CS_TASK_H
+#define CS_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+
+// Where the runtime of this process keeps a thread's task; found at the start, from the code of its functions.
+typedef struct cs_task_layout {
+  bool is_known;
+  bool has_names;
+  uint64_t tls_index; // address of { module, offset }; 0: at a fixed distance from the thread pointer
+  int64_t offset;
+} cs_task_layout;
+
+// Whether the code of three of the runtime's functions is the code that we know (task_layout_x86_64.c).
+bool cs_task_layout_find(cs_task_layout *ret_layout);
+
+// Of the calling thread. false when it runs no task, or the runtime is one we do not know.
+bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
+                  uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE;
+
+#endif

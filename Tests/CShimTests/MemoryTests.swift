@@ -1,0 +1,97 @@
+import CShim
+import CShimRing
+import CShimTestSupport
+import Glibc
+import Testing
+
+@Suite("Of the program's memory a record keeps", .enabled(if: cs_test_can_run()))
+struct MemoryTests {
+  /// What became of the secrets on the stack, on the heap and in the environment.
+  private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
+    try withTemporaryDirectory { directory in
+      // As in crash(_:): the strings and the summary live for the calls.
+      let waitStatus = unsafe cs_test_run_with_secrets(memory, directory)
+      var spool = cs_test_spool()
+      try #require(unsafe cs_test_read_spool(directory, &spool))
+      let secrets: [String] = [CS_TEST_STACK_SECRET, CS_TEST_HEAP_SECRET, CS_TEST_ENVIRONMENT_SECRET]
+      let found = secrets.map { secret in unsafe cs_test_spool_contains(directory, secret) }
+      return (Outcome(waitStatus: waitStatus, spool: spool), found)
+    }
+  }
+
+  @Test("all in the mode full, but never the environment")
+  func full() throws {
+    let (outcome, found) = try crash("full")
+    #expect(outcome.signal == SIGSEGV)
+    #expect(found == [true, true, false])
+    #expect(outcome.spool.stack_bytes > 256 && outcome.spool.memory_count > 0)
+  }
+
+  @Test("no text in the mode scrubbed, which is the default", arguments: ["scrubbed", "", "nonsense"])
+  func scrubbed(memory: String) throws {
+    let (outcome, found) = try crash(memory)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(found == [false, false, false])
+    #expect(outcome.spool.stack_bytes > 256 && outcome.spool.memory_count > 0)
+    #expect(outcome.spool.scrubbed_count >= CS_TEST_STACK_SECRET.utf8.count)
+    #expect(outcome.spool.frame_count > 3)
+  }
+
+  @Test("nothing in the mode none, and its stack is walked all the same")
+  func none() throws {
+    let (outcome, found) = try crash("none")
+    #expect(outcome.signal == SIGSEGV)
+    #expect(found == [false, false, false])
+    #expect(outcome.spool.stack_bytes == 0 && outcome.spool.memory_count == 0)
+    #expect(outcome.spool.frame_count > 3)
+  }
+
+  /// 64 bytes that begin with these; zeros follow.
+  private func scrubbed(_ bytes: [UInt8], mapped: UInt64 = 0, held: UInt64 = 0) -> [UInt8] {
+    var memory = bytes + [UInt8](repeating: 0, count: 64 - bytes.count)
+    // 64 bytes, as the function asks for.
+    unsafe cs_test_scrub(&memory, mapped, held)
+    return Array(memory.prefix(bytes.count))
+  }
+
+  private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+
+  @Test("no texts of four bytes and more, wherever they begin", arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
+  func texts(text: String) {
+    for offset in 0..<8 {
+      let prefix = [UInt8](repeating: 0, count: offset)
+      let blank = [UInt8](repeating: UInt8(CS_RING_SCRUBBED_BYTE), count: text.utf8.count)
+      #expect(scrubbed(prefix + Array(text.utf8) + [0]) == prefix + blank + [0])
+    }
+  }
+
+  @Test("numbers, and texts of up to three bytes")
+  func numbers() {
+    for bytes in [word(3), word(0x1_0000_0003), Array("abc".utf8) + [0], word(.max), word(0x8081_8283_8485_8687)] {
+      #expect(scrubbed(bytes) == bytes)
+    }
+  }
+
+  @Test("addresses that read like text, and what a register holds")
+  func addresses() {
+    let address: UInt64 = 0x6162_6364_6566  // "fedcba"
+    let reference = address | 0x80 << 56
+    let blank = [UInt8](repeating: UInt8(CS_RING_SCRUBBED_BYTE), count: 6) + [0, 0]
+    #expect(scrubbed(word(address)) == blank)
+    #expect(scrubbed(word(address), mapped: address) == word(address))
+    #expect(scrubbed(word(reference), mapped: address) == word(reference))
+    #expect(scrubbed(word(address), held: address) == word(address))
+    // Of a text around them, only they stay.
+    let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
+    let result = scrubbed(around, held: address)
+    #expect(Array(result[8..<16]) == word(address))
+    #expect(result[..<8].allSatisfy { $0 == CS_RING_SCRUBBED_BYTE })
+    #expect(result[16...].allSatisfy { $0 == CS_RING_SCRUBBED_BYTE })
+  }
+
+  @Test("the number of the Swift task that crashed: this runtime's layout is one that the shield knows")
+  func task() throws {
+    #expect(cs_test_task_layout_is_known())
+    #expect(cs_test_task_has_names())
+  }
+}

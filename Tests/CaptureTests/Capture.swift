@@ -1,0 +1,30 @@
+import CrashRing
+import Foundation
+import Testing
+
+/// Runs a scenario of crash-maker with no crashd, and reads the ring that it leaves in a spool of its own.
+func capture(_ scenario: String, environment: [String: String] = [:]) throws -> RingContents {
+  let folder = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID().uuidString.prefix(8))")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+  let spool = folder.appending(path: "spool")
+
+  let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  let process = Process()
+  process.executableURL = products.appending(path: "crash-maker")
+  process.arguments = [scenario]
+  process.environment = [
+    "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
+    "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
+  ].merging(environment) { $1 }
+  process.standardError = FileHandle.nullDevice
+  process.standardOutput = FileHandle.nullDevice
+  try process.run()
+  process.waitUntilExit()
+  try #require(process.terminationReason == .uncaughtSignal, "\(scenario) ended with \(process.terminationStatus)")
+
+  let names = try FileManager.default.contentsOfDirectory(atPath: spool.path).filter { $0.hasSuffix(".ring") }
+  let name = try #require(names.first)
+  let file = try FileHandle(forReadingFrom: spool.appending(path: name))
+  return try RingMapping(spoolFile: file.fileDescriptor).contents()
+}

@@ -1,0 +1,65 @@
+import CrashRing
+import Testing
+
+@Suite("What a record tells")
+struct RecordTests {
+  @Test(
+    "of a C++ exception, its type and the text that it was made with", arguments: ["cxx-terminate", "noexcept-throw"])
+  func exception(scenario: String) throws {
+    let record = try #require(try capture(scenario).records.first)
+    #expect(record.exceptionType == "St13runtime_error")
+    #expect(record.exceptionText == "the warehouse is closed")
+  }
+
+  @Test("of a C++ exception without a text, its type")
+  func number() throws {
+    let record = try #require(try capture("cxx-throw-int").records.first)
+    #expect(record.exceptionType == "i")
+    #expect(record.exceptionText.isEmpty)
+  }
+
+  @Test("of a C++ exception with two base classes, the text of the one that has one")
+  func severalBases() throws {
+    let record = try #require(try capture("cxx-throw-derived").records.first)
+    #expect(record.exceptionType.hasSuffix("ClosedE"))
+    #expect(record.exceptionText == "closed on Sundays")
+  }
+
+  @Test("of a crash in a task, the task's number, priority and name")
+  func task() throws {
+    let record = try #require(try capture("task-named").records.first)
+    let task = try #require(record.task)
+    #expect(task.name == "restock the shelves")
+    // Where nothing waits for it with a higher one it would be 0x09; its waiter raises it.
+    #expect([0x09, 0x15, 0x19].contains(task.priority))
+    #expect(task.id > 0)
+  }
+
+  @Test("of a crash on a thread without a task, none")
+  func noTask() throws {
+    let record = try #require(try capture("abort").records.first)
+    #expect(record.task == nil)
+  }
+
+  @Test("of a crash in a task without a name, no name")
+  func noName() throws {
+    let record = try #require(try capture("in-async-let").records.first)
+    #expect(record.task?.name == "")
+  }
+
+  @Test("of the memory around registers, the header of the object that is in one")
+  func memory() throws {
+    let contents = try capture("null-read")
+    let record = try #require(contents.records.first)
+    #expect(contents.memory.mode == .scrubbed)
+    #expect(!record.memory.isEmpty)
+    for memory in record.memory {
+      #expect(memory.start % 8 == 0 && memory.bytes.count % 8 == 0 && !memory.bytes.isEmpty)
+      // What is on the recorded stack is not there twice.
+      let stack = record.stackStart..<record.stackStart + UInt64(record.stack.count)
+      let range = memory.start..<memory.start + UInt64(memory.bytes.count)
+      #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
+    }
+    #expect(contents.memory.heapStart ?? 0 < record.heapEnd)
+  }
+}
