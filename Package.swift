@@ -78,8 +78,11 @@ var targets: [Target] = [
   .testTarget(
     name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim"], swiftSettings: swift),
   .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"], swiftSettings: swift),
+  .executableTarget(
+    name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/RingWriter", cSettings: c),
   .testTarget(
-    name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker"], swiftSettings: swift),
+    name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
+    swiftSettings: swift),
   .testTarget(
     name: "CrashSymbolsTests",
     dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker"],

@@ -32,8 +32,6 @@ extension Scenario {
       .with {
         $0.crashedCount = count
         $0.mark = "simultaneous"
-        $0.gap = Gap(
-          threads: CrashRun.Thread.allCases, reason: "the first one ends the process before the others have run")
         $0.withoutDebugger = "gdb stops at one of several threads"
       }
   }

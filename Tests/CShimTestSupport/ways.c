@@ -224,6 +224,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_SMASHED_STACK) smash_stack();
   if (way == CS_TEST_IN_HANDLER) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
   if (way == CS_TEST_EIGHT_THREADS) cs_test_crash_on_threads(8);
+  if (way == CS_TEST_ALL_THREADS) cs_test_crash_on_threads(CS_RING_SLOT_LIMIT);
   if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);

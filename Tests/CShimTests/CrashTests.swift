@@ -105,13 +105,15 @@ struct CrashTests {
     #expect(outcome.spool.frame_count == 1)
   }
 
-  @Test("of eight threads at once leaves no record unfinished")
-  func eightThreads() throws {
-    let outcome = try crash(.CS_TEST_EIGHT_THREADS)
+  @Test(
+    "of several threads at once leaves a record of each",
+    arguments: [(cs_test_way.CS_TEST_EIGHT_THREADS, UInt32(8)), (.CS_TEST_ALL_THREADS, 64)])
+  func manyThreads(way: cs_test_way, count: UInt32) throws {
+    let outcome = try crash(way)
     #expect(outcome.signal == SIGSEGV)
-    // A thread that had not faulted when the first was done never does; each that had is there.
-    #expect(outcome.spool.committed_count >= 1)
-    #expect(UInt64(outcome.spool.committed_count) == outcome.spool.slot_head)
+    #expect(outcome.spool.file_count == 1)
+    #expect(outcome.spool.committed_count == count)
+    #expect(outcome.spool.slot_head == UInt64(count))
     #expect(outcome.spool.writing_count == 0)
     #expect(outcome.spool.bad_checksum_count == 0)
   }

@@ -3,7 +3,8 @@
 // clang-format off
 // | situation                                   | what happens                                                        |
 // |---------------------------------------------|---------------------------------------------------------------------|
-// | a second thread crashes                     | its own slot and record; both wait for each other, then finish      |
+// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; one |
+// |                                             | that was running at the sweep is given time to crash                |
 // | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
 // | the handler of a thread crashes             | what its record has is committed as minimal; then default action    |
 // | that crashes as well                        | default action, nothing more is written                             |
@@ -22,6 +23,7 @@
 #include "handler.h"
 
 #include "crasher.h"
+#include "cs_ring_access.h"
 #include "deliver.h"
 #include "finish.h"
 #include "present.h"
@@ -36,6 +38,12 @@
 // How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
+
+// Threads that were running when the first one crashed may be about to crash as well: the first one waits until no
+// other has come for 8 × 0.5 ms, at most 200 × 0.5 ms.
+#define COMPANY_TRIES    200
+#define COMPANY_QUIET    8
+#define COMPANY_SLEEP_NS 500000
 
 // How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
 #define STAY_TRIES    25
@@ -53,6 +61,19 @@ static void end_and_wait(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
     if (__atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) == 0) return;
     cs_sleep_ns(WAIT_SLEEP_NS);
+  }
+}
+
+static void wait_for_company(void) SIGNAL_SAFE {
+  const cs_ring_header *header = &cs_process.ring->header;
+  uint64_t seen = 0;
+  int quiet = 0;
+  for (int attempt = 0; attempt < COMPANY_TRIES && quiet < COMPANY_QUIET; attempt++) {
+    const uint64_t count = cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
+    const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
+    quiet = count == seen && is_alone ? quiet + 1 : 0;
+    seen = count;
+    cs_sleep_ns(COMPANY_SLEEP_NS);
   }
 }
 
@@ -141,7 +162,10 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   if (crasher != NULL) crasher->is_counted = false;
   cs_trouble_here(CS_TROUBLE_SWEEP);
   // The crash itself is safe by now; others that crash wait for the end of the sweep.
-  if (cs_sweep()) cs_deliver();
+  if (cs_sweep()) {
+    cs_deliver();
+    if (cs_sweep_found_running()) wait_for_company();
+  }
   end_and_wait();
   cs_watch_leave();
   cs_present_handler_give_back(signal);

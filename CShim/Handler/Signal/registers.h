@@ -31,6 +31,9 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 // Whether pc has moved past the instruction that stopped: a breakpoint traps after it, everything else before.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
+// Whether the signal found the thread in a system call that waits: it is to be made again, or has been given up.
+bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
+
 // Whether a function that starts with these bytes is a Swift async function: it keeps its AsyncContext one word below
 // the saved frame pointer.
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;

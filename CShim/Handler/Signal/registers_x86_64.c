@@ -1,6 +1,9 @@
 #if defined(__x86_64__)
 #include "registers.h"
 
+#include <errno.h>
+
+#include "memory.h"
 #include "trusted.h"
 
 // Where the kernel's context keeps each register, in DWARF order.
@@ -27,6 +30,17 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
   const uint64_t fetch = 16; // bit 4 of a page fault's error code
   return registers->trap_number == page_fault && (registers->error_code & fetch) != 0 &&
          registers->fault_address == registers->general[CS_REGISTER_PC];
+}
+
+static bool is_system_call(uint64_t at) SIGNAL_SAFE {
+  uint8_t code[2] = {0};
+  return cs_memory_copy(code, at, sizeof code) == sizeof code && code[0] == 0x0f && code[1] == 0x05;
+}
+
+bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE {
+  const uint64_t pc = registers->general[CS_REGISTER_PC];
+  const uint64_t result = registers->general[0];
+  return is_system_call(pc) || (result == (uint64_t)-EINTR && is_system_call(pc - 2));
 }
 
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE {

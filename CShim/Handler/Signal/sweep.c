@@ -24,6 +24,7 @@
 #define STATUS_NS (20 * NS_PER_MS)
 
 static uint32_t has_begun; // atomic: a sweep, ever
+static uint32_t running;   // atomic: threads that did not wait for anything
 static cs_task_list task_list;
 
 // One for each thread that is asked; untouched ones take no memory.
@@ -36,6 +37,7 @@ static uint64_t now_ns(void) SIGNAL_SAFE {
 
 void cs_sweep_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&has_begun, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&running, 0, __ATOMIC_RELAXED);
   memset(is_answering, 0, sizeof is_answering);
 }
 
@@ -96,6 +98,7 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
   }
   cs_unwind(&scratches[index], &record->registers, &frames);
   cs_unwind_find_images(&frames);
+  if (!cs_registers_show_waiting(&record->registers)) __atomic_fetch_add(&running, 1, __ATOMIC_RELAXED);
   record->answer = CS_RING_ANSWER_WHOLE;
   commit(thread);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -188,8 +191,13 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     record->run_state = status.run_state;
     record->blocked_signals = status.blocked_signals;
     memcpy(record->name, status.name, sizeof record->name);
+    if (status.run_state == 'R') __atomic_fetch_add(&running, 1, __ATOMIC_RELAXED);
     commit(thread);
   }
+}
+
+bool cs_sweep_found_running(void) SIGNAL_SAFE {
+  return __atomic_load_n(&running, __ATOMIC_RELAXED) != 0;
 }
 
 bool cs_sweep(void) SIGNAL_SAFE {

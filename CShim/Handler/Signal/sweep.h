@@ -16,6 +16,9 @@
 // that have not. Once a process; false: not done, there is nothing new in the ring.
 bool cs_sweep(void) SIGNAL_SAFE;
 
+// Whether it met a thread that did not wait for anything, and may be about to crash as well.
+bool cs_sweep_found_running(void) SIGNAL_SAFE;
+
 // The handler of SIGPROF while a sweep is under way.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 

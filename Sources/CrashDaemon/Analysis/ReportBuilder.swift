@@ -27,7 +27,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
     var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
-      reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + contents.threads.map(thread),
+      reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + others.map(thread),
       images: images,
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
       group: Grouping.group(of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images),
@@ -46,6 +46,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
           && !Ownership.isPlumbing($0.mangled)
           && !Ownership.isRuntime($0.mangled) && !Grouping.isEntryPoint($0.mangled)
       }
+  }
+
+  /// Without those that told where they were, and then crashed.
+  private var others: [ThreadRecord] {
+    let crashed = Set(contents.records.map(\.tid))
+    return contents.threads.filter { !crashed.contains($0.tid) }
   }
 
   var identity: CrashReport.ProcessIdentity {

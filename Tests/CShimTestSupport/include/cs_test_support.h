@@ -28,6 +28,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are rubbish
   CS_TEST_IN_HANDLER,         // the handler crashes
   CS_TEST_EIGHT_THREADS,      // all crash at once
+  CS_TEST_ALL_THREADS,        // 64, as many as there are slots
   CS_TEST_NO_DESCRIPTORS,     // RLIMIT_NOFILE is used up
   CS_TEST_ABANDONED_SLOT,     // a slot is left half-written, then a crash
   CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened files of its own

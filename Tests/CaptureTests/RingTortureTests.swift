@@ -1,0 +1,105 @@
+import CrashRing
+import Foundation
+import Glibc
+import Testing
+
+/// The writer and the reader of the ring against each other.
+///
+/// Four threads write, this process reads, and kills them in the middle: `RING_TORTURE_KILLS` times, 200 in CI under each
+/// sanitizer.
+@Suite("A ring whose four writers are killed at any moment")
+struct RingTortureTests {
+  private static let kills = ProcessInfo.processInfo.environment["RING_TORTURE_KILLS"].flatMap { Int($0) } ?? 10
+
+  @Test("holds no record that is not what its writer committed")
+  func torture() throws {
+    var records = 0
+    var torn = 0
+    for round in 0..<Self.kills {
+      let writer = try RingWriter()
+      let mapping = try writer.openRing()
+      // Some rounds end with the first records, others when every slot has been written several times.
+      var contents = mapping.contents()
+      var looks = 0
+      while contents.records.isEmpty || looks < round % 5 {
+        check(contents)
+        try #require(writer.isRunning, "the writer ended by itself: \(writer.complaint())")
+        looks += 1
+        contents = mapping.contents()
+      }
+      let end = writer.kill()
+      try #require(end == SIGKILL, "the writer ended by itself: \(writer.complaint())")
+      let last = mapping.contents()
+      check(last)
+      records += last.records.count
+      torn += last.losses["torn"] ?? 0
+    }
+    // Each round left some; and a kill that never hits a record in the making would show nothing.
+    #expect(records >= Self.kills)
+    if Self.kills >= 100 { #expect(torn > 0) }
+  }
+
+  private func check(_ contents: RingContents) {
+    #expect(contents.losses["corrupt"] == nil)
+    #expect(Set(contents.records.map(\.sequence)).count == contents.records.count)
+    for record in contents.records {
+      let ticket = record.sequence
+      let letter = UInt8(ascii: "a") + UInt8(ticket % 26)
+      #expect(record.address == ticket &* 0x9e37_79b9_7f4a_7c15)
+      #expect(record.message.utf8.elementsEqual([UInt8](repeating: letter, count: Int(ticket % 1999) + 1)))
+      #expect(record.stack == [UInt8](repeating: letter, count: Int(ticket % 9973) + 1))
+      #expect(record.generation == ticket / 64 + 1 && record.slot == Int(ticket % 64))
+      #expect(!record.frames.isEmpty)
+    }
+    let notes = contents.breadcrumbs.map(\.text) + contents.annotations.values
+    for note in notes { #expect(Set(note.utf8).count == 1, "mixed: \(note)") }
+  }
+}
+
+/// A child process that writes a ring.
+private final class RingWriter {
+  private let process = Process()
+  private let output = Pipe()
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "writer-\(UUID().uuidString.prefix(8))")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let complaints = folder.appending(path: "complaints")
+    try Data().write(to: complaints)
+    let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    process.executableURL = products.appending(path: "ring-writer")
+    // What a sanitizer finds ends the writer before it is killed.
+    process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
+    process.standardOutput = output
+    process.standardError = try FileHandle(forWritingTo: complaints)
+    try process.run()
+  }
+
+  deinit {
+    if process.isRunning { _ = kill() }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  var isRunning: Bool { process.isRunning }
+
+  /// What it wrote to standard error.
+  func complaint() -> String {
+    (try? String(contentsOf: folder.appending(path: "complaints"), encoding: .utf8)) ?? ""
+  }
+
+  /// The ring, by the descriptor that the writer has printed.
+  func openRing() throws -> RingMapping {
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let number = try #require(
+      Int32(line.split(separator: "\n").first ?? ""), "the writer did not start: \(complaint())")
+    let ring = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(process.processIdentifier)/fd/\(number)"))
+    return try RingMapping(descriptor: ring.fileDescriptor)
+  }
+
+  /// The signal that it ended by; 0 when it had ended otherwise.
+  func kill() -> Int32 {
+    Glibc.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    return process.terminationReason == .uncaughtSignal ? process.terminationStatus : 0
+  }
+}

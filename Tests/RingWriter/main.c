@@ -1,0 +1,74 @@
+// Four threads that write records into a ring, by the functions of the signal handler, until somebody kills them. What
+// a record holds follows from its ticket, so that a reader can tell a mixed one. The ring's descriptor is printed
+// first.
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../../CShim/Handler/Setup/setup.h"
+#include "../../CShim/Handler/Signal/crasher.h"
+#include "../../CShim/Handler/Signal/record.h"
+#include "../../CShim/Handler/Signal/trusted.h"
+#include "../../CShim/Handler/Signal/unwind.h"
+#include "cs_shim.h"
+#include "cs_testing.h"
+
+#define WRITER_COUNT    4
+#define ADDRESS_FACTOR  UINT64_C(0x9e3779b97f4a7c15)
+#define STACK_MODULUS   9973
+#define MESSAGE_MODULUS 1999
+#define CRUMB_MODULUS   199
+
+static void fill(cs_crasher *crasher, const ucontext_t *context) {
+  cs_ring_slot *slot = crasher->slot;
+  const uint64_t ticket = crasher->ticket;
+  const int letter = 'a' + (int)(ticket % 26);
+  cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, cs_clock_ns(CLOCK_MONOTONIC));
+  cs_record_task(&slot->record);
+  const cs_frame_list frames = cs_record_frames(&slot->record);
+  cs_unwind(&crasher->scratch, &slot->record.registers, &frames);
+  slot->record.address = ticket * ADDRESS_FACTOR;
+  slot->record.message_bytes = (uint32_t)(ticket % MESSAGE_MODULUS) + 1;
+  memset(slot->record.message, letter, slot->record.message_bytes);
+  slot->record.stack_bytes = (uint32_t)(ticket % STACK_MODULUS) + 1;
+  memset(slot->stack, letter, slot->record.stack_bytes);
+}
+
+static void leave_notes(uint64_t ticket) {
+  char text[CRUMB_MODULUS];
+  memset(text, 'a' + (int)(ticket % 26), sizeof text);
+  const size_t size = ticket % CRUMB_MODULUS + 1;
+  cs_shim_breadcrumb(text, size);
+  cs_shim_annotate("letters", 7, text, size);
+}
+
+static void *write_for_ever(void *unused) {
+  const siginfo_t information = {.si_signo = SIGSEGV, .si_code = SEGV_MAPERR};
+  for (;;) {
+    ucontext_t context;
+    memset(&context, 0, sizeof context); // getcontext leaves parts alone
+    cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGSEGV, &information);
+    if (crasher == NULL || getcontext(&context) != 0) continue;
+    fill(crasher, &context);
+    leave_notes(crasher->ticket);
+    cs_crasher_commit(crasher);
+    cs_crasher_release(crasher);
+  }
+  return unused;
+}
+
+int main(void) {
+  const cs_shim_configuration configuration = {
+      .socket_path = "/nonexistent/attach", .spool_directory = "/nonexistent/spool", .name = "ring-writer"};
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 1;
+  if (printf("%d\n", cs_testing_ring_descriptor()) < 0 || fflush(stdout) != 0) return 2;
+  pthread_t thread;
+  for (int index = 1; index < WRITER_COUNT; index++) {
+    if (pthread_create(&thread, NULL, write_for_ever, NULL) != 0) return 3;
+  }
+  write_for_ever(NULL);
+  return 0;
+}
