@@ -68,7 +68,7 @@ struct SilentDeath: Sendable {
       } else if signal == SIGSYS {
         "a seccomp filter killed it at once, or the handler was taken away"
       } else if isOurs {
-        "the thread had blocked the signal, or the handler was taken away"
+        "the thread had blocked the signal or no stack left for the handler, or the handler was taken away"
       } else {
         "the program does not handle that signal"
       }
