@@ -10,6 +10,37 @@ struct CrashFacts: Sendable {
   var pid: Int32
   /// The text of an inlined `Swift runtime failure: …` at the faulting instruction.
   var runtimeFailure: String?
+  /// What was loaded where.
+  var images: [RingContents.Image]
+  /// Of the thread, innermost first.
+  var frames: [CrashReport.Frame]
+  /// What the instruction at pc does; nil where the record does not have it whole.
+  var instruction: MachineInstruction?
+  /// The place in memory that the fault is about.
+  var operand: MemoryOperand?
+  /// What of the process's memory the record holds.
+  var memory: MemoryWords
+  /// What tells a freed block from one in use.
+  var heap: HeapFacts
+
+  init(
+    record: CrashRecord, pid: Int32, runtimeFailure: String? = nil, images: [RingContents.Image] = [],
+    frames: [CrashReport.Frame] = [], words: [MemoryWords.Piece] = [], heap: HeapFacts = HeapFacts()
+  ) {
+    self.record = record
+    self.pid = pid
+    self.runtimeFailure = runtimeFailure
+    self.images = images
+    self.frames = frames
+    self.heap = heap
+    memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)] + words)
+    #if arch(x86_64)
+      instruction = InstructionDecoder_x86_64.decode(record.instruction)
+    #endif
+    let isFault = record.signal == SIGSEGV && record.code > 0
+    let address = record.code == 128 ? nil : record.address
+    if isFault { operand = instruction?.operand(faultingAt: address, registers: record.registers) }
+  }
 
   var isMemoryFault: Bool { record.signal == SIGSEGV && (record.code == 1 || record.code == 2 || record.code == 4) }
   var isDenied: Bool { record.signal == SIGSEGV && record.code == 2 }
@@ -98,6 +129,29 @@ struct CrashFacts: Sendable {
     case SIGSYS: return "blocked system call"
     default: return SignalNames.name(of: Int(record.signal))
     }
+  }
+
+  var operandAddress: UInt64? { operand?.address(record.registers) }
+
+  /// Whether a register of the operand holds next to nothing; also where the instruction is not known.
+  var isBaseNull: Bool {
+    guard let operand, !isFetch else { return true }
+    let numbers = [operand.base, operand.index].compactMap { $0 }
+    return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
+  }
+
+  /// The image that holds an address, and the offset in it: `libshop.so+0x1234`.
+  func place(of address: UInt64) -> String? {
+    guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
+    let name = image.path.split(separator: "/").last.map(String.init) ?? image.path
+    return "\(name)+\(Address(address &- image.bias))"
+  }
+
+  /// Such as ` (in libshop.so+0x1234)`, for a sentence; empty when nothing is known.
+  func what(at address: UInt64) -> String {
+    if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
+    let stackEnd = record.stackStart &+ UInt64(record.stack.count)
+    return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
   }
 
   private func register(_ number: Int) -> UInt64 {

@@ -10,15 +10,19 @@ struct DiagnosisRule: Sendable {
   var cause: String
   /// How sure it is: 1 is a fact that the processor or the runtime stated, less an inference.
   var confidence: Double
+  /// What it looks at, for those who want to check it.
+  var looksAt: [Evidence]
   /// What it says, without the place and the full stop; nil when it does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
 
   init(
-    _ name: String, cause: String? = nil, _ confidence: Double, _ sentence: @escaping @Sendable (CrashFacts) -> String?
+    _ name: String, cause: String? = nil, _ confidence: Double, on looksAt: [Evidence],
+    _ sentence: @escaping @Sendable (CrashFacts) -> String?
   ) {
     self.name = name
     self.cause = cause ?? name
     self.confidence = confidence
+    self.looksAt = looksAt
     self.sentence = sentence
   }
 }
@@ -35,6 +39,19 @@ extension DiagnosisRule {
     let name = SignalNames.name(of: Int(facts.record.signal))
     return CrashReport.Diagnosis(
       cause: "signal", sentence: "The process got \(name)\(place(frame)).", rule: "signal", confidence: 1)
+  }
+
+  /// Every rule, in the order in which they are asked, and what it looked at.
+  static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
+    var isDecided = false
+    return all.map { rule in
+      let sentence = rule.sentence(facts)
+      let isChosen = sentence != nil && !isDecided
+      isDecided = isDecided || isChosen
+      return CrashReport.RuleOutcome(
+        rule: rule.name, cause: rule.cause, confidence: rule.confidence, applies: sentence != nil, isChosen: isChosen,
+        saw: rule.looksAt.map { CleanText.line($0.text(facts)) }, sentence: sentence.map(CleanText.line))
+    }
   }
 
   private static func place(_ frame: CrashReport.Frame?) -> String {

@@ -37,6 +37,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
+  /// What each rule makes of the first crashed thread; empty when none crashed.
+  func explanation() -> [CrashReport.RuleOutcome] {
+    let first = contents.records.min { $0.sequence < $1.sequence }
+    return first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
+  }
+
   /// Where the crash is, for the sentence: the first own function, else the first on the stack with a name that is not
   /// the Swift runtime's or the compiler's, which would tell nothing.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
@@ -80,7 +86,9 @@ extension ReportBuilder {
     let walk = FrameExpansion<Symbols>.Walk(
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.records.count).frames(of: walk)
-    let facts = CrashFacts(record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure)
+    let facts = CrashFacts(
+      record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure, images: contents.images,
+      frames: expanded.frames)
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,

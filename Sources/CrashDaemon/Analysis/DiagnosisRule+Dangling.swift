@@ -1,0 +1,34 @@
+// Pointers to what is gone.
+import CrashReport
+import CrashRing
+import Glibc
+
+extension DiagnosisRule {
+  /// What the runtime itself said.
+  static let danglingStated: [DiagnosisRule] = [
+    DiagnosisRule("dangling-unowned", cause: "dangling", 1, on: [.signal, .message, .frames]) { facts in
+      let isSaid = facts.record.message.contains("Attempted to read an unowned reference")
+      let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
+      guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
+      let message = isSaid ? ": \(MessageText.core(facts.record.message))" : ""
+      return "An unowned reference outlived its object\(message)"
+    },
+    DiagnosisRule("dangling-escaped", cause: "dangling", 1, on: [.signal, .message]) { facts in
+      guard facts.record.message.contains("deallocated with non-zero retain count") else { return nil }
+      return "A reference escaped from deinit: \(MessageText.core(facts.record.message))"
+    },
+  ]
+
+  /// What the freed memory tells: never more than probable.
+  static let dangling: [DiagnosisRule] = [
+    DiagnosisRule("dangling-operand", cause: "dangling", 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
+      facts.danglingOperand.map { "An object was used after it was freed: \($0.text);" }
+    },
+    DiagnosisRule("dangling-call", cause: "dangling", 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
+      facts.danglingCall.map { "A function was called through memory that was freed: \($0.text);" }
+    },
+    DiagnosisRule("dangling-remains", cause: "dangling", 0.9, on: [.signal, .operand, .heap]) { facts in
+      facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
+    },
+  ]
+}

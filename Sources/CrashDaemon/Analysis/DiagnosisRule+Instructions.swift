@@ -1,0 +1,30 @@
+// What the processor refused to do, memory apart.
+import CrashRing
+import Glibc
+
+extension DiagnosisRule {
+  static let instructions: [DiagnosisRule] = [
+    DiagnosisRule("trap", 0.9, on: [.signal, .instruction]) { facts in
+      guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
+      return "The program stopped itself at a trap instruction"
+    },
+    DiagnosisRule("illegal-instruction", 0.95, on: [.signal, .instruction]) { facts in
+      facts.record.signal == SIGILL ? "The processor does not know the instruction" : nil
+    },
+    DiagnosisRule("breakpoint", 0.9, on: [.signal]) { facts in
+      facts.record.signal == SIGTRAP ? "The program ran into a breakpoint instruction" : nil
+    },
+    DiagnosisRule("integer-division", 0.95, on: [.signal, .instruction]) { facts in
+      guard facts.record.signal == SIGFPE, facts.record.code == 1 || facts.record.code == 2 else { return nil }
+      return "Integer division by zero, or its result does not fit,"
+    },
+    DiagnosisRule("floating-point", 0.95, on: [.signal]) { facts in
+      facts.record.signal == SIGFPE ? "A floating-point operation failed" : nil
+    },
+    DiagnosisRule("blocked-system-call", 1, on: [.signal, .systemCall]) { facts in
+      guard facts.record.signal == SIGSYS else { return nil }
+      let number = facts.record.systemCall.map { " \($0)" } ?? ""
+      return "A seccomp filter forbade system call\(number)"
+    },
+  ]
+}

@@ -1,0 +1,102 @@
+// What is inferred from the address of a fault.
+import CrashReport
+import CrashRing
+import Glibc
+
+extension DiagnosisRule {
+  /// Below this, an address is a null pointer and an offset: no mapping can be there (vm.mmap_min_addr).
+  static let nullPage: UInt64 = 65_536
+
+  static let memory: [DiagnosisRule] = [
+    DiagnosisRule("null-call", cause: "null-call", 0.95, on: [.signal, .address, .pc]) { facts in
+      guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
+      return "The program called through a null function pointer"
+    },
+    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand]) { facts in
+      guard facts.isMemoryFault, facts.record.address == 0, facts.isBaseNull else { return nil }
+      return "Null pointer: \(facts.access) address 0"
+    },
+    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand]) { facts in
+      guard facts.isMemoryFault, facts.record.address < nullPage, facts.isBaseNull else { return nil }
+      return "Null pointer: \(facts.access) offset \(facts.record.address) of null"
+    },
+    DiagnosisRule("stack-overflow", 0.95, on: [.signal, .address, .stackPointer, .stack]) { facts in
+      guard facts.isMemoryFault, !facts.isFetch else { return nil }
+      let isDeep = facts.isNearStackPointer && facts.record.frameTotal >= 64
+      guard isDeep || facts.isBelowStack && facts.isStackWhole else { return nil }
+      return "The stack overflowed, \(facts.record.frameTotal) calls deep,"
+    },
+    DiagnosisRule(
+      "stack-overflow-shallow", cause: "stack-overflow", 0.7, on: [.signal, .address, .stackPointer, .stack]
+    ) { facts in
+      guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer || facts.isBelowStack else { return nil }
+      return "The stack overflowed, or the stack pointer is wrong,"
+    },
+    DiagnosisRule("jump-to-data", 0.95, on: [.signal, .address, .pc, .access]) { facts in
+      guard facts.isDenied, facts.isFetch else { return nil }
+      return "Jump to \(facts.address)\(facts.what(at: facts.record.address)), which holds no code"
+    },
+    DiagnosisRule("jump-to-unmapped", 0.95, on: [.signal, .address, .pc, .access]) { facts in
+      guard facts.isMemoryFault, facts.isFetch else { return nil }
+      return "Jump to \(facts.address), where nothing is mapped"
+    },
+    DiagnosisRule("read-only-write", 0.95, on: [.signal, .address, .access]) { facts in
+      guard facts.isDenied, facts.isWrite else { return nil }
+      return "Write to \(facts.address)\(facts.what(at: facts.record.address)), which is read-only"
+    },
+    DiagnosisRule("protected-memory", 0.9, on: [.signal, .address, .access]) { facts in
+      guard facts.isDenied else { return nil }
+      return "Read of \(facts.address), which may not be read"
+    },
+    // One wrong bit, and the pointer would be one that the thread also held right.
+    DiagnosisRule("bit-flip", 0.5, on: [.signal, .address, .operand]) { facts in
+      guard let flip = facts.bitFlip else { return nil }
+      return
+        "Bad pointer: \(RegisterNames.name(flip.register)) is \(Address(flip.value)), one bit (\(flip.bit)) away from "
+        + "\(RegisterNames.name(flip.other)); perhaps a bit flipped in memory;"
+    },
+    DiagnosisRule("wild-pointer", 0.8, on: [.signal, .address, .access, .operand]) { facts in
+      guard facts.isMemoryFault else { return nil }
+      return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped,"
+    },
+    DiagnosisRule("privileged-instruction", 0.9, on: [.signal, .instruction]) { facts in
+      guard facts.isGeneralProtection, facts.isPrivilegedInstruction else { return nil }
+      return "The program used an instruction that only the kernel may use"
+    },
+    // si_code 128 with si_addr 0 is no null dereference: the processor did not tell the address. The instruction does.
+    DiagnosisRule("misaligned-vector", cause: "misaligned-access", 0.95, on: [.signal, .instruction, .operand]) {
+      facts in
+      guard facts.isGeneralProtection, let address = facts.operandAddress, address.isCanonical,
+        let alignment = facts.instruction?.alignment
+      else { return nil }
+      return "Misaligned access to \(Address(address)), which must be a multiple of \(alignment),"
+    },
+    DiagnosisRule("non-canonical-operand", cause: "non-canonical", 0.95, on: [.signal, .instruction, .operand]) {
+      facts in
+      guard facts.isGeneralProtection, let operand = facts.operand, let address = facts.operandAddress,
+        !address.isCanonical
+      else { return nil }
+      return
+        "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
+        + " it was used"
+    },
+    DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand]) { facts in
+      guard facts.isGeneralProtection else { return nil }
+      return
+        "Bad pointer: access to an address that no pointer can have (non-canonical; the processor does not tell which)"
+    },
+    DiagnosisRule("truncated-mapping", 0.9, on: [.signal, .address]) { facts in
+      guard facts.record.signal == SIGBUS, facts.record.code == 2 else { return nil }
+      let file = facts.place(of: facts.record.address).map { "'\($0)', which" } ?? "the file that"
+      return "Access to \(facts.address), behind the end of \(file) is mapped there,"
+    },
+    DiagnosisRule("misaligned-access", 0.9, on: [.signal, .address]) { facts in
+      guard facts.record.signal == SIGBUS, facts.record.code == 1 else { return nil }
+      return "Misaligned access to \(facts.address)"
+    },
+    DiagnosisRule("hardware-memory-error", 1, on: [.signal, .address]) { facts in
+      guard facts.record.signal == SIGBUS, facts.record.code == 4 || facts.record.code == 5 else { return nil }
+      return "The hardware reported a memory error at \(facts.address)"
+    },
+  ]
+}

@@ -1,0 +1,49 @@
+import CrashReport
+import CrashRing
+
+/// What a rule looks at: its name, and what stands there in a crash.
+enum Evidence: Sendable, CaseIterable {
+  case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
+  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap
+
+  /// Such as `address 0x10`.
+  func text(_ facts: CrashFacts) -> String {
+    let record = facts.record
+    switch self {
+    case .signal:
+      let code = SignalNames.codeName(of: Int(record.code), signal: Int(record.signal))
+      return "\(SignalText.name(record.signal)), si_code \(record.code) (\(code))"
+    case .sender:
+      return facts.isSent ? "sent by pid \(record.senderPid) of uid \(record.senderUid)" : "not sent by a process"
+    case .address: return "si_addr \(facts.address)"
+    case .access: return "page fault bits \(Address(record.errorCode)) (\(facts.access))"
+    case .pc: return "pc \(Address(facts.pc))" + (facts.place(of: facts.pc).map { " in \($0)" } ?? "")
+    case .stackPointer: return "stack pointer \(Address(facts.stackPointer))"
+    case .stack:
+      return "\(record.stack.count) bytes of stack from \(Address(record.stackStart)), \(record.frameTotal) calls deep"
+    case .instruction:
+      let bytes = record.instruction.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+      return "bytes at pc: " + (bytes.isEmpty ? "none" : bytes.joined(separator: " "))
+    case .operand:
+      guard let operand = facts.operand else { return "no memory operand that fits the fault" }
+      let values = operand.values(record.registers)
+      let address = operand.address(record.registers).map { " = \(Address($0))" } ?? ""
+      return "operand \(operand.text)\(address)" + (values.isEmpty ? "" : " with \(values)")
+    case .frames:
+      let names = facts.frames.prefix(3).map { $0.mangled.isEmpty ? $0.address.description : $0.mangled }
+      return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
+    case .runtimeFailure: return "inlined reason: " + Self.quoted(facts.runtimeFailure ?? "")
+    case .message: return "Swift's message: " + Self.quoted(record.message)
+    case .abortMessage: return "glibc's message: " + Self.quoted(record.abortMessage)
+    case .exception: return "C++ exception: " + Self.quoted(record.exceptionType)
+    case .systemCall: return "system call " + (record.systemCall.map { "\($0)" } ?? "none")
+    case .memory: return facts.memory.description
+    case .heap:
+      let key = facts.heap.key == nil ? "mark of freed blocks not known" : "mark of freed blocks known"
+      return facts.heap.range.isEmpty
+        ? key : "\(key), heap \(Address(facts.heap.range.lowerBound))–\(Address(facts.heap.range.upperBound))"
+    }
+  }
+
+  private static func quoted(_ text: String) -> String { text.isEmpty ? "none" : "'\(MessageText.line(text))'" }
+}

@@ -1,0 +1,73 @@
+import CrashReport
+
+/// What is known of the dead process's heap.
+struct HeapFacts: Sendable, Equatable {
+  /// What glibc writes into the second word of a block that lies in a tcache; nil where the process did not find it out.
+  var key: UInt64?
+  /// Where the heap that grows by brk was; empty when not known.
+  var range: Range<UInt64> = 0..<0
+
+  /// Each stray retain or release moves a reference count by this; done to a freed block, it moves what glibc keeps there.
+  static let strongReference: UInt64 = 1 << 33
+  /// More stray ones than this are no explanation any more.
+  private static let strayLimit: Int64 = 32
+
+  /// How many stray retains (or releases, below 0) make `value` of `original`; nil when none do.
+  static func drift(of value: UInt64, from original: UInt64) -> Int64? {
+    let difference = Int64(bitPattern: value &- original)
+    guard difference % Int64(strongReference) == 0 else { return nil }
+    let count = difference / Int64(strongReference)
+    return abs(count) <= strayLimit ? count : nil
+  }
+
+  /// Where Swift's runtime looks for the side table, when it takes a second word of an object for one.
+  static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
+}
+
+/// What the first two words of a block tell of it: measured states of glibc 2.36 and Swift 6.3 on x86-64.
+enum BlockState: Sendable, Equatable {
+  /// Freed and kept in a thread's cache; with stray retains or releases since.
+  case cached(drift: Int64)
+  /// Freed and kept in a fast bin; it was a Swift object.
+  case fastBin
+  /// Freed and kept in a bin: glibc's arena, or neighbours, are in its first words.
+  case binned
+  /// Deinitialized, and not freed: something still refers to it unowned.
+  case deinitialized
+
+  /// - Parameters:
+  ///   - address: Of the block's first byte.
+  ///   - words: Its first two.
+  ///   - heap: The heap's facts.
+  ///   - isArena: Whether an address lies in glibc's own data.
+  /// - Returns: nil when it may well be in use.
+  static func of(
+    _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool
+  ) -> BlockState? {
+    let (first, second) = words
+    if let key = heap.key, let drift = HeapFacts.drift(of: second, from: key) { return .cached(drift: drift) }
+    // IsDeiniting, PureSwiftDealloc, a few unowned references, no side table.
+    let isDeiniting = second & (1 << 63 | 1 << 32 | 1) == (1 << 32 | 1) && second & 0xffff_ffff < 2_048
+    let strong = second >> 33 & 0x1fff_ffff
+    if isDeiniting, strong < 32 {
+      let next = first ^ (address >> 12)
+      let isLinked = next == 0 || heap.range.contains(next) && next % 16 == 0
+      return isLinked ? .fastBin : .deinitialized
+    }
+    func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
+    // One link may lead to another block, but the list ends in the arena.
+    if isLink(first), isLink(second), isArena(first) || isArena(second) { return .binned }
+    return nil
+  }
+
+  var text: String {
+    switch self {
+    case .cached(0): "freed (in a tcache)"
+    case .cached(let drift):
+      "freed (in a tcache, and \(drift > 0 ? "retained" : "released") \(abs(drift)) \(abs(drift) == 1 ? "time" : "times") since)"
+    case .fastBin: "freed (in a fast bin)"
+    case .binned: "freed (in a bin)"
+    case .deinitialized: "deinitialized"
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import CrashReport
+
+/// What an instruction does with memory, as far as a diagnosis needs it.
+struct MachineInstruction: Sendable, Equatable {
+  enum Kind: Sendable, Equatable {
+    case call
+    case jump
+    case ret
+    case other
+  }
+
+  var kind = Kind.other
+  /// The places in memory that it touches, the explicit one first.
+  var operands: [MemoryOperand] = []
+  /// The register that a call or a jump goes to, by its DWARF number; nil where the target is in memory or fixed.
+  var targetRegister: Int?
+  /// Of aligned vector moves: what the address must be a multiple of.
+  var alignment: UInt64?
+
+  /// The place that a fault is about.
+  /// - Parameters:
+  ///   - address: What the processor told; nil when it told none (a general protection fault).
+  ///   - registers: By DWARF number.
+  /// - Returns: It; nil when none of the operands fits.
+  func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {
+    operands.first { operand in
+      guard let start = operand.address(registers) else { return false }
+      guard let address else { return !start.isCanonical || isMisaligned(start) }
+      // An access over the end of a page faults at the begin of the next one.
+      return address &- start < 64
+    }
+  }
+
+  func isMisaligned(_ address: UInt64) -> Bool { alignment.map { address % $0 != 0 } ?? false }
+}
+
+/// A place in memory as an instruction names it: base + index × scale + displacement.
+struct MemoryOperand: Sendable, Equatable {
+  enum Segment: String, Sendable { case fs, gs }
+
+  /// DWARF numbers.
+  var base: Int?
+  var index: Int?
+  var scale: UInt64 = 1
+  /// A negative one as its two's complement.
+  var displacement: UInt64 = 0
+  var segment: Segment?
+
+  /// Where it is; nil when that depends on a register that the record does not have.
+  func address(_ registers: [UInt64]) -> UInt64? {
+    guard segment == nil else { return nil }
+    var sum = displacement
+    for (number, factor) in [(base, 1 as UInt64), (index, scale)] {
+      guard let number else { continue }
+      guard registers.indices.contains(number) else { return nil }
+      sum &+= registers[number] &* factor
+    }
+    return sum
+  }
+
+  /// Such as `[rdi + rcx*8 - 0x10]`.
+  var text: String {
+    var text = base.map(RegisterNames.name) ?? ""
+    if let index {
+      text += (text.isEmpty ? "" : " + ") + RegisterNames.name(index) + (scale == 1 ? "" : "*\(scale)")
+    }
+    let isNegative = displacement >> 63 == 1
+    let amount = Address(isNegative ? 0 &- displacement : displacement).description
+    if text.isEmpty {
+      text = amount
+    } else if displacement != 0 {
+      text += (isNegative ? " - " : " + ") + amount
+    }
+    return (segment.map { $0.rawValue + ":" } ?? "") + "[\(text)]"
+  }
+
+  /// The operand's registers and what they held: `rdi = 0x10`.
+  func values(_ registers: [UInt64]) -> String {
+    [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != RegisterNames.pc }
+      .map { "\(RegisterNames.name($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")
+  }
+}
+
+extension UInt64 {
+  /// Whether a pointer can have this value, with 48-bit addresses.
+  var isCanonical: Bool { self >> 47 == 0 || self >> 47 == 0x1ffff }
+}

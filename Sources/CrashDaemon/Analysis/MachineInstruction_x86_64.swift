@@ -1,0 +1,252 @@
+/// Decodes as much of an x86-64 instruction as tells which memory it touches.
+///
+/// Total: any bytes give a result, or nil. What it does not know (gathers, compressed displacements of AVX-512) has no
+/// operand rather than a wrong one.
+struct InstructionDecoder_x86_64 {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var rex: UInt8 = 0
+  private var hasOperandPrefix = false
+  private var repeatPrefix: UInt8 = 0
+  private var segment: MemoryOperand.Segment?
+  private var isCompressed = false
+  /// The register of the last operand that was one, as a DWARF number.
+  private var lowRegister: Int?
+
+  /// The longest instruction.
+  private static let lengthLimit = 15
+  private static let rsp = 7
+  /// The processor's numbers of registers as DWARF's.
+  private static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
+
+  /// nil when the bytes are no whole instruction, or one that it does not know.
+  static func decode(_ bytes: [UInt8]) -> MachineInstruction? {
+    var decoder = InstructionDecoder_x86_64(bytes)
+    return decoder.instruction()
+  }
+
+  private init(_ bytes: [UInt8]) { self.bytes = Array(bytes.prefix(Self.lengthLimit)) }
+
+  private mutating func next() -> UInt8? {
+    guard position < bytes.count else { return nil }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  private mutating func instruction() -> MachineInstruction? {
+    guard var opcode = prefixes() else { return nil }
+    if opcode & 0xf0 == 0x40 {
+      rex = opcode
+      guard let following = next() else { return nil }
+      opcode = following
+    }
+    switch opcode {
+    case 0x0f:
+      guard let second = next() else { return nil }
+      if second == 0x38 || second == 0x3a { return longMap(second == 0x3a ? 3 : 2) }
+      return twoByte(second)
+    case 0xc4, 0xc5: return vector(isLong: opcode == 0xc4)
+    case 0x62: return wideVector()
+    default: return oneByte(opcode)
+    }
+  }
+
+  /// The first byte that is no prefix.
+  private mutating func prefixes() -> UInt8? {
+    while let byte = next() {
+      switch byte {
+      case 0x66: hasOperandPrefix = true
+      case 0xf2, 0xf3: repeatPrefix = byte
+      case 0x64: segment = .fs
+      case 0x65: segment = .gs
+      case 0x2e, 0x36, 0x3e, 0x26, 0xf0, 0x67: break
+      default: return byte
+      }
+    }
+    return nil
+  }
+}
+
+// Opcodes.
+extension InstructionDecoder_x86_64 {
+  private mutating func oneByte(_ opcode: UInt8) -> MachineInstruction? {
+    let push = MemoryOperand(base: Self.rsp, displacement: 0 &- 8)
+    let pop = MemoryOperand(base: Self.rsp)
+    let source = MemoryOperand(base: 4)
+    let target = MemoryOperand(base: 5)
+    switch opcode {
+    case 0x50...0x57, 0x68, 0x6a, 0x9c: return MachineInstruction(operands: [push])
+    case 0x58...0x5f, 0x9d, 0xc9: return MachineInstruction(operands: [opcode == 0xc9 ? MemoryOperand(base: 6) : pop])
+    case 0xe8: return MachineInstruction(kind: .call, operands: [push])
+    case 0xe9, 0xeb: return MachineInstruction(kind: .jump)
+    case 0xc2, 0xc3: return MachineInstruction(kind: .ret, operands: [pop])
+    case 0xa4, 0xa5: return MachineInstruction(operands: [source, target])
+    case 0xa6, 0xa7: return MachineInstruction(operands: [source, target])
+    case 0xaa, 0xab, 0xae, 0xaf: return MachineInstruction(operands: [target])
+    case 0xac, 0xad: return MachineInstruction(operands: [source])
+    case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
+    case 0x8d: return MachineInstruction()
+    default: break
+    }
+    guard Self.hasModRM(opcode) else { return MachineInstruction() }
+    let isShort = hasOperandPrefix
+    guard let (operand, selector) = modRM(immediate: { Self.immediate(opcode, $0, isShort) }) else { return nil }
+    var instruction = MachineInstruction(operands: operand.map { [$0] } ?? [])
+    if opcode == 0xff {
+      if operand == nil, selector == 2 || selector == 4 { instruction.targetRegister = lowRegister }
+      switch selector {
+      case 2, 3:
+        instruction.kind = .call
+        instruction.operands.append(push)
+      case 4, 5: instruction.kind = .jump
+      case 6: instruction.operands.append(push)
+      default: break
+      }
+    }
+    if opcode == 0x8f { instruction.operands.append(pop) }
+    return instruction
+  }
+
+  private mutating func twoByte(_ opcode: UInt8) -> MachineInstruction? {
+    switch opcode {
+    case 0x05...0x09, 0x0b, 0x0e, 0x30...0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf: return MachineInstruction()
+    case 0xa0, 0xa8: return MachineInstruction(operands: [MemoryOperand(base: Self.rsp, displacement: 0 &- 8)])
+    case 0xa1, 0xa9: return MachineInstruction(operands: [MemoryOperand(base: Self.rsp)])
+    default: break
+    }
+    let hasByte = [0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
+    guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
+    // Prefetches and long nops only look as if they touched memory.
+    if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
+    return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(opcode, bytes: 16))
+  }
+
+  /// The maps 0F38 and 0F3A.
+  private mutating func longMap(_ map: UInt8) -> MachineInstruction? {
+    guard let opcode = next(), let (operand, _) = modRM(immediate: { _ in map == 3 ? 1 : 0 }) else { return nil }
+    // movntdqa
+    let isAligned = map == 2 && opcode == 0x2a && hasOperandPrefix
+    return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: isAligned ? 16 : nil)
+  }
+
+  /// VEX: the prefix bytes of the old form are packed into one or two.
+  private mutating func vector(isLong: Bool) -> MachineInstruction? {
+    guard let first = next() else { return nil }
+    var map: UInt8 = 1
+    var last = first
+    if isLong {
+      guard let second = next() else { return nil }
+      map = first & 0x1f
+      // Inverted R, X, B.
+      rex = 0x40 | (~first >> 5 & 7)
+      last = second
+    }
+    hasOperandPrefix = last & 3 == 1
+    repeatPrefix = last & 3 == 2 ? 0xf3 : last & 3 == 3 ? 0xf2 : 0
+    return vectorBody(map: map, width: last & 4 == 0 ? 16 : 32)
+  }
+
+  /// EVEX.
+  private mutating func wideVector() -> MachineInstruction? {
+    guard let first = next(), let second = next(), let third = next() else { return nil }
+    rex = 0x40 | (~first >> 5 & 7)
+    hasOperandPrefix = second & 3 == 1
+    repeatPrefix = second & 3 == 2 ? 0xf3 : second & 3 == 3 ? 0xf2 : 0
+    isCompressed = true
+    return vectorBody(map: first & 7, width: [16, 32, 64, 64][Int(third >> 5 & 3)])
+  }
+
+  private mutating func vectorBody(map: UInt8, width: UInt64) -> MachineInstruction? {
+    guard (1...3).contains(map), let opcode = next() else { return nil }
+    if map == 1 && opcode == 0x77 { return MachineInstruction() }
+    let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
+    guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
+    // Gathers and scatters: the index is a vector.
+    if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) { return MachineInstruction() }
+    return MachineInstruction(
+      operands: operand.map { [$0] } ?? [], alignment: map == 1 ? alignment(opcode, bytes: width) : nil)
+  }
+
+  /// movaps, movapd, movntps, movdqa, movntdq.
+  private func alignment(_ opcode: UInt8, bytes: UInt64) -> UInt64? {
+    let isPacked = repeatPrefix == 0
+    switch opcode {
+    case 0x28, 0x29, 0x2b: return isPacked ? bytes : nil
+    case 0x6f, 0x7f, 0xe7: return isPacked && hasOperandPrefix ? bytes : nil
+    default: return nil
+    }
+  }
+
+  private static func hasModRM(_ opcode: UInt8) -> Bool {
+    switch opcode {
+    case 0x00...0x3f: opcode & 7 < 4
+    case 0x63, 0x69, 0x6b, 0x80...0x8f, 0xc0, 0xc1, 0xc6, 0xc7, 0xd0...0xd3, 0xd8...0xdf, 0xf6, 0xf7, 0xfe, 0xff: true
+    default: false
+    }
+  }
+
+  /// How many bytes follow the operand; they count for addresses relative to the next instruction.
+  private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
+    switch opcode {
+    case 0x6b, 0x80, 0x82, 0x83, 0xc0, 0xc1, 0xc6: 1
+    case 0x69, 0x81, 0xc7: isShort ? 2 : 4
+    case 0xf6: selector < 2 ? 1 : 0
+    case 0xf7: selector < 2 ? (isShort ? 2 : 4) : 0
+    default: 0
+    }
+  }
+}
+
+// Operands.
+extension InstructionDecoder_x86_64 {
+  /// The place in memory, nil where a register is meant, and the middle field, which selects within some opcodes.
+  private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
+    guard let byte = next() else { return nil }
+    let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
+    if mode == 3 {
+      lowRegister = Self.dwarf[Int(low | (rex & 1) << 3)]
+      return (MemoryOperand?.none, selector)
+    }
+    var operand = MemoryOperand(segment: segment)
+    var isDisplacementLong = mode == 2
+    if low == 4 {
+      guard let sib = next() else { return nil }
+      let index = sib >> 3 & 7 | (rex & 2) << 2
+      if index != 4 {
+        operand.index = Self.dwarf[Int(index)]
+        operand.scale = 1 << UInt64(sib >> 6)
+      }
+      if sib & 7 == 5 && mode == 0 {
+        isDisplacementLong = true
+      } else {
+        operand.base = Self.dwarf[Int(sib & 7 | (rex & 1) << 3)]
+      }
+    } else if low == 5 && mode == 0 {
+      guard let displacement = number(bytes: 4) else { return nil }
+      // Relative to the next instruction.
+      operand.base = RegisterNames.pc
+      operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
+      return (operand, selector)
+    } else {
+      operand.base = Self.dwarf[Int(low | (rex & 1) << 3)]
+    }
+    if mode == 1 || isDisplacementLong {
+      guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
+      operand.displacement = displacement
+      // AVX-512 scales a short displacement by the size of what it moves.
+      if mode == 1 && isCompressed && displacement != 0 { return (MemoryOperand?.none, selector) }
+    }
+    return (operand, selector)
+  }
+
+  /// A signed little-endian number.
+  private mutating func number(bytes count: Int) -> UInt64? {
+    var value: UInt64 = 0
+    for index in 0..<count {
+      guard let byte = next() else { return nil }
+      value |= UInt64(byte) << UInt64(8 * index)
+    }
+    let unused = UInt64(64 - 8 * count)
+    return UInt64(bitPattern: Int64(bitPattern: value << unused) >> Int64(unused))
+  }
+}

@@ -1,0 +1,34 @@
+import CrashReport
+
+/// The words of the dead process's memory that its record holds.
+struct MemoryWords: Sendable {
+  /// Bytes from an address on.
+  struct Piece: Sendable, Equatable {
+    var start: UInt64
+    var bytes: [UInt8]
+  }
+
+  private var pieces: [Piece]
+
+  init(_ pieces: [Piece]) { self.pieces = pieces.filter { !$0.bytes.isEmpty } }
+
+  /// The word at an address; nil when the record does not have it.
+  func word(at address: UInt64) -> UInt64? {
+    for piece in pieces {
+      let offset = address &- piece.start
+      guard offset < UInt64(piece.bytes.count), UInt64(piece.bytes.count) - offset >= 8 else { continue }
+      return (0..<8).reduce(0) { $0 | UInt64(piece.bytes[Int(offset) + $1]) << UInt64(8 * $1) }
+    }
+    return nil
+  }
+
+  /// Whether the record holds the byte at an address.
+  func contains(_ address: UInt64) -> Bool {
+    pieces.contains { address &- $0.start < UInt64($0.bytes.count) }
+  }
+
+  var description: String {
+    let bytes = pieces.reduce(0) { $0 + $1.bytes.count }
+    return "\(bytes) bytes of memory in \(pieces.count) \(pieces.count == 1 ? "piece" : "pieces")"
+  }
+}

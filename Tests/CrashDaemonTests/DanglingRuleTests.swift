@@ -1,0 +1,215 @@
+import CrashReport
+import CrashRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+#if arch(x86_64)
+  /// Measured states of freed blocks: each counts only where it is tied to the fault.
+  @Suite("The diagnosis of freed memory")
+  struct DanglingRuleTests {
+    static let heap = HeapFacts(key: 0x8dd2_38a1_0f3c_5b77, range: 0x5555_5576_0000..<0x5555_5580_0000)
+    static let block: UInt64 = 0x5555_5576_4a20
+    private static let key: UInt64 = 0x8dd2_38a1_0f3c_5b77
+    private static let mangled: UInt64 = 0x5555_5576_3210 ^ (block >> 12)
+    private static let rax = 0, rsi = 4, rdi = 5, r13 = 13
+
+    struct Fault: Sendable {
+      var words: [UInt64]
+      /// By DWARF number.
+      var registers: [Int: UInt64]
+      var instruction: [UInt8] = [0xff, 0x50, 0x38]
+      var code: Int32 = 1
+      var address: UInt64 = 0
+      var pc: UInt64 = 0x10010
+      var more: [MemoryWords.Piece] = []
+    }
+
+    private static func facts(_ fault: Fault, heap: HeapFacts = Self.heap) -> CrashFacts {
+      var record = CrashRecord.sample(
+        code: fault.code, address: fault.address, pc: fault.pc, errorCode: fault.pc == fault.address ? 20 : 4,
+        instruction: fault.instruction)
+      for (number, value) in fault.registers { record.registers[number] = value }
+      let piece = MemoryWords.Piece(start: block, bytes: bytes(fault.words))
+      return CrashFacts(record: record, pid: 99, runtimeFailure: nil, words: [piece] + fault.more, heap: heap)
+    }
+
+    private static func bytes(_ words: [UInt64]) -> [UInt8] {
+      words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
+    }
+
+    private static func diagnosis(_ fault: Fault, heap: HeapFacts = Self.heap) -> CrashReport.Diagnosis {
+      DiagnosisRule.diagnose(facts(fault, heap: heap), at: nil)
+    }
+
+    static let dangling: [(rule: String, fault: Fault)] = [
+      // A virtual call through a block in a tcache: call [rax+0x38].
+      (
+        "dangling-operand",
+        Fault(words: [mangled, key, 7], registers: [rax: mangled, r13: block], address: mangled + 0x38)
+      ),
+      // The last block of a tcache has nothing but its own page there.
+      (
+        "dangling-operand",
+        Fault(
+          words: [block >> 12, key], registers: [rax: block >> 12, r13: block], address: (block >> 12) + 0x38)
+      ),
+      // A release of it: lock cmpxchg16b [rsi*8+0x10] with the raw key.
+      (
+        "dangling-operand",
+        Fault(
+          words: [mangled, key], registers: [rsi: key, rdi: block + 8],
+          instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
+      ),
+      // The same after two stray retains.
+      (
+        "dangling-operand",
+        Fault(
+          words: [mangled, key &+ 2 &* HeapFacts.strongReference],
+          registers: [rsi: key &+ 2 &* HeapFacts.strongReference, rdi: block + 8],
+          instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
+      ),
+      // A release of an object in a fast bin: call [rax-0x10], the destroy slot.
+      (
+        "dangling-operand",
+        Fault(
+          words: [mangled, 0x1_0000_0003], registers: [rax: mangled, rdi: block], instruction: [0xff, 0x50, 0xf0],
+          address: mangled - 0x10)
+      ),
+      // A callback in a freed block: call [rdi+8], whose target is the key, which is no address.
+      (
+        "dangling-call",
+        Fault(words: [mangled, key], registers: [rdi: block], instruction: [0xff, 0x57, 0x08], code: 128)
+      ),
+      // The same by its first word, which is an address: the processor goes there.
+      (
+        "dangling-call",
+        Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
+      ),
+      // A method found through the first word, in memory that is there by chance.
+      (
+        "dangling-call",
+        Fault(
+          words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
+          pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
+      ),
+      // No register has the block any more.
+      (
+        "dangling-remains",
+        Fault(
+          words: [], registers: [rsi: key], instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
+      ),
+      // malloc follows a pointer that a stray release has moved.
+      (
+        "dangling-remains",
+        Fault(
+          words: [], registers: [rax: block - HeapFacts.strongReference], instruction: [0x48, 0x8b, 0x40, 0x10],
+          address: block - HeapFacts.strongReference + 0x10)
+      ),
+    ]
+
+    @Test("a fault that is tied to a freed block is called dangling, and never certain", arguments: dangling.indices)
+    func found(index: Int) {
+      let (rule, fault) = Self.dangling[index]
+      let diagnosis = Self.diagnosis(fault)
+      #expect(diagnosis.rule == rule, "\(diagnosis.sentence)")
+      #expect(diagnosis.cause == "dangling")
+      #expect(diagnosis.confidence < 1)
+    }
+
+    @Test("what the runtime says of a dangling reference is certain")
+    func stated() {
+      for message in [
+        "Fatal error: Attempted to read an unowned reference but object 0x55d0 was already deallocated",
+        "Fatal error: Object 0x55d0 of class Cart deallocated with non-zero retain count 2. This reference, or a later",
+      ] {
+        let facts = CrashFacts(
+          record: .sample(signal: SIGABRT, code: -6, message: message), pid: 99, runtimeFailure: nil)
+        let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+        #expect(diagnosis.cause == "dangling" && diagnosis.confidence == 1)
+      }
+    }
+
+    @Test("a register that points at a freed block is no evidence by itself")
+    func untied() {
+      let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
+      let words = [Self.mangled, Self.key]
+      let stale = [Self.rsi: Self.block]
+      let faults = [
+        // null, wild, and not an address at all
+        Fault(words: words, registers: stale, instruction: load, address: 0x10),
+        Fault(
+          words: words, registers: stale.merging([Self.rax: 0x1234_5670_0000]) { $1 }, instruction: load,
+          address: 0x1234_5670_0010),
+        Fault(
+          words: words, registers: stale.merging([Self.rax: 0xdead_beef_0000_0000]) { $1 }, instruction: load, code: 128
+        ),
+        // a jump to nowhere, a trap
+        Fault(words: words, registers: stale, instruction: [], address: 0x1234_5670_0000, pc: 0x1234_5670_0000),
+        Fault(words: words, registers: stale, instruction: [], address: 0, pc: 0),
+      ]
+      for fault in faults { #expect(Self.diagnosis(fault).cause != "dangling", "\(fault)") }
+    }
+
+    @Test("a block in use is no freed one: live objects, ones with a side table, plain data")
+    func live() {
+      let metadata: UInt64 = 0x5555_5555_8000
+      for second in [3, 0x2_0000_0003, 5, 0xc000_0ac6_16fd_2956, 0x8000_0004_ffff_ffff, 0, 1] as [UInt64] {
+        #expect(BlockState.of(Self.block, (metadata, second), heap: Self.heap) { _ in false } == nil, "\(second)")
+      }
+      #expect(
+        BlockState.of(Self.block, (metadata, 0x1_0000_0003), heap: Self.heap) { _ in false } == .deinitialized)
+      #expect(
+        BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap) { _ in false } == .fastBin)
+    }
+
+    @Test("random faults among freed blocks are never called certain, and hardly ever dangling")
+    func random() {
+      var generator = SystemRandomNumberGenerator()
+      var called = 0
+      for _ in 0..<2_000 {
+        var fault = Fault(
+          words: [Self.mangled, Self.key, 9, 9], registers: [:], instruction: [0x48, 0x8b, 0x40, 0x10])
+        for number in 0..<16 where number != 7 {
+          // Stale pointers to the block, small numbers, anything.
+          let anything = UInt64.random(in: .min ... .max, using: &generator)
+          fault.registers[number] =
+            [Self.block, Self.block + 8, anything & 0xffff, anything, anything >> 17].randomElement(using: &generator)
+        }
+        let shift = [0, 17, 50].randomElement(using: &generator) ?? 0
+        let base = UInt64.random(in: .min ... .max, using: &generator) >> UInt64(shift)
+        fault.registers[Self.rax] = base
+        let address = base &+ 0x10
+        if address.isCanonical { fault.address = address } else { fault.code = 128 }
+        let diagnosis = Self.diagnosis(fault)
+        if diagnosis.cause == "dangling" { called += 1 }
+        #expect(diagnosis.cause != "dangling" || diagnosis.confidence < 1)
+      }
+      #expect(called <= 20)
+    }
+
+    @Test("without the mark of freed blocks nothing is guessed from it")
+    func withoutKey() {
+      let fault = Fault(
+        words: [Self.mangled, Self.key], registers: [Self.rsi: Self.key, Self.rdi: Self.block + 8],
+        instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
+      #expect(Self.diagnosis(fault, heap: HeapFacts()).cause == "non-canonical")
+    }
+
+    @Test("hostile registers and words are looked at without a trap")
+    func hostile() {
+      var generator = SystemRandomNumberGenerator()
+      for _ in 0..<5_000 {
+        let ends: [UInt64] = [0, 1, .max, .max - 7, 1 << 63, (1 << 63) - 1, Self.block, Self.key]
+        let word = { () -> UInt64 in ends.randomElement(using: &generator) ?? 0 }
+        var fault = Fault(words: [word(), word()], registers: [:], instruction: [0xff, 0x50, 0x38])
+        for number in 0..<17 { fault.registers[number] = word() }
+        fault.code = [1, 2, 128].randomElement(using: &generator) ?? 1
+        fault.address = word()
+        fault.more = [MemoryWords.Piece(start: .max - 3, bytes: [1, 2, 3, 4, 5, 6, 7, 8, 9])]
+        _ = DiagnosisRule.explain(Self.facts(fault, heap: HeapFacts(key: word(), range: 0 ..< .max)))
+      }
+    }
+  }
+#endif
