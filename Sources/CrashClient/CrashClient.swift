@@ -54,6 +54,12 @@ public struct CrashClient: Sendable {
     return try call("Get", Query(id: id), returning: Parameters.self).report
   }
 
+  /// What each rule of the diagnosis says of the report whose id begins with `id`, of the newest without one.
+  public func explain(id: String? = nil) throws(ClientError) -> Explanation {
+    struct Query: Encodable { var id: String? }
+    return try call("Explain", Query(id: id), returning: Explanation.self)
+  }
+
   /// Analyses the report whose id begins with `id`, the newest without one, again.
   public func reanalyse(id: String? = nil) throws(ClientError) -> ReanalysedReport {
     struct Query: Encodable { var id: String? }

@@ -151,6 +151,16 @@ public struct ProcessOutcome: Codable, Sendable, Equatable {
   public var reports: [String]
 }
 
+/// What the rules of the diagnosis say of a report.
+public struct Explanation: Codable, Sendable, Equatable {
+  /// The report's id.
+  public var id: String
+  /// What the report says.
+  public var sentence: String
+  /// In the order in which they are asked.
+  public var rules: [CrashReport.RuleOutcome]
+}
+
 /// What `Reanalyse` made of a report.
 public struct ReanalysedReport: Decodable, Sendable, Equatable {
   /// The report as it is now.

@@ -39,18 +39,6 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Copies a ring that was kept somewhere else.
-  ///
-  /// - Throws: `RingError` when it is no ring of this version.
-  public init(copying ring: [UInt8]) throws(RingError) {
-    guard ring.count == RingLayout.size else { throw RingError.size(found: ring.count, expected: RingLayout.size) }
-    memory = try Memory(
-      protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1, call: "mmap for a ring")
-    memory.fill(from: ring)
-    // The memory is unmapped in Memory's deinit, and the reader does not outlive self.
-    reader = try unsafe RingReader(bytes: memory.bytes)
-  }
-
   /// Everything that the ring holds now.
   public func contents() -> RingContents { reader.contents() }
 
@@ -104,13 +92,6 @@ private final class Memory: @unchecked Sendable {
   deinit {
     // Mapped by init with just this size; nobody else holds the pointer any more.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
-  }
-
-  /// Copies as many bytes as the mapping has.
-  func fill(from ring: [UInt8]) {
-    unsafe precondition(ring.count == bytes.count, "BUG: a ring of another size")
-    // init made the mapping writable for this.
-    unsafe UnsafeMutableRawBufferPointer(mutating: bytes).copyBytes(from: ring)
   }
 
   /// Reads the file from its begin; each byte of ours is written at most once.

@@ -86,6 +86,8 @@ struct CommandLineTests {
           connection.reply(
             isKnown ? #"{"key":"71c0ffee71c0ffee"}"# : #"{"key":"zz"}"#,
             error: isKnown ? nil : "io.crashshield.Crashd.NoSuchGroup")
+        } else if call.contains("Crashd.Explain") {
+          connection.reply(SampleJSON.explanation)
         } else if call.contains("Crashd.Get") {
           let isKnown = !call.contains("zz")
           connection.reply(
@@ -192,6 +194,28 @@ struct CommandLineTests {
     #expect(turned.output.split(separator: "\n").map { $0.contains("bb22") } == [true, false])
     let json = try Self.crashctl(["--socket", daemon.socketPath, "--json=short"])
     #expect(json.output.hasPrefix("[{") && json.output.hasSuffix("}]\n"))
+  }
+
+  @Test("explain lists the rules, those that apply first with what they saw")
+  func explain() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["explain", "bb22", "--socket", daemon.socketPath])
+    #expect(result.status == 0)
+    #expect(
+      result.output == """
+        report bb22: An index was out of range in checkout().
+
+        ▶ pass  swift-fatal-error  swift-fatal-error, 100 % sure
+                says: Swift stopped the program: Index out of range
+                saw:  SIGILL, si_code 2 (ILL_ILLOPN)
+                saw:  Swift's message: 'Index out of range'
+
+          fail  null-pointer  si_addr 0x0
+
+        """)
+    let json = try Self.crashctl(["explain", "--json=short", "--socket", daemon.socketPath])
+    #expect(json.output.hasPrefix(#"{"id":"bb22","rules":[{"applies":true,"#))
   }
 
   @Test("show prints the report; an id that no report has exits with 1")

@@ -31,6 +31,16 @@ public enum SampleJSON: Sendable {
     """#.split(separator: "\n").joined()
   }
 
+  /// What `Explain` tells of a report.
+  public static let explanation = #"""
+    {"id":"bb22","sentence":"An index was out of range in checkout().","rules":[
+    {"rule":"swift-fatal-error","cause":"swift-fatal-error","confidence":1,"applies":true,"isChosen":true,
+    "saw":["SIGILL, si_code 2 (ILL_ILLOPN)","Swift's message: 'Index out of range'"],
+    "sentence":"Swift stopped the program: Index out of range"},
+    {"rule":"null-pointer","cause":"null-pointer","confidence":0.95,"applies":false,"isChosen":false,
+    "saw":["si_addr 0x0"],"sentence":null}]}
+    """#.split(separator: "\n").joined()
+
   /// The parameters of `Status`.
   public static let status =
     #"{"version":"0.1.0","pid":7,"uptime_s":90,"processes":2,"reports":3,"storeBytes":4096,"losses":{"torn":1},"#

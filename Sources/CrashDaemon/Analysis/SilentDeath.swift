@@ -15,26 +15,50 @@ struct SilentDeath: Sendable {
 
   /// nil when the process lives on, ended by its own exit, was stopped, or when nothing tells that it ended badly.
   init?(_ ended: EndedProcess, losses: [String: Int]) {
-    let isTorn = (losses["torn"] ?? 0) > 0
-    let oomKills = ended.oomKills ?? 0
     var death = CrashReport.Death(cgroup: ended.process.facts.memory?.cgroup, oomKills: ended.oomKills)
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
       // Most processes end well: without a sign that this one did not, it is no death.
-      guard isTorn || oomKills > 0 else { return nil }
-      title = "Ended without a trace"
-      diagnosis = CrashReport.Diagnosis(
-        cause: "unknown", sentence: "\(title): this kernel does not tell how a process ended.", rule: "silent-unknown",
-        confidence: 1)
+      guard (losses["torn"] ?? 0) > 0 || (ended.oomKills ?? 0) > 0 else { return nil }
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !Self.stops.contains(signal) else { return nil }
       death.signal = Int(signal)
       death.dumpedCore = status & 0x80 != 0
-      (title, diagnosis) = Self.judge(signal, oomKills: oomKills, cgroup: death.cgroup, isTorn: isTorn)
     }
+    self.init(death, losses: losses)
+  }
+
+  /// Judges what was seen once.
+  init(_ death: CrashReport.Death, losses: [String: Int]) {
     self.death = death
+    guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
+      title = "Ended without a trace"
+      diagnosis = CrashReport.Diagnosis(
+        cause: "unknown", sentence: "\(title): this kernel does not tell how a process ended.", rule: "silent-unknown",
+        confidence: 1)
+      return
+    }
+    (title, diagnosis) = Self.judge(
+      signal, oomKills: death.oomKills ?? 0, cgroup: death.cgroup, isTorn: (losses["torn"] ?? 0) > 0)
+  }
+
+  /// The rules of silent deaths, and what they looked at.
+  func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
+    let saw = [
+      death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
+        ?? "the kernel does not tell how it ended",
+      death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "nobody counts oom_kill",
+      "torn records: \(losses["torn"] ?? 0)",
+    ]
+    return ["silent-unknown", "silent-out-of-memory", "silent-kill", "silent-signal"].map { name in
+      let isChosen = name == diagnosis.rule
+      return CrashReport.RuleOutcome(
+        rule: name, cause: isChosen ? diagnosis.cause : "", confidence: isChosen ? diagnosis.confidence : 0,
+        applies: isChosen, isChosen: isChosen, saw: saw.map(CleanText.line),
+        sentence: isChosen ? diagnosis.sentence : nil)
+    }
   }
 
   private static func judge(

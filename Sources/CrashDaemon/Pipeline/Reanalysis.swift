@@ -26,6 +26,12 @@ actor Reanalysis {
     var hasChanged: Bool
   }
 
+  /// What the rules say of a stored crash.
+  struct Explanation: Sendable {
+    var report: CrashReport
+    var rules: [CrashReport.RuleOutcome]
+  }
+
   private let analysis: CrashAnalysis
   private var busy: Set<UInt32> = []
   private static let limit = 4
@@ -34,16 +40,11 @@ actor Reanalysis {
 
   /// Analyses the report whose id begins with `prefix` again and stores what it says now.
   func run(idPrefix prefix: String?, for user: UInt32, visibility: Visibility) async throws(Failure) -> Outcome {
-    guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
+    try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, raw) = try stored { () throws(StoreError) in
-      try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
-    }
-    let old = before.report
-    let process = try Self.process(of: old, raw: raw)
-    let (contents, symbols) = await analysis.openAgain(process)
-    let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
-    guard var report = builder.report(id: old.id) else { throw .unreadable("no thread's record in it is whole") }
+    let (before, raw, builder) = try await reopen(prefix, visibility)
+    let (old, symbols) = (before.report, builder.symbols)
+    guard var report = Self.report(builder, old) else { throw .unreadable("no thread's record in it is whole") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
@@ -55,6 +56,43 @@ actor Reanalysis {
     }
     if change != .unchanged { analysis.hub.notify() }
     return Outcome(report: new, hasChanged: change != .unchanged)
+  }
+
+  /// Asks every rule of today about the report whose id begins with `prefix`, and stores nothing.
+  func explain(
+    idPrefix prefix: String?, for user: UInt32, visibility: Visibility
+  ) async throws(Failure) -> Explanation {
+    try begin(user, visibility)
+    defer { busy.remove(user) }
+    let (before, _, builder) = try await reopen(prefix, visibility)
+    let old = before.report
+    if let death = old.death {
+      let rules = SilentDeath(death, losses: old.losses).explanation(losses: old.losses)
+      return Explanation(report: old, rules: rules)
+    }
+    return Explanation(report: old, rules: builder.explanation())
+  }
+
+  /// Takes the user's place; it is given back by whoever has taken it.
+  private func begin(_ user: UInt32, _ visibility: Visibility) throws(Failure) {
+    guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
+  }
+
+  private func reopen(
+    _ prefix: String?, _ visibility: Visibility
+  ) async throws(Failure) -> (StoredReport, [UInt8], ReportBuilder<OpenCaches>) {
+    let (before, raw) = try stored { () throws(StoreError) in
+      try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
+    }
+    let process = try Self.process(of: before.report, raw: raw)
+    let (contents, symbols) = await analysis.openAgain(process)
+    return (before, raw, ReportBuilder(contents, process: process.facts, symbols: symbols))
+  }
+
+  /// A silent death stays one: how the process ended is in its report alone.
+  private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
+    guard let death = old.death, let time = Moment(rfc3339: old.time) else { return builder.report(id: old.id) }
+    return builder.report(id: old.id, of: SilentDeath(death, losses: old.losses), at: time)
   }
 
   /// The process as it was: the ring's word for itself, the report's for what only crashd could know.

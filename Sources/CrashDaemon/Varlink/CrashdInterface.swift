@@ -37,6 +37,7 @@ struct CrashdInterface: Sendable {
     case "Cursor": try cursor(call, from: peer)
     case "Subscribers": try subscribers(call, visibility)
     case "Unsubscribe": try forget(call, from: peer)
+    case "Explain": try await explain(call, from: peer)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
@@ -95,6 +96,19 @@ struct CrashdInterface: Sendable {
       let report = try store.report(idPrefix: prefix, visibility: visibility).report
       let raw = wantsRaw ? try store.raw(id: report.id) : nil
       return GetReply(report: report, raw: raw.map { Data($0).base64EncodedString() })
+    }
+  }
+
+  private func explain(_ call: VarlinkCall, from peer: Peer) async throws(VarlinkError) -> ExplainReply {
+    let parameters = try VarlinkParameters(call, known: ["id"])
+    let prefix = try parameters.string("id")
+    do throws(Reanalysis.Failure) {
+      let explanation = try await reanalysis.explain(
+        idPrefix: prefix, for: peer.uid, visibility: Self.visibility(of: peer))
+      return ExplainReply(
+        id: explanation.report.id, sentence: explanation.report.diagnosis.sentence, rules: explanation.rules)
+    } catch {
+      throw VarlinkError(error)
     }
   }
 

@@ -91,6 +91,12 @@ struct GetReply: Encodable, Sendable {
   var raw: String?
 }
 
+struct ExplainReply: Encodable, Sendable {
+  var id: String
+  var sentence: String
+  var rules: [CrashReport.RuleOutcome]
+}
+
 struct ReanalyseReply: Encodable, Sendable {
   var report: CrashReport
   var changed: Bool
