@@ -1,4 +1,4 @@
 extension DiagnosisRule {
   /// In the order in which they are asked: what somebody stated before what is inferred.
-  static let all: [DiagnosisRule] = danglingStated + stated + dangling + memory + instructions
+  static let all: [DiagnosisRule] = danglingStated + stated + runtimes + wordless + dangling + memory + instructions
 }

@@ -42,6 +42,10 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty else { return nil }
       return "Nobody caught a C++ exception of type \(facts.exceptionType)"
     },
+  ]
+
+  /// Where nobody stated more.
+  static let wordless: [DiagnosisRule] = [
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
       facts.record.signal == SIGABRT ? "The program called abort()" : nil
     },

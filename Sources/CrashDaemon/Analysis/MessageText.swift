@@ -21,6 +21,9 @@ enum MessageText {
     return shorter.isEmpty ? line : shorter
   }
 
+  /// A function's name without what the compiler hangs on: `dispatch_group_leave.cold.1`.
+  static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
+
   private static let heapWords = [
     "double free", "free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "corrupted", "malloc_consolidate(): ",
     "unaligned tcache chunk",

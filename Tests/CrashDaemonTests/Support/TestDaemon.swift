@@ -17,7 +17,7 @@ final class TestDaemon: Sendable {
 
   /// Runs a daemon while `body` runs.
   static func run(
-    limits: Limits = Limits(), analysePath: String = "/nowhere", prepare: (Directories) throws -> Void = { _ in },
+    limits: Limits = .patient, analysePath: String = "/nowhere", prepare: (Directories) throws -> Void = { _ in },
     _ body: (TestDaemon) async throws -> Void
   ) async throws {
     let test = try TestDaemon(TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare)
@@ -26,7 +26,7 @@ final class TestDaemon: Sendable {
 
   /// Makes a daemon; it listens but does not run yet.
   init(
-    _ directory: TestDirectory, limits: Limits = Limits(), analysePath: String = "/nowhere",
+    _ directory: TestDirectory, limits: Limits = .patient, analysePath: String = "/nowhere",
     prepare: (Directories) throws -> Void = { _ in }
   ) throws {
     self.directory = directory
@@ -63,6 +63,15 @@ final class TestDaemon: Sendable {
   /// What Status counts.
   func refusals() async throws -> [String: JSONValue] {
     try await client().call("io.crashshield.Crashd.Status").object("refusals")
+  }
+}
+
+extension Limits {
+  /// Those of crashd, but for a machine that may stand still in the middle of a test.
+  static var patient: Limits {
+    var limits = Limits()
+    limits.greeting_ms = 600_000
+    return limits
   }
 }
 
