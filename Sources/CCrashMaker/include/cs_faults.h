@@ -102,6 +102,7 @@ void cs_prepare_sigabrt_ignored(void);
 void cs_fault_sigabrt_ignored(void);
 void cs_fault_swift_backtrace_enabled(void);
 void cs_fault_all_signals_blocked(void);
+void cs_fault_c_callback_context(void);
 void cs_fault_sigkill(void);
 void cs_fault_sigkill_with_child(void);
 void cs_fault_oom_kill(void);

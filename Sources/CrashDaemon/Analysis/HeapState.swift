@@ -1,4 +1,5 @@
 import CrashReport
+import CrashRing
 
 /// What is known of the dead process's heap.
 struct HeapFacts: Sendable, Equatable {
@@ -6,6 +7,17 @@ struct HeapFacts: Sendable, Equatable {
   var key: UInt64?
   /// Where the heap that grows by brk was; empty when not known.
   var range: Range<UInt64> = 0..<0
+
+  init(key: UInt64? = nil, range: Range<UInt64> = 0..<0) {
+    self.key = key
+    self.range = range
+  }
+
+  /// What a ring says of it, which may be anything.
+  init(_ facts: RingContents.MemoryFacts, end: UInt64) {
+    let start = facts.heapStart ?? end
+    self.init(key: facts.heapKey, range: start < end ? start..<end : 0..<0)
+  }
 
   /// Each stray retain or release moves a reference count by this; done to a freed block, it moves what glibc keeps there.
   static let strongReference: UInt64 = 1 << 33

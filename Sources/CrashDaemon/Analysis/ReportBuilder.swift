@@ -88,7 +88,8 @@ extension ReportBuilder {
     let expanded = expansion(shares: contents.records.count).frames(of: walk)
     let facts = CrashFacts(
       record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure, images: contents.images,
-      frames: expanded.frames)
+      frames: expanded.frames, words: record.memory.map { MemoryWords.Piece(start: $0.start, bytes: $0.bytes) },
+      heap: HeapFacts(contents.memory, end: record.heapEnd))
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,

@@ -13,7 +13,7 @@ struct MatrixTests {
   /// Scenarios of SCENARIOS.md that are no part of this matrix.
   private static let elsewhere = [
     ("shift", "Swift's shifts do not trap"),
-    ("use-after-free-…, over-release, double-release, c-callback-context", "not defined without the memory shield"),
+    ("use-after-free-field, -retain, -release, over-release, double-release", "not defined without the memory shield"),
     ("stack overflow and other crashes on a NIO event loop", "tests of DemoServer; an event loop is a plain thread"),
   ]
 
