@@ -1,10 +1,16 @@
 // Crashes under -fsanitize=realtime, which ends the program when the handler allocates, locks or blocks, also deep
-// inside of libc. scripts/check-realtime builds and runs it.
+// inside of libc; and, built with no_malloc.c, under an allocator that does not want to be called there.
+// scripts/check-realtime builds and runs both.
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "cs_shim.h"
@@ -70,9 +76,71 @@ static void make_threads(void) {
     pthread_create(&thread, NULL, index < 6 ? wait_for_ever : block_signals, NULL);
 }
 
+static void *overflow(void *unused) {
+  recurse(0);
+  return unused;
+}
+
+static pthread_barrier_t start_line;
+
+static void *crash_together(void *unused) {
+  pthread_barrier_wait(&start_line);
+  *nowhere = 1;
+  return unused;
+}
+
+static void crash_on_threads(unsigned count) {
+  pthread_t thread;
+  pthread_barrier_init(&start_line, NULL, count);
+  for (unsigned index = 1; index < count; index++)
+    pthread_create(&thread, NULL, crash_together, NULL);
+  crash_together(NULL);
+}
+
+static void overflow_on_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, overflow, NULL);
+  pthread_join(thread, NULL);
+}
+
+static void use_up_descriptors(void) {
+  const struct rlimit limit = {256, 256};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {
+  }
+}
+
+// A crashd that takes everything and says nothing.
+static void listen_at_socket(void) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("CRASHSHIELD_SOCKET"));
+  const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0) _exit(4);
+}
+
+// The image of a crash that the shield has not seen yet.
+static void crash_in_late_library(void) {
+  void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+  double (*remainder)(double, double, int *) = NULL;
+  if (library != NULL) *(void **)&remainder = dlsym(library, "remquo");
+  if (remainder != NULL) remainder(7, 2, (int *)8);
+}
+
+static struct sigaction before;
+
+static void chain(int signal, siginfo_t *information, void *context) {
+  before.sa_sigaction(signal, information, context);
+}
+
+static void replace_handler(void) {
+  const struct sigaction action = {.sa_sigaction = chain, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigaction(SIGSEGV, &action, &before);
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   storage[0] = 1;
+  if (strcmp(way, "attached") == 0) listen_at_socket();
   cs_shim_failure failure = {0};
   if (cs_shim_start(NULL, &failure) != CS_SHIM_OK) {
     fprintf(stderr, "cannot start: %s\n", failure.what);
@@ -83,7 +151,17 @@ int main(int count, char **arguments) {
     make_threads();
     *nowhere = 1;
   }
-  if (strcmp(way, "null") == 0) *nowhere = 1;
+  if (strcmp(way, "simultaneous") == 0) crash_on_threads(8);
+  if (strcmp(way, "thread-overflow") == 0) overflow_on_thread();
+  if (strcmp(way, "late-library") == 0) crash_in_late_library();
+  if (strcmp(way, "late-daemon") == 0) listen_at_socket();
+  if (strcmp(way, "no-descriptors") == 0) use_up_descriptors();
+  if (strcmp(way, "chained") == 0) replace_handler();
+  for (const char *const *other =
+           (const char *const[]){"null", "attached", "late-daemon", "no-descriptors", "chained", NULL};
+       *other != NULL; other++) {
+    if (strcmp(way, *other) == 0) *nowhere = 1;
+  }
   if (strcmp(way, "call") == 0) ((void (*)(void))nowhere)();
   if (strcmp(way, "callback") == 0) fault_in_callback();
   if (strcmp(way, "overflow") == 0) recurse(0);
