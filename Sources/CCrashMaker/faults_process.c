@@ -30,6 +30,15 @@ FAULT void cs_fault_fork_child(void) {
   if (child > 0) exit_after(child);
 }
 
+FAULT void cs_fault_double_fork_reattached(void) {
+  const pid_t child = fork();
+  if (child == 0) cs_fork_and_wait(cs_fault_null_write);
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0) {
+  }
+  if (child > 0) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 void cs_fork_and_wait(void (*body)(void)) {
   const pid_t child = fork();
   if (child == 0) {

@@ -19,6 +19,16 @@ extension Scenario {
       $0.isChildReported = true
       $0.withoutDebugger = "gdb follows the parent"
     },
+    Scenario(
+      "double-fork-reattached", "", "cs_fault_null_write",
+      summary: "crash in a grandchild, where each forked child has a shield", cs_fault_double_fork_reattached
+    ).with {
+      $0.mark = "null-write"
+      $0.reportedSignal = "SIGSEGV"
+      $0.isChildReported = true
+      $0.withoutDebugger = "gdb follows the parent"
+      $0.environment = ["CRASHSHIELD_FORK": "1"]
+    },
     c("posix_spawn-child", "", "crash in a spawned child", function: "cs_fault_null_write", cs_fault_posix_spawn_child)
       .with {
         $0.mark = "null-write"

@@ -33,6 +33,12 @@ extension Shield {
       case full
     }
 
+    /// Whether each forked child starts the shield like its parent, before `fork` returns: `CRASHSHIELD_FORK=1`.
+    ///
+    /// Costs each child about a millisecond and two threads, also one that only becomes another program; where few of
+    /// the children crash by themselves, have those call `Shield.startInForkedChild()`.
+    public var reattachesForkedChildren = false
+
     /// Makes a configuration; without arguments it is what the environment says.
     public init(
       socket: String? = nil, spool: String? = nil, name: String? = nil, memory: Memory? = nil,
@@ -74,6 +80,7 @@ extension Shield.Configuration {
             unsafe c.status_function = reportStatus
             unsafe c.status_context = context
           }
+          unsafe c.reattaches_forked_children = reattachesForkedChildren
           return unsafe withUnsafePointer(to: c, body)
         }
       }

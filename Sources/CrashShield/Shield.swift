@@ -19,7 +19,8 @@ public enum Shield: Sendable {
   /// and `Configuration.onStatus` tells. With `CRASHSHIELD_DISABLE` set (and not `0`) the call does nothing and
   /// returns; `isStarted` stays false and every other call is free.
   ///
-  /// Start as early as possible: a crash before it is not seen. Costs some hundred microseconds, one thread that
+  /// Start as early as possible: a crash before it is not seen, unless `CRASHSHIELD_EARLY=1` has a constructor do the
+  /// first part of this call. Costs some hundred microseconds, one thread that
   /// sleeps, and a shared memory ring whose pages become resident as they are used. May be called from any thread.
   ///
   /// ```swift
@@ -50,6 +51,25 @@ public enum Shield: Sendable {
       unsafe context?.release()
       throw StartError(result, failure)
     }
+  }
+
+  /// Starts the shield in a forked child as its parent did: with the same configuration, annotations and images, but
+  /// a ring and a registration of the child's own, and without the parent's `onStatus`.
+  ///
+  /// A forked child has no shield until it starts one; its crash ends it and leaves its parent's records alone. This
+  /// call allocates and makes threads, but asks neither the loader nor the Swift runtime for locks that another
+  /// thread of the parent may have held.
+  ///
+  /// ```swift
+  /// try Shield.startInForkedChild()
+  /// ```
+  ///
+  /// - Throws: `StartError`. `badArgument` when no process before the fork has started the shield.
+  public static func startInForkedChild() throws(StartError) {
+    var failure = cs_shim_failure()
+    // The failure is written during the call.
+    let result = unsafe cs_shim_start_in_forked_child(&failure)
+    if result != .CS_SHIM_OK && result != .CS_SHIM_DISABLED { throw StartError(result, failure) }
   }
 
   /// Whether `start` succeeded in this process.

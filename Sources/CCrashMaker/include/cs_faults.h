@@ -84,6 +84,7 @@ void cs_fault_watchdog_abort(void);
 void cs_fault_fork_child(void);
 void cs_fault_vfork_child(void);
 void cs_fault_double_fork(void);
+void cs_fault_double_fork_reattached(void);
 void cs_fault_posix_spawn_child(void);
 void cs_fault_exec_after_attach(void);
 // Runs `body` in a forked child, and exits when that has ended.
