@@ -109,7 +109,7 @@ extension ReportBuilder {
   /// The report of a silent death.
   func report(id: String, of death: SilentDeath, at time: Moment) -> CrashReport? {
     let number = death.death.signal
-    return CrashReport(
+    var report = CrashReport(
       id: id, time: time.description, process: identity,
       signal: CrashReport.Signal(
         number: number ?? 0, name: number.map { SignalNames.name(of: $0) } ?? "unknown", code: 0, codeName: ""),
@@ -117,5 +117,7 @@ extension ReportBuilder {
       breadcrumbs: breadcrumbs,
       group: Grouping.group(ofSilent: death, process: process.identity.name, build: process.buildID),
       losses: contents.losses, death: death.death)
+    report.replacedHandlers = replacedHandlers
+    return report
   }
 }
