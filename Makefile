@@ -7,6 +7,7 @@
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fuzz     the ring reader under libFuzzer, FUZZ_SECONDS long
+#   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
 SHELL := /bin/bash
@@ -36,7 +37,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
 .PHONY: all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload \
   test-debug test-release test-sanitizers
 
 all: build
@@ -55,6 +56,11 @@ release: build-packages
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
 
+	@$(MAKE) preload
+
+preload:
+	scripts/build-preload $(RELEASE)/release/libcrashshield.so
+
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 
@@ -65,7 +71,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -84,6 +90,9 @@ check-signal-safety: build dynamic
 # What the shield costs while nothing crashes; scripts/measure-idle alone takes a minute for it, and another to begin.
 check-idle: build
 	scripts/measure-idle 2 .build/debug/crashd
+
+check-preload: build
+	scripts/check-preload .build/debug
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)

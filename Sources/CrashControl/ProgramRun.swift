@@ -41,6 +41,11 @@ public struct ProgramRun: Sendable {
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
+    // A program that has the shield records what comes before its own start, too; another one gets it now.
+    settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
+    if let library = Programs.preloadedLibrary(environment) {
+      settings["LD_PRELOAD"] = [library, environment["LD_PRELOAD"] ?? ""].filter { !$0.isEmpty }.joined(separator: ":")
+    }
     let program: ChildProcess
     do throws(ChildProcess.StartError) {
       program = try ChildProcess(
@@ -101,7 +106,9 @@ public struct ProgramRun: Sendable {
   private func explainSilence(_ outcome: ProcessOutcome, _ end: ChildProcess.End) {
     let name = command.first ?? ""
     if !outcome.attached {
-      Output.complain("'\(name)' never attached to crashd: does it call Shield.start()?")
+      let isPreloaded = Programs.preloadedLibrary(environment) != nil
+      let question = isPreloaded ? "is it a static program, or one with more rights?" : "does it call Shield.start()?"
+      Output.complain("'\(name)' never attached to crashd: \(question)")
     } else if !outcome.settled {
       Output.complain("crashd did not finish in time what '\(name)' left; see --keep")
     } else if case .signaled(let signal) = end {

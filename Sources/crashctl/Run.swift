@@ -6,7 +6,8 @@ struct Run: ParsableCommand {
     abstract: "Runs a program under a crashd of its own, and shows why it crashed.",
     usage: "crashctl run [--keep] [--json <mode>] -- PROGRAM [ARGUMENT ...]",
     discussion: """
-      The program must be linked with CrashShield. Its input and output stay its own: reports go to standard error. \
+      A program that was not built with CrashShield gets it by LD_PRELOAD (libcrashshield.so, which lies beside \
+      crashctl, in ../lib, or where CRASHSHIELD_LIBRARY says). Its input and output stay its own: reports go to standard error. \
       crashctl ends as the program ended, with its exit code or by its signal; 127 when there is no such program, 126 \
       when it cannot be executed.
       """)

@@ -1,0 +1,12 @@
+// A C++ program that knows nothing of the shield: ends by an exception that nobody catches.
+#include <stdexcept>
+
+namespace {
+__attribute__((noinline)) void buy(int count) {
+  if (count > 0) throw std::runtime_error("sold out");
+}
+} // namespace
+
+int main(int count, char **) {
+  buy(count);
+}
