@@ -24,6 +24,10 @@ public struct Limits: Sendable {
   public var symbolJobsPerUser = 1024
   /// Symbol jobs at once.
   public var symbolJobs = 2
+  /// Symbol jobs at once that know only the frames of one crash.
+  public var hastySymbolJobs = 2
+  /// Addresses of one such job: they stand on its command line.
+  public var hastyAddresses = 4_096
   /// How long one symbol job may take.
   public var symbolJob_ms = 60_000
   /// How long a crash waits for the symbols that its frames need.

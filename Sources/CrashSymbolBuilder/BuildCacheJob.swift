@@ -27,6 +27,8 @@ public enum BuildCacheJob: Sendable {
 
   /// Confines the process, then does the job: all of the image, or what these addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
+    // Nobody waits for a whole image; the server whose image it is needs the processors more.
+    if addresses == nil { _ = nice(10) }
     let code = cs_confine()
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
     do throws(SymbolCacheBuilder.Failure) {

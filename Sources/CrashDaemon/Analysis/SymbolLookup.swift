@@ -9,9 +9,19 @@ protocol SymbolLookup: Sendable {
 
 /// Answers from caches that are open.
 struct OpenCaches: SymbolLookup {
-  /// Those that were asked for, found or not.
-  var buildIDs: Set<String> = []
+  /// The link addresses that were asked for, by build id, found or not.
+  var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
+
+  var buildIDs: Set<String> { Set(asked.keys) }
+
+  /// Whether nothing more can be found for these addresses: a cache that was made in haste knows what was asked only.
+  func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
+    wanted.allSatisfy { buildID, addresses in
+      guard let known = asked[buildID] else { return false }
+      return caches[buildID]?.isPartial != true || addresses.isSubset(of: known)
+    }
+  }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
     caches[buildID]?.frames(at: linkAddress) ?? []
@@ -26,10 +36,18 @@ extension CrashRecord.Frame {
 }
 
 extension RingContents {
-  /// The build ids of the images that the records' frames lie in.
-  var buildIDsOfFrames: Set<String> {
-    let frames = records.map(\.frames) + threads.map(\.frames)
-    let used = Set(frames.flatMap { $0.compactMap(\.image) } + replacedHandlers.compactMap(\.image))
-    return Set(images.filter { used.contains($0.index) && !$0.buildID.isEmpty }.map(\.buildID))
+  /// The link addresses of the records' frames, and of what replaced our handlers, by the build id of their images.
+  var addressesOfFrames: [String: Set<UInt64>] {
+    let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
+    var addresses: [String: Set<UInt64>] = [:]
+    func add(_ index: Int?, _ address: (Image) -> UInt64) {
+      guard let image = index.flatMap({ images[$0] }), !image.buildID.isEmpty else { return }
+      addresses[image.buildID, default: []].insert(address(image))
+    }
+    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) {
+      add(frame.image) { frame.linkAddress(in: $0) }
+    }
+    for handler in replacedHandlers { add(handler.image) { handler.address &- $0.bias } }
+    return addresses
   }
 }

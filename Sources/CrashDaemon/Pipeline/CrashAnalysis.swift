@@ -53,7 +53,7 @@ struct CrashAnalysis: Sendable {
     // this is not followed for ever: its last frames have addresses then.
     for _ in 0..<Self.symbolRounds {
       contents = read(process, isFinal: isFinal)
-      if contents.buildIDsOfFrames.isSubset(of: symbols.buildIDs) { break }
+      if symbols.cover(contents.addressesOfFrames) { break }
       symbols = await openCaches(for: contents, of: process)
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
@@ -97,10 +97,10 @@ struct CrashAnalysis: Sendable {
 
   private func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let user = process.facts.peer.uid
-    let wanted = contents.buildIDsOfFrames
-    await caches.prepare(ImageFile.list(contents.images.filter { wanted.contains($0.buildID) }), for: user)
+    let wanted = contents.addressesOfFrames
+    await caches.prepare(ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil }), for: user)
     return OpenCaches(
-      buildIDs: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
+      asked: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
   }
 
   private func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {

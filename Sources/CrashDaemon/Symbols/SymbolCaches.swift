@@ -4,10 +4,10 @@ import Logging
 
 /// The symbol caches of all images: made ahead, when a process attaches, and found by build id when one crashes.
 actor SymbolCaches {
-  private enum Entry {
+  enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
     /// Being made, from these files: anybody may name a build id, and hand in a file that does not have it.
-    case pending(Set<ImageFile.Identity>)
+    case pending([ImageFile.Identity: Descriptor])
   }
 
   /// A file that is no image of this build id, whoever says so.
@@ -36,17 +36,23 @@ actor SymbolCaches {
     var logger: Logger
   }
 
-  private let configuration: Configuration
-  private var entries: [CacheName: Entry] = [:]
+  let configuration: Configuration
+  private(set) var entries: [CacheName: Entry] = [:]
   private var failures: Set<Failure> = []
   private var waiting: [Job] = []
   private var running: [UInt32: Int] = [:]
   private var clock: UInt64 = 0
-  private var waiters: [UInt64: Waiter] = [:]
+  var waiters: [UInt64: Waiter] = [:]
+  var hastyJobs = 0
 
-  private struct Waiter {
+  /// A crash that waits for caches.
+  struct Waiter {
+    /// What it still waits for.
     var names: Set<CacheName>
-    var continuation: CheckedContinuation<Void, Never>
+    /// Caches of its own addresses, made while the whole ones are not ready.
+    var hasty: [CacheName: SymbolCache] = [:]
+    /// Nil once it waits no more.
+    var continuation: CheckedContinuation<Void, Never>?
   }
 
   init(_ configuration: Configuration) { self.configuration = configuration }
@@ -74,9 +80,9 @@ extension SymbolCaches {
         let opened = try image.open(for: user)
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
         if failures.contains(Failure(name: name, file: opened.identity)) { continue }
-        var files: Set<ImageFile.Identity> = []
+        var files: [ImageFile.Identity: Descriptor] = [:]
         if case .pending(let known) = entries[name] { files = known }
-        guard files.insert(opened.identity).inserted else { continue }
+        guard files.updateValue(opened.descriptor, forKey: opened.identity) == nil else { continue }
         entries[name] = .pending(files)
         waiting.append(
           Job(
@@ -139,10 +145,7 @@ extension SymbolCaches {
     } catch {
       configuration.logger.warning("cannot remove old symbol caches: \(error), ignoring")
     }
-    for (number, waiter) in waiters where isSettled(waiter.names) {
-      waiters[number] = nil
-      waiter.continuation.resume()
-    }
+    for number in waiters.keys { wake(number) }
     startJobs()
   }
 }
@@ -152,7 +155,7 @@ extension SymbolCaches {
   /// The next file may have what this one has not.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
-      files.remove(job.file)
+      files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
     }
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
@@ -164,11 +167,15 @@ extension SymbolCaches {
 
 // Finding.
 extension SymbolCaches {
-  /// The caches of these build ids that `user` may use, after waiting for the ones that are being made.
-  func caches(of buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async -> [String: SymbolCache] {
-    let names = Set(buildIDs.flatMap { find($0, user) })
+  /// The caches for these link addresses of builds that `user` may use, after waiting for the ones that are being made.
+  ///
+  /// When the whole caches take their time, the answer has caches that know these addresses only.
+  func caches(
+    of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
+  ) async -> [String: SymbolCache] {
+    let names = Set(wanted.keys.flatMap { find($0, user) })
     for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
-    if !isSettled(names) { await wait(for: names, timeout_ms: timeout_ms) }
+    let hasty = isSettled(names) ? [:] : await wait(for: names, wanted, timeout_ms: timeout_ms)
     var found: [String: SymbolCache] = [:]
     for name in names {
       if case .ready(let cache, _) = entries[name] {
@@ -176,21 +183,34 @@ extension SymbolCaches {
         if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
       }
     }
+    for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
     return found
   }
 
-  private func wait(for names: Set<CacheName>, timeout_ms: Int) async {
+  private func wait(
+    for names: Set<CacheName>, _ wanted: [String: Set<UInt64>], timeout_ms: Int
+  ) async -> [CacheName: SymbolCache] {
     let number = tick()
+    waiters[number] = Waiter(names: names)
+    startHastyJobs(for: number, wanted)
     let alarm = Task {
       try await Task.sleep(for: .milliseconds(timeout_ms))
       giveUp(number)
     }
-    await withCheckedContinuation { waiters[number] = Waiter(names: names, continuation: $0) }
+    await withCheckedContinuation { waiters[number]?.continuation = $0 }
     alarm.cancel()
+    return waiters.removeValue(forKey: number)?.hasty ?? [:]
   }
 
   private func giveUp(_ number: UInt64) {
-    waiters.removeValue(forKey: number)?.continuation.resume()
+    waiters[number]?.continuation?.resume()
+    waiters[number]?.continuation = nil
+  }
+
+  /// Lets a crash go on that has all there is for it.
+  func wake(_ number: UInt64) {
+    guard let waiter = waiters[number], isSettled(waiter.names) else { return }
+    giveUp(number)
   }
 
   private func isSettled(_ names: Set<CacheName>) -> Bool {
