@@ -83,9 +83,10 @@ var targets: [Target] = [
   .testTarget(
     name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
     swiftSettings: swift),
+  .executableTarget(name: "confine-probe", dependencies: ["CLibdw"], path: "Tests/ConfineProbe", cSettings: c),
   .testTarget(
     name: "CrashSymbolsTests",
-    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker"],
+    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker", "confine-probe"],
     swiftSettings: swift),
 ]
 

@@ -37,7 +37,9 @@ int cd_spawn(const char *path, char *const *arguments, int input, int output, in
     posix_spawn_file_actions_destroy(&actions);
     return result;
   }
-  char *const environment[] = {NULL};
+  // Swift's own backtracer would try what a confined process may not.
+  static char backtracer[] = "SWIFT_BACKTRACE=enable=no";
+  char *const environment[] = {backtracer, NULL};
   pid_t pid = 0;
   result = prepare(&actions, &attributes, input, output, error);
   if (result == 0) result = posix_spawn(&pid, path, &actions, &attributes, arguments, environment);

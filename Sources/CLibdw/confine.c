@@ -1,3 +1,4 @@
+#include "confine_filter.h"
 #include "cs_confine.h"
 #include <errno.h>
 #include <signal.h>
@@ -5,7 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// A sanitizer reserves terabytes of addresses for its shadow: under one, memory is not limited.
+// A sanitizer reserves terabytes of addresses for its shadow and makes system calls of its own: under one, memory is
+// not limited and calls are not filtered.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1
@@ -38,5 +40,9 @@ int cs_confine(void) {
     if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
     if (setrlimit(limits[i].resource, &limit) != 0) return errno;
   }
+#ifdef HAS_SHADOW_MEMORY
   return 0;
+#else
+  return cs_confine_filter_install();
+#endif
 }

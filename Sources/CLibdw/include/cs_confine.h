@@ -9,6 +9,7 @@
 #define CS_CONFINE_CPU_S        30
 
 /// Confines this process for good: no descriptors but 0, 1 and 2, and none can be opened (a debug link of the image
-/// leads nowhere); no core dump, no new privileges, nobody may trace it; memory, CPU time and file size are bounded.
+/// leads nowhere); no core dump, no new privileges, nobody may trace it; memory, CPU time and file size are bounded; no
+/// system calls but the few that reading and writing open files needs, any other one ends the process.
 /// 0, or the errno of the first step that failed.
 int cs_confine(void);

@@ -8,6 +8,12 @@ enum Tools {
   /// Where the products under test lie: the folder of this test program.
   static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
+  /// Whether this is a run under a sanitizer, which needs memory and system calls of its own.
+  static var isSanitized: Bool {
+    // A look-up in what is loaded; the name is a C string for the time of the call.
+    ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
+  }
+
   /// A file that this process has mapped.
   static func mappedFile(named name: String) throws -> URL {
     // Files of /proc tell no size: they must be read to their end.
@@ -48,6 +54,8 @@ enum Tools {
       let process = Process()
       process.executableURL = program
       process.arguments = arguments
+      // Swift's own backtracer would try what a confined process may not.
+      process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
       process.standardInput = try FileHandle(forReadingFrom: input)
       process.standardOutput = try handle(output)
       process.standardError = try handle(error)

@@ -1,0 +1,130 @@
+// What reading an open file and writing another one needs, and nothing else: whoever takes over this process through a
+// hostile image can compute, and write a wrong cache.
+#include "confine_filter.h"
+#include "confine_filter_x86_64.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// Allowed with any arguments.
+static const uint32_t allowed_calls[] = {
+    SYS_read,
+    SYS_pread64,
+    SYS_write,
+    SYS_lseek,
+    SYS_fstat,
+    SYS_close,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_brk,
+    SYS_madvise,
+    SYS_futex,
+    SYS_rt_sigreturn,
+    SYS_rt_sigprocmask,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_clock_gettime,
+    SYS_getrandom,
+    SYS_sysinfo,
+    SYS_getpid,
+    SYS_gettid,
+    SYS_sched_yield,
+    SYS_newfstatat,
+    SYS_sigaltstack,
+    SYS_rt_sigaction,
+    SYS_sched_getaffinity,
+    SYS_set_robust_list,
+};
+
+/// Refused with EACCES: libdw looks for other files, and does without them.
+static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx};
+
+/// Allowed when an argument has none of some bits, or has one value.
+struct condition {
+  uint32_t call;
+  uint32_t argument;
+  uint32_t mask; // 0: the argument's low half must be `value`
+  uint32_t value;
+};
+
+#define CS_FILTER_LIMIT 128
+
+struct filter {
+  struct sock_filter items[CS_FILTER_LIMIT];
+  uint16_t count;
+};
+
+static void add(struct filter *filter, struct sock_filter item) {
+  if (filter->count < CS_FILTER_LIMIT) filter->items[filter->count] = item;
+  filter->count++;
+}
+
+static void load(struct filter *filter, size_t offset) {
+  add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+}
+
+static void finish(struct filter *filter, uint32_t action) {
+  add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+/// Skips `count` items unless the loaded word is `value`.
+static void unless_equal(struct filter *filter, uint32_t value, uint8_t count) {
+  add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
+}
+
+static void add_calls(struct filter *filter, const uint32_t *calls, size_t count, uint32_t action) {
+  for (size_t i = 0; i < count; i++) {
+    unless_equal(filter, calls[i], 1);
+    finish(filter, action);
+  }
+}
+
+static void add_condition(struct filter *filter, const struct condition *condition) {
+  unless_equal(filter, condition->call, 4);
+  load(filter, offsetof(struct seccomp_data, args) + condition->argument * sizeof(uint64_t));
+  if (condition->mask)
+    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, condition->mask, 1, 0));
+  else
+    unless_equal(filter, condition->value, 1);
+  finish(filter, SECCOMP_RET_ALLOW);
+  finish(filter, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void build(struct filter *filter) {
+  load(filter, offsetof(struct seccomp_data, arch));
+  add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CS_AUDIT_ARCH, 1, 0));
+  finish(filter, SECCOMP_RET_KILL_PROCESS);
+  load(filter, offsetof(struct seccomp_data, nr));
+  add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CS_FIRST_FOREIGN_CALL, 0, 1));
+  finish(filter, SECCOMP_RET_KILL_PROCESS);
+  add_calls(filter, allowed_calls, sizeof allowed_calls / sizeof *allowed_calls, SECCOMP_RET_ALLOW);
+  add_calls(filter, path_calls, sizeof path_calls / sizeof *path_calls, SECCOMP_RET_ERRNO | EACCES);
+  const struct condition conditions[] = {
+      {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
+      {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
+      {.call = SYS_fcntl, .argument = 1, .value = F_GETFD},
+      // abort() and raise(): nobody else can be sent a signal.
+      {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
+  };
+  for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+    add_condition(filter, &conditions[i]);
+  finish(filter, SECCOMP_RET_KILL_PROCESS);
+}
+
+int cs_confine_filter_install(void) {
+  struct filter filter = {0};
+  build(&filter);
+  if (filter.count > CS_FILTER_LIMIT) return E2BIG;
+  struct sock_fprog program = {.len = filter.count, .filter = filter.items};
+  long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (result < 0) return errno;
+  // Otherwise the id of a thread that could not be confined.
+  return result == 0 ? 0 : EBUSY;
+}

@@ -1,0 +1,106 @@
+// Confines itself, then does one thing: `confine-probe WHAT`. Exit status 0: it could do it; 1: it was refused.
+#include "cs_confine.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool wait_for_input(void) {
+  char byte;
+  return read(0, &byte, 1) >= 0;
+}
+
+static bool open_file(void) {
+  return open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
+}
+
+static bool create_file(void) {
+  return open("/tmp/confine-probe", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0;
+}
+
+static bool connect_socket(void) {
+  return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
+}
+
+static bool start_process(void) {
+  return fork() >= 0;
+}
+
+static bool run_program(void) {
+  return execl("/bin/true", "true", (char *)NULL) == 0;
+}
+
+static bool trace_parent(void) {
+  return ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0;
+}
+
+static bool kill_parent(void) {
+  return kill(getppid(), SIGTERM) == 0;
+}
+
+static bool remove_file(void) {
+  return unlink("/tmp/confine-probe") == 0;
+}
+
+static bool map_code(void) {
+  return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+
+static bool make_code(void) {
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return page != MAP_FAILED && mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0;
+}
+
+static bool use_memory(void) {
+  // Small pieces and large ones: the heap and mappings.
+  for (uint64_t used = 0; used < 2 * CS_CONFINE_MEMORY_BYTES; used += 1 << 20) {
+    // Volatile: the compiler may leave out memory that nobody reads.
+    volatile char *piece = malloc(1 << 20);
+    if (!piece) return false;
+    *piece = 1;
+  }
+  return true;
+}
+
+static bool use_output(void) {
+  return lseek(1, CS_CONFINE_FILE_BYTES, SEEK_SET) >= 0 && write(1, "x", 1) == 1;
+}
+
+static bool use_processor(void) {
+  for (;;)
+    __asm__ volatile("");
+}
+
+static bool end_by_abort(void) {
+  abort();
+}
+
+int main(int count, char **arguments) {
+  static const struct {
+    const char *name;
+    bool (*run)(void);
+  } probes[] = {
+      {"wait", wait_for_input}, {"open", open_file},          {"create", create_file},  {"socket", connect_socket},
+      {"fork", start_process},  {"exec", run_program},        {"trace", trace_parent},  {"kill", kill_parent},
+      {"unlink", remove_file},  {"map-code", map_code},       {"make-code", make_code}, {"memory", use_memory},
+      {"output", use_output},   {"processor", use_processor}, {"abort", end_by_abort},
+  };
+  if (count != 2) return 2;
+  int code = cs_confine();
+  if (code != 0) {
+    (void)fprintf(stderr, "cannot confine itself: %s\n", strerror(code));
+    return 3;
+  }
+  for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+    if (strcmp(probes[i].name, arguments[1]) == 0) return probes[i].run() ? 0 : 1;
+  }
+  return 2;
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// What crash-analyse can do once it reads a hostile image: confine-probe is confined as it is, and tries.
+@Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
+struct ConfineTests {
+  private func probe(_ what: String) throws -> Tools.Answer {
+    try Tools.run(
+      Tools.products.appendingPathComponent("confine-probe"), [what], input: URL(fileURLWithPath: "/dev/null"))
+  }
+
+  @Test("no file can be opened or made", arguments: ["open", "create"])
+  func paths(what: String) throws {
+    #expect(try probe(what).status == 1)
+    #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
+  }
+
+  @Test(
+    "a system call that reading does not need ends the process",
+    arguments: ["socket", "fork", "exec", "trace", "kill", "unlink", "map-code", "make-code"])
+  func calls(what: String) throws {
+    #expect(try probe(what).status == -SIGSYS)
+  }
+
+  @Test("memory has an end, and so has the output")
+  func amounts() throws {
+    #expect(try probe("memory").status == 1)
+    let answer = try probe("output")
+    #expect(answer.status == 1)
+    #expect(answer.output.isEmpty)
+  }
+
+  @Test("reading and ending are allowed")
+  func allowed() throws {
+    #expect(try probe("wait").status == 0)
+    #expect(try probe("abort").status == -SIGABRT)
+  }
+
+  @Test("the kernel knows the limits, the filter and that there are no new privileges")
+  func limits() throws {
+    let process = Process()
+    process.executableURL = Tools.products.appendingPathComponent("confine-probe")
+    process.arguments = ["wait"]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    defer {
+      #expect(throws: Never.self) { try input.fileHandleForWriting.close() }
+      process.waitUntilExit()
+    }
+    // The filter is the last step of all.
+    let folder = URL(fileURLWithPath: "/proc/\(process.processIdentifier)")
+    func read(_ name: String) throws -> String {
+      let handle = try FileHandle(forReadingFrom: folder.appendingPathComponent(name))
+      return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+    }
+    while try !read("status").contains("Seccomp:\t2\n") { sched_yield() }
+    #expect(try read("status").contains("NoNewPrivs:\t1\n"))
+    let limits = try read("limits").split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+    for limit in [
+      "Max cpu time 30 30 seconds", "Max file size 268435456 268435456 bytes", "Max core file size 0 0 bytes",
+      "Max open files 3 3 files", "Max address space 2147483648 2147483648 bytes",
+    ] {
+      #expect(limits.contains(limit), "\(limit)")
+    }
+  }
+
+  @Test("what computes for ever is ended by its limit of processor time")
+  func processor() throws {
+    // The same limit, lower: the one of cs_confine would take half a minute.
+    let answer = try Tools.run(
+      URL(fileURLWithPath: "/bin/sh"),
+      ["-c", "ulimit -t 1; exec \"$0\" processor", Tools.products.appendingPathComponent("confine-probe").path],
+      input: URL(fileURLWithPath: "/dev/null"))
+    #expect([-SIGKILL, -SIGXCPU].contains(answer.status))
+  }
+}
