@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""How long after its fault a crash of the large server is on `crashctl follow`, with the symbols ready.
+
+follow.py BINARIES SERVER [RUNS]    BINARIES has crashd, crashctl and crash-analyse
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import tools
+
+GOAL_MS = 50
+FRAMES = 64
+PATIENCE_S = 120  # Only a failing run waits so long.
+
+
+class Daemon:
+    """A crashd in a directory of its own, and one who follows it."""
+
+    def __init__(self, binaries, folder):
+        self.folder = folder
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notify.bind(f"{folder}/notify")
+        notify.settimeout(PATIENCE_S)
+        self.process = subprocess.Popen(
+            [f"{binaries}/crashd", "--runtime-directory", f"{folder}/run", "--state-directory", f"{folder}/state"],
+            env={**os.environ, "NOTIFY_SOCKET": f"{folder}/notify"}, stderr=subprocess.DEVNULL)
+        while b"READY=1" not in notify.recv(4096):
+            pass
+        self.follower = subprocess.Popen(
+            [f"{binaries}/crashctl", "follow", "--json=short", "--socket", f"{folder}/run/io.crashshield.Crashd"],
+            stdout=subprocess.PIPE, text=True)
+
+    def next_report(self, pid):
+        """The next report of this process, and when it came."""
+        for line in self.follower.stdout:
+            came_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            report = json.loads(line)["report"]
+            if report["process"]["pid"] == pid:
+                return report, came_ns
+        raise SystemExit("crashctl follow ended")
+
+    def stop(self):
+        for process in (self.follower, self.process):
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE_S)
+
+
+def wait_for_file(folder, name):
+    """Until a file of this name stands anywhere below."""
+    end = time.monotonic() + PATIENCE_S
+    while not any(name in files for _, _, files in os.walk(folder)):
+        if time.monotonic() > end:
+            raise SystemExit(f"{name} was not made")
+        os.sched_yield()
+
+
+def crash(daemon, server, cache):
+    """Crashes the server once: milliseconds from the fault to the line of follow."""
+    child = subprocess.Popen(
+        [server], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "CRASHSHIELD_SOCKET": f"{daemon.folder}/run/attach", "SWIFT_BACKTRACE": "enable=no"})
+    port = int(child.stdout.readline())
+    wait_for_file(f"{daemon.folder}/state", cache)
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/crash/{FRAMES}", timeout=PATIENCE_S).read()
+    except OSError:
+        pass  # The server is dead before it answers.
+    report, came_ns = daemon.next_report(child.pid)
+    child.wait(PATIENCE_S)
+    frames = report["threads"][0]["frames"]
+    named = sum(1 for frame in frames if frame.get("file"))
+    if named < FRAMES:
+        raise SystemExit(f"{named} of {len(frames)} frames have a file")
+    return (came_ns - report["timing"]["entry_ns"]) / 1e6
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        raise SystemExit(__doc__)
+    binaries, server = (os.path.abspath(path) for path in sys.argv[1:3])
+    runs = int(sys.argv[3]) if len(sys.argv) == 4 else 15
+    cache = tools.build_id(server).hex() + ".cssym"
+    with tempfile.TemporaryDirectory(prefix="follow-") as folder:
+        daemon = Daemon(binaries, folder)
+        try:
+            times = sorted(crash(daemon, server, cache) for _ in range(runs))
+        finally:
+            daemon.stop()
+    median = times[len(times) // 2]
+    print(f"follow: {runs} crashes of {FRAMES} frames, from the fault to the line: median {median:.1f} ms, "
+          f"least {times[0]:.1f}, most {times[-1]:.1f} (goal {GOAL_MS})")
+    sys.exit(0 if median <= GOAL_MS else 1)
+
+
+if __name__ == "__main__":
+    main()
