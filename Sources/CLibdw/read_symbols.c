@@ -1,6 +1,7 @@
 // The whole image: symbols, then every unit, then the ranges.
 #include "pieces.h"
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 
 /// Whether one of the addresses is in [start, end): they are sorted.
 static bool is_asked(const struct cs_addresses *addresses, uint64_t start, uint64_t end) {
@@ -93,8 +94,10 @@ bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *ad
                                                               : "out of memory");
     return false;
   }
+  GElf_Word checksum; // not looked at: the build ids say which files belong together
   *ret_symbols = (struct cs_symbols){
       .base = image->base,
+      .debug_link = has_debug_info ? NULL : dwelf_elf_gnu_debuglink(image->elf, &checksum),
       .ranges = store->ranges.items,
       .locations = store->locations.items,
       .contexts = store->contexts.items,

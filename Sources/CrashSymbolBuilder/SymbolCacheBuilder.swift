@@ -44,6 +44,8 @@ public enum SymbolCacheBuilder: Sendable {
     guard unsafe read(image, addresses, &symbols, &problem) else { throw .badImage(text(of: problem)) }
     var contents = unsafe contents(of: symbols, buildID: id ?? [])
     contents.isPartial = addresses != nil
+    // A string of the image, which is still open.
+    if let link = unsafe symbols.debug_link { contents.debugLink = unsafe String(cString: link) }
     return contents
   }
 

@@ -38,6 +38,11 @@ public struct SymbolCache: Sendable {
   /// Whether part of the debug information was unreadable, so that some code has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
+  /// The name of the file that has the debug information, as the image tells it; nil when it tells none.
+  ///
+  /// The image chose it: check it before it becomes part of a path.
+  public var debugLink: String? { header.debugLink == 0 ? nil : string(header.debugLink) }
+
   /// Bytes of the file.
   public var size: Int { file.count }
 

@@ -23,7 +23,7 @@ enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
   /// Raised by every change of the layout; crashd rebuilds caches of another version.
-  static let version: UInt32 = 2
+  static let version: UInt32 = 3
   static let none = UInt32.max
 
   static let headerBytes = 128
@@ -62,7 +62,7 @@ enum SymbolCacheFormat {
 /// | 48     | 4     | bytes of strings                                 |
 /// | 52     | 4     | flags                                            |
 /// | 56     | 4     | bytes of the build id                            |
-/// | 60     | 4     | zero                                             |
+/// | 60     | 4     | name of the debug file, in the strings; or zero  |
 /// | 64     | 64    | build id, zeros after it                         |
 struct SymbolCacheHeader: Equatable {
   var checksum: UInt64 = 0
@@ -75,6 +75,7 @@ struct SymbolCacheHeader: Equatable {
   var functionCount: UInt32
   var stringsBytes: UInt32
   var flags: SymbolCacheFlags
+  var debugLink: UInt32 = 0
   var buildID: [UInt8]
 
   var pagesOffset: Int { SymbolCacheFormat.headerBytes }
@@ -118,7 +119,7 @@ extension SymbolCacheHeader {
     }
     append(flags.rawValue)
     append(UInt32(buildID.count))
-    append(UInt32(0))
+    append(debugLink)
     bytes += buildID
     bytes += Array(repeating: 0, count: SymbolCacheFormat.headerBytes - bytes.count)
     return bytes
@@ -132,12 +133,14 @@ extension SymbolCacheHeader {
       let rangeCount: UInt32 = file.integer(at: 32), let locationCount: UInt32 = file.integer(at: 36),
       let contextCount: UInt32 = file.integer(at: 40), let functionCount: UInt32 = file.integer(at: 44),
       let stringsBytes: UInt32 = file.integer(at: 48), let flags: UInt32 = file.integer(at: 52),
-      let buildIDBytes: UInt32 = file.integer(at: 56), buildIDBytes <= UInt32(SymbolCacheFormat.buildIDLimitBytes),
+      let buildIDBytes: UInt32 = file.integer(at: 56), let debugLink: UInt32 = file.integer(at: 60),
+      buildIDBytes <= UInt32(SymbolCacheFormat.buildIDLimitBytes),
       let buildID = file.copy(64..<64 + Int(buildIDBytes)), file.count >= SymbolCacheFormat.headerBytes
     else { return nil }
     self.init(
       checksum: checksum, base: base, firstPage: firstPage, pageCount: pageCount, rangeCount: rangeCount,
       locationCount: locationCount, contextCount: contextCount, functionCount: functionCount,
-      stringsBytes: stringsBytes, flags: SymbolCacheFlags(rawValue: flags), buildID: buildID)
+      stringsBytes: stringsBytes, flags: SymbolCacheFlags(rawValue: flags), debugLink: debugLink,
+      buildID: buildID)
   }
 }

@@ -22,6 +22,8 @@ public struct SymbolCacheContents: Sendable {
   public var isIncomplete: Bool
   /// Whether it was made for some addresses only.
   public var isPartial = false
+  /// The name of the file that has the debug information; empty when the image names none.
+  public var debugLink = ""
 
   /// Makes the contents from the finished tables.
   public init(
@@ -64,6 +66,7 @@ public enum SymbolCacheWriter: Sendable {
     }
     file.append(contentsOf: index.starts)
     file.append(contentsOf: contents.strings)
+    if header.debugLink != 0 { file += Array(contents.debugLink.utf8) + [0] }
     header.checksum = unsafe file.withUnsafeBytes {
       // The header alone is longer than what the checksum leaves out.
       unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: $0[SymbolCacheFormat.checksummedFrom...]))
@@ -85,11 +88,17 @@ public enum SymbolCacheWriter: Sendable {
     if contents.hasDebugInformation { flags.insert(.debugInformation) }
     if contents.isIncomplete { flags.insert(.incomplete) }
     if contents.isPartial { flags.insert(.partial) }
-    let header = SymbolCacheHeader(
+    var header = SymbolCacheHeader(
       base: contents.base, firstPage: index.firstPage, pageCount: UInt32(index.pages.count),
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
       contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 2),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
+    // It stands behind the other strings.
+    let link = contents.debugLink.utf8.count
+    if link > 0, link <= SymbolCacheFormat.textLimitBytes {
+      header.debugLink = header.stringsBytes
+      header.stringsBytes += UInt32(link + 1)
+    }
     guard header.fileBytes <= limit else { throw .tooLarge }
     return header
   }

@@ -56,6 +56,7 @@ struct cs_symbols {
   size_t context_count;
   size_t function_count;
   size_t strings_bytes;
+  const char *debug_link; // name of the file that has the debug information; NULL when the image names none
   bool has_debug_info;
   bool debug_info_damaged; // some of it could not be read: what is here is right, but more could be known
 };

@@ -9,12 +9,13 @@ extension SymbolCaches {
     let limits = configuration.limits
     for name in waiters[number]?.names ?? [] {
       guard case .pending(let files) = entries[name], let addresses = wanted[name.buildID],
-        let image = files.values.first, !addresses.isEmpty, addresses.count <= limits.hastyAddresses,
+        let source = files.values.first, !addresses.isEmpty, addresses.count <= limits.hastyAddresses,
         hastyJobs < limits.hastySymbolJobs
       else { continue }
       let job = SymbolJob(
-        program: configuration.program ?? "", image: image, buildID: name.buildID,
-        output: name.path(in: configuration.directory), timeout_ms: limits.symbolJob_ms)
+        program: configuration.program ?? "", image: source.image, buildID: name.buildID,
+        output: name.path(in: configuration.directory), timeout_ms: limits.symbolJob_ms,
+        debugFiles: debugFiles(of: source.path, name, for: source.user))
       hastyJobs += 1
       do throws(SystemError) {
         // A thread a job: it waits for a child in the kernel, and there are only a few at once.

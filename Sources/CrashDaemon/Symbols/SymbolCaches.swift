@@ -7,7 +7,14 @@ actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
     /// Being made, from these files: anybody may name a build id, and hand in a file that does not have it.
-    case pending([ImageFile.Identity: Descriptor])
+    case pending([ImageFile.Identity: Source])
+  }
+
+  /// An image's open file, where its process says that it is, and whose process that is.
+  struct Source {
+    var image: Descriptor
+    var path: String
+    var user: UInt32
   }
 
   /// A file that is no image of this build id, whoever says so.
@@ -31,6 +38,8 @@ actor SymbolCaches {
     var directory: String
     /// `crash-analyse`; nil when it was not found: then there are no symbols.
     var program: String?
+    /// Where debug files of stripped images are installed.
+    var debugDirectory = "/usr/lib/debug"
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
@@ -80,9 +89,10 @@ extension SymbolCaches {
         let opened = try image.open(for: user)
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
         if failures.contains(Failure(name: name, file: opened.identity)) { continue }
-        var files: [ImageFile.Identity: Descriptor] = [:]
+        var files: [ImageFile.Identity: Source] = [:]
         if case .pending(let known) = entries[name] { files = known }
-        guard files.updateValue(opened.descriptor, forKey: opened.identity) == nil else { continue }
+        let source = Source(image: opened.descriptor, path: image.path, user: user)
+        guard files.updateValue(source, forKey: opened.identity) == nil else { continue }
         entries[name] = .pending(files)
         waiting.append(
           Job(
@@ -101,7 +111,8 @@ extension SymbolCaches {
       running[next.user, default: 0] += 1
       let job = SymbolJob(
         program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
-        output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms)
+        output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms,
+        debugFiles: debugFiles(of: next.path, next.name, for: next.user))
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
@@ -128,11 +139,17 @@ extension SymbolCaches {
     (running[job.user, default: 0], job.isUrgent ? 0 : 1, job.order)
   }
 
-  private func finish(_ job: Job, _ result: Result<Void, any Error>) {
+  func debugFiles(of path: String, _ name: CacheName, for user: UInt32) -> DebugFiles {
+    DebugFiles(directory: configuration.debugDirectory, imagePath: path, user: user, owner: name.owner)
+  }
+
+  private func finish(_ job: Job, _ result: Result<[String], any Error>) {
     running[job.user, default: 1] -= 1
     if running[job.user] == 0 { running[job.user] = nil }
     do {
-      try result.get()
+      for problem in try result.get() {
+        configuration.logger.notice("a debug file of '\(job.path)' is not used: \(problem)")
+      }
       try open(job.name)
     } catch {
       fail(job, error)

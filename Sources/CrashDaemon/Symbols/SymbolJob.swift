@@ -9,6 +9,8 @@ struct SymbolJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
+  /// Where to look when the image has no debug information itself; nil: nowhere.
+  var debugFiles: DebugFiles?
 
   /// Why there is no cache.
   struct Failure: Error, CustomStringConvertible {
@@ -18,30 +20,57 @@ struct SymbolJob: Sendable {
   private static let errorTextLimit = 512
 
   /// Waits for the child; the cache stands at `output` when this returns, and nothing when it throws.
-  func run() throws {
-    let partial = try make()
-    guard unsafe rename(partial, output) == 0 else {
-      let error = SystemError("rename '\(partial)'")
-      _ = unsafe unlink(partial)
+  ///
+  /// - Returns: Why files with the debug information of a stripped image were not used; empty when there are none.
+  @discardableResult
+  func run() throws -> [String] {
+    let partial = try make(of: image)
+    let (better, problems) = withDebugFile(instead: partial)
+    guard unsafe rename(better, output) == 0 else {
+      let error = SystemError("rename '\(better)'")
+      _ = unsafe unlink(better)
       throw error
     }
+    return problems
   }
 
   /// Makes a cache of these link addresses only, in a fifth of the time; it is open and has no name any more.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
-    let partial = try make(addresses)
-    defer { _ = unsafe unlink(partial) }
-    return try SymbolCache(path: partial, buildID: buildID)
+    let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
+    defer { _ = unsafe unlink(better) }
+    return try SymbolCache(path: better, buildID: buildID)
+  }
+
+  /// The cache of the first debug file that fits, when the image's own one at `partial` has names only.
+  private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
+    var problems: [String] = []
+    guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
+      return (partial, problems)
+    }
+    for file in debugFiles.open(buildID: buildID, link: own.debugLink) {
+      do {
+        let better = try make(of: file.descriptor, addresses)
+        if try SymbolCache(path: better, buildID: buildID).hasDebugInformation {
+          _ = unsafe unlink(partial)
+          return (better, problems)
+        }
+        _ = unsafe unlink(better)
+        problems.append("it has no debug information either")
+      } catch {
+        problems.append("\(error)")
+      }
+    }
+    return (partial, problems)
   }
 
   /// The path of a cache that is written and nobody's yet.
-  private func make(_ addresses: Set<UInt64>? = nil) throws -> String {
+  private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // No variadic argument but the mode, which open reads as one.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     do {
-      try fill(Descriptor(owning: number), addresses)
+      try fill(Descriptor(owning: number), from: image, addresses)
       return partial
     } catch {
       _ = unsafe unlink(partial)
@@ -49,15 +78,15 @@ struct SymbolJob: Sendable {
     }
   }
 
-  private func fill(_ file: Descriptor, _ addresses: Set<UInt64>?) throws {
+  private func fill(_ file: Descriptor, from image: Descriptor, _ addresses: Set<UInt64>?) throws {
     let (errors, errorsForChild) = try Self.pipe()
-    let child = try spawn(addresses, output: file, error: errorsForChild)
+    let child = try spawn(image, addresses, output: file, error: errorsForChild)
     let status = try Self.wait(for: child, timeout_ms: timeout_ms)
     guard status == 0 else { throw Failure(description: Self.describe(status, Self.firstLine(of: errors))) }
   }
 
   private func spawn(
-    _ addresses: Set<UInt64>?, output: Descriptor, error: Descriptor
+    _ image: Descriptor, _ addresses: Set<UInt64>?, output: Descriptor, error: Descriptor
   ) throws(SystemError) -> Int32 {
     var arguments = [program, "build-cache", "--build-id", buildID]
     if let addresses { arguments += ["--at", addresses.map { String($0, radix: 16) }.joined(separator: ",")] }
