@@ -150,13 +150,6 @@ void cs_attach_client_connect(void) {
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
   client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
-  static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
-    sigdelset(&blocked, crash_signals[index]);
-  // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. Dispatch's workers leave
-  // it open too.
-  sigdelset(&blocked, SIGPROF);
-  return cs_own_thread_start(run, &blocked, THREAD_STACK_BYTES, ret_failure);
+  static cs_own_thread thread = {.routine = run, .stack_bytes = THREAD_STACK_BYTES};
+  return cs_own_thread_start(&thread, true, ret_failure);
 }

@@ -70,9 +70,15 @@ void cs_warm_up(void);
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
 void cs_handlers_remove(void);
 
-// A thread that runs until the process ends. `blocked` are the signals that never run on it.
-cs_shim_error cs_own_thread_start(void *(*routine)(void *), const sigset_t *blocked, size_t stack_bytes,
-                                  cs_shim_failure *ret_failure);
+// A thread that runs until the process ends. It keeps the structure.
+typedef struct cs_own_thread {
+  void *(*routine)(void *);
+  size_t stack_bytes; // 0: the default
+  sigset_t blocked;
+} cs_own_thread;
+
+// No signal that somebody sends runs on it, except SIGPROF, and the crash signals where it may crash.
+cs_shim_error cs_own_thread_start(cs_own_thread *thread, bool opens_crash_signals, cs_shim_failure *ret_failure);
 
 // The thread that sleeps until a thread crashes, and watches over it then (watch.h).
 cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure);
