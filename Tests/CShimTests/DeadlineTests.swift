@@ -4,14 +4,40 @@ import CShimTestSupport
 import Glibc
 import Testing
 
-@Suite("A handler that does not get on", .enabled(if: cs_test_can_run()), .serialized)
-struct DeadlineTests {
+/// The suites whose processes keep both processors busy: one after the other.
+@Suite("Beside busy threads", .serialized)
+struct BusyTests {}
+
+extension BusyTests {
+  @Suite("A handler that does not get on", .enabled(if: cs_test_can_run()), .serialized)
+  struct DeadlineTests {}
+}
+
+extension BusyTests.DeadlineTests {
+  /// Times begin when the handler has met its trouble: what is not awaited is a minute away, so that no test depends on
+  /// how fast the machine is.
+  static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
+  static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
+
   /// Runs a child whose handler meets trouble on each of its crashing threads.
-  private func crash(_ trouble: cs_trouble, at places: [cs_trouble_place], threads: UInt32 = 1) throws -> Outcome {
+  private func crash(
+    _ trouble: cs_trouble, at places: [cs_trouble_place], threads: UInt32 = 1, patience: cs_test_patience
+  ) throws -> Outcome {
     try withTemporaryDirectory { directory in
       let mask = places.reduce(0) { $0 | $1.rawValue }
       // As in crash(_:): the strings and the summary live for the calls.
-      let waitStatus = unsafe cs_test_run_in_trouble(trouble.rawValue, mask, threads, directory)
+      let waitStatus = unsafe cs_test_run_in_trouble(trouble.rawValue, mask, threads, patience, directory)
+      var spool = cs_test_spool()
+      let isReadable = unsafe cs_test_read_spool(directory, &spool)
+      try #require(isReadable)
+      return Outcome(waitStatus: waitStatus, spool: spool)
+    }
+  }
+
+  private func run(_ way: cs_test_stuck_way) throws -> Outcome {
+    try withTemporaryDirectory { directory in
+      // As above.
+      let waitStatus = unsafe cs_test_run_stuck(way, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)
       try #require(isReadable)
@@ -26,7 +52,8 @@ struct DeadlineTests {
     "before it commits is made to commit what it has, and the process ends by its signal", arguments: kinds,
     [cs_trouble_place.CS_TROUBLE_REGISTERS, .CS_TROUBLE_STACK, .CS_TROUBLE_COMMIT])
   func recordIsCommitted(trouble: cs_trouble, place: cs_trouble_place) throws {
-    let outcome = try crash(trouble, at: [place])
+    let patience = trouble == .CS_TROUBLE_DEAF ? Self.ended : Self.reminded
+    let outcome = try crash(trouble, at: [place], patience: patience)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
     #expect(outcome.spool.bad_checksum_count == 0)
@@ -38,20 +65,34 @@ struct DeadlineTests {
   }
 
   @Test(
-    "after it committed leaves the record whole, and the process ends by its signal", arguments: kinds,
-    [cs_trouble_place.CS_TROUBLE_DELIVERY, .CS_TROUBLE_SWEEP])
-  func processEnds(trouble: cs_trouble, place: cs_trouble_place) throws {
-    let outcome = try crash(trouble, at: [place])
+    "with a whole record keeps it whole, and the process ends by its signal", arguments: kinds,
+    [cs_trouble_place.CS_TROUBLE_COMMITTING, .CS_TROUBLE_DELIVERY, .CS_TROUBLE_SWEEP])
+  func recordStaysWhole(trouble: cs_trouble, place: cs_trouble_place) throws {
+    let outcome = try crash(trouble, at: [place], patience: Self.ended)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.writing_count == 0)
+    #expect(outcome.spool.bad_checksum_count == 0)
+    #expect(outcome.spool.flags == 0)
+    #expect(outcome.spool.record_minimal == 0)
+    #expect(outcome.spool.frame_count > 3)
+  }
+
+  @Test(
+    "because it crashes leaves the record whole that it had committed",
+    arguments: [cs_trouble_place.CS_TROUBLE_DELIVERY, .CS_TROUBLE_SWEEP])
+  func crashAfterCommit(place: cs_trouble_place) throws {
+    let outcome = try crash(.CS_TROUBLE_CRASH, at: [place], patience: Self.reminded)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
     #expect(outcome.spool.bad_checksum_count == 0)
     #expect(outcome.spool.flags == 0)
-    #expect(outcome.spool.record_minimal == 0)
   }
 
   @Test("on two threads at once leaves both records", arguments: kinds)
   func twoThreads(trouble: cs_trouble) throws {
-    let outcome = try crash(trouble, at: [.CS_TROUBLE_STACK], threads: 2)
+    let patience = trouble == .CS_TROUBLE_DEAF ? Self.ended : Self.reminded
+    let outcome = try crash(trouble, at: [.CS_TROUBLE_STACK], threads: 2, patience: patience)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 2)
     #expect(outcome.spool.writing_count == 0)
@@ -60,14 +101,58 @@ struct DeadlineTests {
 
   @Test("because of its disk ends by its signal", arguments: kinds)
   func spool(trouble: cs_trouble) throws {
-    let outcome = try crash(trouble, at: [.CS_TROUBLE_SPOOL])
+    let outcome = try crash(trouble, at: [.CS_TROUBLE_SPOOL], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.file_count == 0)
   }
 
   @Test("because of a disk that holds up the watcher as well is ended by the kernel")
   func watcher() throws {
-    let outcome = try crash(.CS_TROUBLE_DEAF, at: [.CS_TROUBLE_REGISTERS, .CS_TROUBLE_SPOOL])
+    let patience = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 1)
+    let outcome = try crash(.CS_TROUBLE_DEAF, at: [.CS_TROUBLE_REGISTERS, .CS_TROUBLE_SPOOL], patience: patience)
     #expect(outcome.signal == SIGKILL)
+  }
+
+  @Test(
+    "leaves an earlier handler its signal and the registers of the crash",
+    arguments: [
+      cs_test_stuck_way.CS_TEST_STUCK_CHAINED, .CS_TEST_STUCK_CHAINED_ABORT, .CS_TEST_STUCK_WITHOUT_DETAILS,
+      .CS_TEST_STUCK_BLOCKED, .CS_TEST_STUCK_HELD,
+    ])
+  func chained(way: cs_test_stuck_way) throws {
+    let outcome = try run(way)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.flags == Self.late)
+  }
+
+  @Test("in a forked child that has started anew ends that by its signal")
+  func child() throws {
+    let outcome = try run(.CS_TEST_STUCK_CHILD)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.flags == Self.late)
+  }
+
+  @Test("in the first process of a pid namespace ends that by its signal", .enabled(if: cs_test_can_unshare()))
+  func firstProcess() throws {
+    let outcome = try run(.CS_TEST_STUCK_FIRST_PROCESS)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.flags == Self.late)
+  }
+
+  @Test("does not count the time of the program's own handler, nor of the program after it")
+  func outlived() throws {
+    #expect(try run(.CS_TEST_OUTLIVED_BY_HANDLER).exitCode == 0)
+  }
+
+  @Test(
+    "has threads beside it that do no harm to a healthy program",
+    arguments: [
+      cs_test_stuck_way.CS_TEST_FORKED_INSIDE, .CS_TEST_PROFILER_BLOCKED, .CS_TEST_INTERRUPTED_NAP,
+    ])
+  func healthy(way: cs_test_stuck_way) throws {
+    #expect(try run(way).exitCode == 0)
   }
 }

@@ -65,7 +65,7 @@ __attribute__((constructor(103))) static void expect_refusal(void) {
   const siginfo_t information = {.si_signo = SIGSEGV};
   cs_process.ring = &ring;
   cs_process.pid = cs_getpid();
-  cs_crasher_claim(cs_gettid(), SIGSEGV, &information);
+  cs_crasher_claim(cs_gettid(), SIGSEGV, &information, NULL);
   void *volatile memory = malloc(8);
   (void)memory;
   _exit(97);

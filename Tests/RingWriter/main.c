@@ -50,7 +50,7 @@ static void *write_for_ever(void *unused) {
   for (;;) {
     ucontext_t context;
     memset(&context, 0, sizeof context); // getcontext leaves parts alone
-    cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGSEGV, &information);
+    cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGSEGV, &information, NULL);
     if (crasher == NULL || getcontext(&context) != 0) continue;
     fill(crasher, &context);
     leave_notes(crasher->ticket);

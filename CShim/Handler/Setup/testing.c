@@ -9,12 +9,14 @@
 #include "../Signal/cfi.h"
 #include "../Signal/crasher.h"
 #include "../Signal/record.h"
+#include "../Signal/trouble.h"
 #include "../Signal/unwind.h"
+#include "../Signal/watch.h"
 
 bool cs_testing_claim_and_abandon(void) {
   if (!cs_shim_is_started()) return false;
   const siginfo_t information = {.si_signo = SIGKILL};
-  cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGKILL, &information);
+  cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGKILL, &information, NULL);
   if (crasher == NULL) return false;
   memset(&crasher->slot->record.registers, 0xa5, sizeof crasher->slot->record.registers);
   cs_crasher_release(crasher);
@@ -24,6 +26,21 @@ bool cs_testing_claim_and_abandon(void) {
 void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places) {
   cs_process.trouble = trouble;
   cs_process.trouble_places = places;
+}
+
+bool cs_testing_let_go(void) {
+  const int holder = cs_trouble_holder();
+  return holder > 0 && kill(holder, SIGKILL) == 0;
+}
+
+void cs_testing_watch(uint32_t trouble_count, uint32_t reminder_ms, uint32_t deadline_ms) {
+  cs_process.test_reminder_ms = reminder_ms;
+  cs_process.test_deadline_ms = deadline_ms;
+  cs_process.trouble_awaited = trouble_count;
+}
+
+uint32_t cs_testing_watcher_rounds(void) {
+  return cs_watch_rounds();
 }
 
 // Too big for the stack, and not thread-local: that would be taken from the stack of each thread of every host.

@@ -2,7 +2,13 @@
 
 #include "cs_ring_access.h"
 #include "state.h"
+#include "trouble.h"
 #include "trusted.h"
+
+// How long a thread waits for the watcher, which commits or is about to remind it: 10,000 × 1 ms. Either takes
+// microseconds, unless the machine stands still.
+#define WATCHER_TRIES    10000
+#define WATCHER_SLEEP_NS 1000000
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
@@ -50,7 +56,7 @@ static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
   return false;
 }
 
-cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
   uint64_t ticket = 0;
   if (!take_slot(&ticket)) return NULL;
   const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
@@ -58,8 +64,10 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) 
   crasher->tid = tid;
   crasher->depth = 0;
   crasher->is_counted = true;
-  crasher->is_committing = 0;
+  crasher->is_at_commit = false;
+  crasher->committer = CS_COMMITTER_NONE;
   crasher->signal = signal;
+  crasher->context = context;
   crasher->information = *information;
   crasher->ticket = ticket;
   crasher->slot = &cs_process.ring->slots[index];
@@ -85,20 +93,19 @@ bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE {
   return (state & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING;
 }
 
-void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
-  cs_crasher_commit_as(crasher, 0);
+static int committer_of(const cs_crasher *crasher) SIGNAL_SAFE {
+  // acquire: pairs with the exchange of the one who is it.
+  return __atomic_load_n(&crasher->committer, __ATOMIC_ACQUIRE);
 }
 
-void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
+static bool make_committer(cs_crasher *crasher, int from, int to) SIGNAL_SAFE {
+  return __atomic_compare_exchange_n(&crasher->committer, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// Precondition: the caller is the committer.
+static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  uint32_t nobody = 0;
-  if ((state & CS_RING_STATE_MASK) != CS_RING_STATE_WRITING) return;
-  // acquire: one of the thread and the watcher commits. A thread that faults between this and the store below has a
-  // broken record anyway.
-  if (!__atomic_compare_exchange_n(&crasher->is_committing, &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-    return;
-  }
   if (flags != 0) {
     slot->record.flags |= flags;
     __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
@@ -108,6 +115,71 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
   // release: pairs with cs_ring_slot_state_acquire() of the reader.
   __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_COMMITTED, __ATOMIC_RELEASE);
+}
+
+// Concurrency: while a reminder is under way the thread waits for it here, so that it never comes to a thread that has
+// left the handler; the reminder makes the thread go on. false: the record is committed, or was when this thread
+// faulted in publish(), and is broken anyway.
+static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
+    const int committer = committer_of(crasher);
+    if (committer == crasher->tid || !cs_crasher_is_writing(crasher)) return false;
+    if (committer != CS_COMMITTER_NONE) {
+      cs_sleep_ns(WATCHER_SLEEP_NS);
+    } else if (make_committer(crasher, CS_COMMITTER_NONE, crasher->tid)) {
+      return true;
+    }
+  }
+  return make_committer(crasher, committer_of(crasher), crasher->tid);
+}
+
+void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_crasher_commit_as(crasher, 0);
+}
+
+void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
+  if (!cs_crasher_is_writing(crasher)) return;
+  // release: pairs with the load of cs_crasher_commit_for().
+  __atomic_store_n(&crasher->is_at_commit, true, __ATOMIC_RELEASE);
+  if (!become_committer(crasher)) return;
+  cs_trouble_here(CS_TROUBLE_COMMITTING);
+  publish(crasher, flags);
+}
+
+bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
+  int committer = committer_of(crasher);
+  // Somebody else's signal, just before the watcher's own: two would be one if both were pending.
+  for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
+    cs_sleep_ns(WATCHER_SLEEP_NS);
+    committer = committer_of(crasher);
+  }
+  if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
+  // The watcher may have become the committer in the meantime: then that stays.
+  make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
+  return crasher->depth == 0 && !crasher->is_at_commit;
+}
+
+bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
+  if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
+  // Any signal of this number that somebody sent will do: a limit on queued signals takes the details away.
+  const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
+  make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
+  return is_sent;
+}
+
+bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
+  const int self = cs_gettid();
+  if (!cs_crasher_is_writing(crasher)) return false;
+  if (is_last) {
+    __atomic_store_n(&crasher->committer, self, __ATOMIC_RELEASE);
+  } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
+    return false;
+  }
+  // acquire: pairs with cs_crasher_commit_as(). What is whole is not called less; and its bytes stay as they are,
+  // should the thread be in publish().
+  const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
+  publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
+  return true;
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {

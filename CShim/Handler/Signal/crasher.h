@@ -5,17 +5,25 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "cfi.h"
 #include "cs_ring.h"
 
+// Who commits a record, beside the tid of the thread that does: the crashed one or the watcher.
+#define CS_COMMITTER_NONE      0
+#define CS_COMMITTER_REMINDING (-1) // the watcher is about to send the thread a reminder
+#define CS_COMMITTER_REMINDED  (-2) // it is sent, and has not come
+
 // One crashed thread; entry n belongs to slot n of the ring.
 typedef struct cs_crasher {
   int tid;
-  uint32_t depth;         // crashes of the handler itself
-  bool is_counted;        // among the threads that others wait for
-  uint32_t is_committing; // atomic: who sets it commits, the thread or the watcher
-  int signal;             // the original one: the process must end by it
+  uint32_t depth;      // crashes of the handler itself
+  bool is_counted;     // among the threads that others wait for
+  bool is_at_commit;   // atomic: the thread has written all it is going to write
+  int committer;       // atomic
+  int signal;          // the original one: the process must end by it
+  ucontext_t *context; // the kernel's, of the original one
   siginfo_t information;
   uint64_t ticket;
   cs_ring_slot *slot;
@@ -27,17 +35,28 @@ cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 
 // Claims a slot for the thread, counted as one to wait for, and clears its record. NULL when all slots are being
 // written: then the loss is counted.
-cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information) SIGNAL_SAFE;
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// Publishes the record. Does nothing when the slot is committed already.
+// Publishes the record of this thread. Does nothing when that is done already; waits when the watcher does it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
 // The same with flags that say what it lacks; only then is it counted as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
+// A signal that somebody sent has come while the thread is in the handler. true: it is the reminder, and finds the
+// thread at its record; what it was doing must not go on.
+bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
+
 // For the watcher: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
+
+// For the watcher: sends the thread its own signal. false: it is committing, or cannot be sent anything.
+bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
+
+// For the watcher: commits what a reminded thread has written. With `is_last` whatever the thread is doing: the process
+// is about to end. true: this call did it.
+bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE;
 
 // In a forked child: its parent's crashed threads are not its own.
 void cs_crasher_forget_all(void) SIGNAL_SAFE;

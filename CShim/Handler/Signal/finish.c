@@ -46,10 +46,14 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
   if (!happens_again(signal, SI_KERNEL)) queue(signal, &information);
 }
 
-void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE {
+void cs_finish_here_by_default(int signal) SIGNAL_SAFE {
   const cs_kernel_action action = {0};
   cs_present_handler_give_back(signal);
   cs_sigaction(signal, &action, NULL);
+}
+
+void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  cs_finish_here_by_default(signal);
   queue(signal, information);
 }
 

@@ -16,6 +16,9 @@ void cs_finish_anew(int signal) SIGNAL_SAFE;
 // The same with the default action: after a crash of the handler nobody else can make sense of the context.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
+// The same for a fault that happens again by itself: with its default action from now on.
+void cs_finish_here_by_default(int signal) SIGNAL_SAFE;
+
 // Ends the process by the signal, from a thread that did not crash and blocks it. Does not return.
 void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE;
 

@@ -6,10 +6,12 @@
 // | a second thread crashes                     | its own slot and record; both wait for each other, then finish; one |
 // |                                             | that was running at the sweep is given time to crash                |
 // | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
-// | the handler of a thread crashes             | what its record has is committed as minimal; then default action    |
+// | the handler of a thread crashes             | what its record has is committed as minimal; then default action,   |
+// |                                             | where the first crash was                                           |
 // | that crashes as well                        | default action, nothing more is written                             |
 // | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
-// | a thread does not get on in the handler     | reminded: it commits what it has, as after a crash of the handler   |
+// | a thread does not get on with its record    | reminded: it commits what it has, and then goes on as if that were  |
+// |                                             | all: crashd, previous action, registers of the crash                |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
 // |                                             | latest the watcher ends it                                          |
 // | an earlier handler mends the fault          | the program goes on; that signal is not ours any more               |
@@ -28,6 +30,7 @@
 #include "finish.h"
 #include "present.h"
 #include "record.h"
+#include "registers.h"
 #include "state.h"
 #include "sweep.h"
 #include "trouble.h"
@@ -109,18 +112,50 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_crasher_commit(crasher);
 }
 
-// A crash of the handler on a thread that is in it; or a reminder that it does not get on, which is taken for one.
-static void crash_again(cs_crasher *crasher, const siginfo_t *information) SIGNAL_SAFE {
-  const bool is_reminder = cs_watch_is_reminder(information);
-  if (information->si_code <= 0 && !is_reminder) return;
+// Those signals open that end a process at once when they come blocked: a later handler that calls ours may block its
+// own, and the reminder is one of them. Returns the mask before.
+static uint64_t open_signals(int signal) SIGNAL_SAFE {
+  const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
+  uint64_t before = 0;
+  cs_system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&wanted, (long)&before, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+  return before;
+}
+
+static void tell_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_deliver();
+  crasher->is_counted = false;
+  end_and_wait();
+}
+
+// The end of the handler. What comes after it is the program's; `crasher` may be NULL.
+static void leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  cs_watch_leave();
+  cs_present_handler_give_back(signal);
+  cs_finish(signal, information);
+  if (crasher != NULL) cs_crasher_release(crasher);
+}
+
+// A second signal on a thread that is in the handler. A fault is a crash of the handler itself; what was sent may be
+// the watcher's reminder. Neither returns to what the handler was doing, but to where the first crash was: only there
+// do the registers mean something to a core dump or to another handler, and only a fault ends the first process of a
+// pid namespace by a default action.
+static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
+                        ucontext_t *context) SIGNAL_SAFE {
+  const bool is_sent = information->si_code <= 0;
+  if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
   crasher->depth++;
   if (crasher->depth == 1 && crasher->is_counted) {
-    cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_reminder ? CS_RING_RECORD_LATE : 0));
-    cs_deliver();
-    crasher->is_counted = false;
-    end_and_wait();
+    cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
+    tell_and_wait(crasher);
   }
-  cs_finish_by_default(crasher->signal, &crasher->information);
+  const ucontext_t *first = crasher->context;
+  if (is_sent) {
+    leave(crasher, crasher->signal, &crasher->information);
+  } else {
+    if (signal != crasher->signal) cs_finish_here_by_default(signal);
+    cs_finish_by_default(crasher->signal, &crasher->information);
+  }
+  cs_context_copy(first, context);
 }
 
 // A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
@@ -144,7 +179,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   const int tid = cs_gettid();
   cs_crasher *again = cs_crasher_of(tid);
   if (again != NULL) {
-    crash_again(again, information);
+    crash_again(again, signal, information, context);
     return;
   }
   if (is_ignored(signal, information)) return;
@@ -153,8 +188,9 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     return;
   }
 
+  const uint64_t mask = open_signals(signal);
   begin(information);
-  cs_crasher *crasher = cs_crasher_claim(tid, signal, information);
+  cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) capture(crasher, context, entry_ns);
   cs_present_handlers_note();
   cs_trouble_here(CS_TROUBLE_DELIVERY);
@@ -167,8 +203,6 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     if (cs_sweep_found_running()) wait_for_company();
   }
   end_and_wait();
-  cs_watch_leave();
-  cs_present_handler_give_back(signal);
-  cs_finish(signal, information);
-  if (crasher != NULL) cs_crasher_release(crasher);
+  cs_sigmask(SIG_SETMASK, &mask);
+  leave(crasher, signal, information);
 }

@@ -25,6 +25,10 @@
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
+// Makes a signal handler that was called with `to` return to where `from` was interrupted. The kernel's frame of `from`
+// must still stand on the stack: its vector registers are there.
+void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
+
 // Whether the fault was the fetch of the instruction at pc: a jump or call went where no code is.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 

@@ -25,6 +25,15 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
   ret_registers->fault_address = (uint64_t)from[REG_CR2];
 }
 
+// The kernel's context ends with its own, short, signal mask: what glibc declares behind that is not there.
+void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
+  to->uc_flags = from->uc_flags;
+  to->uc_stack = from->uc_stack;
+  memcpy(to->uc_mcontext.gregs, from->uc_mcontext.gregs, sizeof to->uc_mcontext.gregs);
+  to->uc_mcontext.fpregs = from->uc_mcontext.fpregs;
+  memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(uint64_t));
+}
+
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
   const uint64_t page_fault = 14;
   const uint64_t fetch = 16; // bit 4 of a page fault's error code

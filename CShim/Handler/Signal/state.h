@@ -45,6 +45,10 @@ typedef struct cs_state {
   uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
   uint32_t trouble_places;  // cs_testing.h: where in the handler what happens
   uint32_t trouble;
+  uint32_t trouble_awaited;  // how many threads are to meet it before the watcher's time begins
+  uint32_t trouble_met;      // atomic: how many have
+  uint32_t test_reminder_ms; // of the watcher; 0: as it is configured
+  uint32_t test_deadline_ms;
 
   uint64_t given_back; // atomic: signals that we have put back to what was before us, a bit each
 

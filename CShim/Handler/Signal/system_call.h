@@ -63,6 +63,14 @@ static inline void cs_sleep_ns(long duration_ns) SIGNAL_SAFE {
   cs_system_call(SYS_nanosleep, (long)&duration, 0, 0, 0, 0, 0);
 }
 
+// The same, whatever signals come: it goes on after so many.
+static inline void cs_sleep_whole_ns(long duration_ns, int tries) SIGNAL_SAFE {
+  struct timespec left = {.tv_sec = 0, .tv_nsec = duration_ns};
+  for (int attempt = 0; attempt < tries; attempt++) {
+    if (cs_system_call(SYS_nanosleep, (long)&left, (long)&left, 0, 0, 0, 0) != -EINTR) return;
+  }
+}
+
 static inline int cs_openat(int directory, const char *path, int flags, unsigned mode) SIGNAL_SAFE {
   return (int)cs_system_call(SYS_openat, directory, (long)path, flags, mode, 0, 0);
 }

@@ -4,10 +4,11 @@
 // | by then                        | the watcher                                                                       |
 // |--------------------------------|-----------------------------------------------------------------------------------|
 // | a twentieth of the deadline    | a thread that has had half of that as processor time is reminded: its own signal  |
-// |                                | comes a second time, and it commits what it has                                   |
+// |                                | comes a second time, and it commits what it has (overdue.c)                       |
 // | three twentieths               | so is one that has not: it sleeps, or waits for a processor                       |
-// | four ticks after a reminder    | a record whose thread cannot be reached is committed from here                    |
-// | the deadline                   | it tells crashd, if the threads have not; the process ends by the first's signal  |
+// | four ticks after a reminder    | a record whose thread does not come to take it is committed from here             |
+// | the deadline                   | whoever writes still is reminded now; eight ticks later all records are committed |
+// |                                | from here, crashd is told, and the process ends by the oldest crash's signal      |
 // clang-format on
 //
 // Time is counted in naps, not by a clock: a machine that stood still for a minute stood still for the handler, too.
@@ -16,36 +17,36 @@
 #include "crasher.h"
 #include "deliver.h"
 #include "finish.h"
+#include "overdue.h"
 #include "state.h"
+#include "trouble.h"
 #include "trusted.h"
 
 #include <linux/futex.h>
 
-#define TICK_MS              10
-#define TICK_NS              INT64_C(10000000)
-#define RECORD_PART          20
-#define SLEEPER_PATIENCE     3
-#define TICKS_AFTER_REMINDER 4
-// Naps may be long on a busy machine; not for ever.
+#define RECORD_PART 20
+// Naps may be long on a busy machine; not for ever. One in which the process was stopped counts as this much.
 #define CLOCK_PATIENCE 4
+#define NAP_LIMIT_NS   UINT64_C(100000000)
+// How often a nap goes on that a profiler's signal interrupts.
+#define NAP_TRIES 1000
+
+// In `inside`: the process is about to end, nobody leaves the handler any more.
+#define CLOSED UINT32_C(0x80000000)
+// Exchanges that fail because others come and go.
+#define DOOR_TRIES 1000
+// How long a thread stays that finds it closed.
+#define STAY_TRIES    60
+#define STAY_SLEEP_NS 999999999
 
 typedef struct watch {
-  uint32_t inside;       // atomic, a futex: threads in the handler
+  uint32_t inside;       // atomic, a futex: threads in the handler; CLOSED
   int tid;               // atomic: the thread that watches
+  uint32_t rounds;       // atomic: how often it has gone to sleep
   siginfo_t information; // of the first thread that came in
 } watch;
 
 static watch now;
-
-// What is known of the thread in each slot.
-typedef struct watched {
-  uint64_t ticket;
-  uint32_t ticks;    // since it was first seen writing
-  uint32_t reminded; // ticks then; 0: not yet
-  uint64_t processor_ns;
-} watched;
-
-static watched threads[CS_RING_SLOT_LIMIT]; // touched by the watcher only
 
 static void sleep_while(const void *word, uint32_t value, const struct timespec *at_most) SIGNAL_SAFE {
   cs_system_call(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)at_most, 0, 0);
@@ -62,13 +63,29 @@ void cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
   wake(&now.inside);
 }
 
+// The watcher ends the process; it has waited long enough.
+static void stay(void) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < STAY_TRIES; attempt++)
+    cs_sleep_ns(STAY_SLEEP_NS);
+}
+
 void cs_watch_leave(void) SIGNAL_SAFE {
+  uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
+    if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+  }
+  if ((seen & CLOSED) != 0) stay();
   __atomic_fetch_sub(&now.inside, 1, __ATOMIC_SEQ_CST);
 }
 
-bool cs_watch_is_reminder(const siginfo_t *information) SIGNAL_SAFE {
-  return information->si_code == SI_QUEUE && information->si_pid == cs_process.pid &&
-         information->si_value.sival_ptr == (void *)&now;
+// false: nobody is inside any more.
+static bool close_door(void) SIGNAL_SAFE {
+  uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < DOOR_TRIES && seen != 0; attempt++) {
+    const uint32_t closed = seen | CLOSED;
+    if (__atomic_compare_exchange_n(&now.inside, &seen, closed, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return true;
+  }
+  return seen != 0;
 }
 
 bool cs_watch_is_watcher(int tid) SIGNAL_SAFE {
@@ -83,6 +100,10 @@ void cs_watch_await(void) SIGNAL_SAFE {
 void cs_watch_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&now.inside, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&now.tid, 0, __ATOMIC_RELAXED);
+}
+
+uint32_t cs_watch_rounds(void) SIGNAL_SAFE {
+  return __atomic_load_n(&now.rounds, __ATOMIC_SEQ_CST);
 }
 
 // Where even this thread waits for ever, for the same disk: the kernel ends the process.
@@ -102,53 +123,6 @@ static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   if (timer >= 0) cs_system_call(SYS_timer_delete, timer, 0, 0, 0, 0, 0);
 }
 
-static void remind(const cs_crasher *crasher) SIGNAL_SAFE {
-  siginfo_t information = {.si_signo = crasher->signal, .si_code = SI_QUEUE};
-  information.si_pid = cs_process.pid;
-  information.si_value.sival_ptr = (void *)&now;
-  cs_queue_signal(cs_process.pid, crasher->tid, crasher->signal, &information);
-}
-
-// The kernel's name for the processor time of one thread (CPUCLOCK_SCHED and CPUCLOCK_PERTHREAD_MASK).
-static uint64_t processor_ns(int tid) SIGNAL_SAFE {
-  struct timespec time = {0};
-  const long clock = (long)(int)(~(unsigned)tid << 3 | 6);
-  if (cs_system_call(SYS_clock_gettime, clock, (long)&time, 0, 0, 0, 0) != 0) return 0;
-  return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
-// Whether it is time to remind the thread, given how long a record may take.
-static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
-  if (thread->ticks < record_ticks) return false;
-  if (thread->ticks >= record_ticks * SLEEPER_PATIENCE) return true;
-  const uint64_t used_ns = processor_ns(tid) - thread->processor_ns;
-  return used_ns >= record_ticks * (uint64_t)TICK_NS / 2;
-}
-
-// Concurrency: the reminder is pending, so that the thread runs the handler anew before it writes another byte.
-static void look_at(uint32_t index, uint32_t deadline_ms) SIGNAL_SAFE {
-  const uint32_t record_ticks = deadline_ms / TICK_MS / RECORD_PART + 1;
-  cs_crasher *crasher = cs_crasher_at(index);
-  watched *thread = &threads[index];
-  if (crasher == NULL || !cs_crasher_is_writing(crasher)) {
-    thread->ticks = 0;
-    return;
-  }
-  if (thread->ticks == 0 || thread->ticket != crasher->ticket) {
-    *thread = (watched){.ticket = crasher->ticket, .ticks = 1, .processor_ns = processor_ns(crasher->tid)};
-    return;
-  }
-  thread->ticks++;
-  if (thread->reminded == 0) {
-    if (!is_overdue(thread, crasher->tid, record_ticks)) return;
-    thread->reminded = thread->ticks;
-    remind(crasher);
-  } else if (thread->ticks >= thread->reminded + TICKS_AFTER_REMINDER) {
-    cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
-    deliver(deadline_ms);
-  }
-}
-
 // Whether a thread has not told of its crash.
 static bool is_untold(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
@@ -158,27 +132,72 @@ static bool is_untold(void) SIGNAL_SAFE {
   return false;
 }
 
-static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
-  const uint32_t limit = deadline_ms / TICK_MS + 1;
-  const uint64_t latest_ns = cs_clock_ns(CLOCK_MONOTONIC) + CLOCK_PATIENCE * (uint64_t)deadline_ms * 1000000;
-  for (uint32_t ticks = 0; ticks < limit; ticks++) {
-    cs_sleep_ns(TICK_NS);
-    if (__atomic_load_n(&now.inside, __ATOMIC_SEQ_CST) == 0) return;
-    for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++)
-      look_at(index, deadline_ms);
-    if (cs_clock_ns(CLOCK_MONOTONIC) >= latest_ns) break;
+// How much of a nap counts as the handler's time.
+static uint64_t nap(void) SIGNAL_SAFE {
+  const uint64_t start_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  cs_sleep_whole_ns(CS_TICK_NS, NAP_TRIES);
+  const uint64_t passed_ns = cs_clock_ns(CLOCK_MONOTONIC) - start_ns;
+  return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
+}
+
+static bool is_empty(void) SIGNAL_SAFE {
+  return __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST) == 0;
+}
+
+// For a thread that has crashed just before the deadline, and for one that a reminder has not reached.
+static bool wait_a_last_time(void) SIGNAL_SAFE {
+  for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
+    if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
+    nap();
+    if (is_empty()) return false;
   }
-  if (is_untold()) deliver(deadline_ms);
-  cs_finish_at_once(&now.information);
+  return true;
+}
+
+// Of the oldest crash whose thread is in the handler; of one without a slot there is only what it left here.
+static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
+  const cs_crasher *first = NULL;
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    const cs_crasher *crasher = cs_crasher_at(index);
+    if (crasher != NULL && (first == NULL || crasher->ticket < first->ticket)) first = crasher;
+  }
+  return first != NULL ? &first->information : &now.information;
+}
+
+static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
+  const bool has_committed = cs_overdue_commit_all();
+  // A thread that is delivering this moment takes care of itself.
+  const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
+  if (has_committed || (is_untold() && !is_served)) deliver(deadline_ms);
+  if (close_door()) cs_finish_at_once(information_of_first());
+}
+
+static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
+  const uint32_t wanted_ms = cs_process.test_deadline_ms != 0 ? cs_process.test_deadline_ms : deadline_ms;
+  const uint32_t reminder_ms = cs_process.test_reminder_ms != 0 ? cs_process.test_reminder_ms : wanted_ms / RECORD_PART;
+  const uint32_t record_ticks = reminder_ms / CS_TICK_MS + 1;
+  const uint32_t limit = wanted_ms / CS_TICK_MS + 1;
+  uint64_t passed_ns = 0;
+  for (uint32_t ticks = 0; ticks < limit && passed_ns < CLOCK_PATIENCE * (uint64_t)wanted_ms * 1000000;) {
+    const uint64_t nap_ns = nap();
+    if (is_empty()) return;
+    if (cs_trouble_is_awaited()) continue;
+    ticks++;
+    passed_ns += nap_ns;
+    if (cs_overdue_look(record_ticks)) deliver(deadline_ms);
+  }
+  if (wait_a_last_time()) end_process(deadline_ms);
 }
 
 void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE {
-  memset(threads, 0, sizeof threads);
+  cs_overdue_forget();
   __atomic_store_n(&now.tid, cs_gettid(), __ATOMIC_RELAXED);
   wake(&now.tid);
   for (;;) {
-    while (__atomic_load_n(&now.inside, __ATOMIC_SEQ_CST) == 0)
+    while (is_empty()) {
+      __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
       sleep_while(&now.inside, 0, NULL);
+    }
     watch_crash(deadline_ms);
   }
 }

@@ -13,18 +13,19 @@
 #define CS_WATCH_DEFAULT_MS 5000
 #define CS_WATCH_LIMIT_MS   60000
 
-// The handler begins on this thread, and ends: what comes after it is the program's.
+// The handler begins on this thread, and ends: what comes after it is the program's. A thread that comes to the end
+// when the watcher is ending the process does not get there.
 void cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
-
-// Whether the signal is the one by which a thread that has not got on is told to commit what it has.
-bool cs_watch_is_reminder(const siginfo_t *information) SIGNAL_SAFE;
 
 // Whether it is the thread that watches.
 bool cs_watch_is_watcher(int tid) SIGNAL_SAFE;
 
 // Waits until that thread is known by its number, at most a second: it takes no part in sweeps.
 void cs_watch_await(void) SIGNAL_SAFE;
+
+// How often the watcher has gone to sleep, for tests: after a crash it does once nobody is in the handler.
+uint32_t cs_watch_rounds(void) SIGNAL_SAFE;
 
 // In a forked child: nobody watches.
 void cs_watch_forget(void) SIGNAL_SAFE;

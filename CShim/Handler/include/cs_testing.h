@@ -12,23 +12,35 @@ bool cs_testing_claim_and_abandon(void);
 
 // Places in the handler, in the order in which a thread comes through them; they may be combined.
 typedef enum __attribute__((enum_extensibility(open))) cs_trouble_place : uint32_t {
-  CS_TROUBLE_REGISTERS = 1, // the registers are recorded, nothing else is
-  CS_TROUBLE_STACK = 2,     // and the stack
-  CS_TROUBLE_COMMIT = 4,    // all is, but not committed
-  CS_TROUBLE_DELIVERY = 8,  // committed, but nobody knows
-  CS_TROUBLE_SPOOL = 16,    // before the file is made
-  CS_TROUBLE_SWEEP = 32,    // before the other threads are asked
+  CS_TROUBLE_REGISTERS = 1,   // the registers are recorded, nothing else is
+  CS_TROUBLE_STACK = 2,       // and the stack
+  CS_TROUBLE_COMMIT = 4,      // all is, but not committed
+  CS_TROUBLE_DELIVERY = 8,    // committed, but nobody knows
+  CS_TROUBLE_SPOOL = 16,      // before the file is made
+  CS_TROUBLE_SWEEP = 32,      // before the other threads are asked
+  CS_TROUBLE_COMMITTING = 64, // after COMMIT: the thread has begun to
 } cs_trouble_place;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_trouble : uint32_t {
   CS_TROUBLE_CRASH = 0, // the handler itself crashes
   CS_TROUBLE_SLEEP = 1, // it waits for ever
   CS_TROUBLE_LOOP = 2,  // it runs for ever
-  CS_TROUBLE_DEAF = 3,  // it waits for ever, and no signal reaches the thread
+  CS_TROUBLE_DEAF = 3,  // it waits for ever, and blocks all signals
+  CS_TROUBLE_HELD = 4,  // the kernel does not let it go, until a child process of its ends: cs_testing_let_go()
 } cs_trouble;
 
 // From now on that is what happens at these places of the handler.
 void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places);
+
+// Ends the child process that holds a thread; false when there is none.
+bool cs_testing_let_go(void);
+
+// From now on the watcher of the handler waits until so many threads have met their trouble; then it reminds one that
+// has not got on for `reminder_ms`, and ends the process after `deadline_ms`. 0 leaves either as it is configured.
+void cs_testing_watch(uint32_t trouble_count, uint32_t reminder_ms, uint32_t deadline_ms);
+
+// How often the watcher has gone to sleep: once after the start, and once nobody is in the handler after a crash.
+uint32_t cs_testing_watcher_rounds(void);
 
 // Walks the caller's stack with the handler's unwinder. Returns how many of `limit` program counters it wrote; the
 // first is in the caller.

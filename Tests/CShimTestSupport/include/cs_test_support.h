@@ -91,9 +91,38 @@ bool cs_test_gives_stacks(void);
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// Runs a child process whose handler meets trouble (cs_testing.h) on each of `thread_count` threads that fault at once,
-// with a deadline of one second; returns as cs_test_run().
-int cs_test_run_in_trouble(uint32_t trouble, uint32_t places, uint32_t thread_count, const char *directory);
+// What is not 0 is in place of what the watcher of the handler goes by; see cs_testing_watch().
+typedef struct cs_test_patience {
+  uint32_t reminder_ms;
+  uint32_t deadline_ms;
+  uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS: a second later the kernel ends a process whose watcher waits, too
+} cs_test_patience;
+
+// Runs a child process whose handler meets trouble (cs_testing.h) on each of `thread_count` threads that fault at once;
+// the patience begins when all have. Returns as cs_test_run().
+int cs_test_run_in_trouble(uint32_t trouble, uint32_t places, uint32_t thread_count, cs_test_patience patience,
+                           const char *directory);
+
+// Processes whose handler does not get on, and what becomes of those that live on. Each exits with 0 if all was right,
+// unless it says something else.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uint32_t {
+  CS_TEST_STUCK_CHAINED,         // an earlier handler gets the fault, with its registers
+  CS_TEST_STUCK_CHAINED_ABORT,   // an earlier handler of SIGABRT
+  CS_TEST_STUCK_WITHOUT_DETAILS, // the first, while no signal can be queued
+  CS_TEST_STUCK_BLOCKED,         // the first, when a later handler calls ours and blocks its own signal
+  CS_TEST_STUCK_HELD,            // the first, by a thread that takes no signal before its record is committed for it
+  CS_TEST_STUCK_CHILD,           // a forked child that starts anew; it ends by its signal
+  CS_TEST_STUCK_FIRST_PROCESS,   // of a pid namespace; it ends by SIGSEGV
+  CS_TEST_OUTLIVED_BY_HANDLER,   // an earlier handler returns long after the deadline, to a program that goes on
+  CS_TEST_FORKED_INSIDE,         // a child made without fork handlers while a thread is in the handler starts anew
+  CS_TEST_PROFILER_BLOCKED,      // the program waits for SIGPROF, which all its threads block
+  CS_TEST_INTERRUPTED_NAP,       // signals come while the watcher naps
+} cs_test_stuck_way;
+
+int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
+
+// Whether pid namespaces can be made here.
+bool cs_test_can_unshare(void);
 
 // Like cs_test_run(), with this process as crashd: it accepts, takes the ring and replies. 0 if the protocol went as
 // cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied.
