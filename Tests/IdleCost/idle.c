@@ -20,13 +20,16 @@
 // How long the shield's thread must be seen asleep beyond the time that is measured.
 #define MARGIN_S   0.3
 #define FOR_EVER_S 1e9
+// Five minutes.
+#define LOOK_S     0.05
+#define LOOK_LIMIT 6000
 
 static int own_tids[OWN_LIMIT];
 static int own_count;
 static sem_t told;
 static sem_t never;
 
-static void fail(const char *why) {
+__attribute__((noreturn)) static void fail(const char *why) {
   fprintf(stderr, "idle: %s\n", why);
   exit(1);
 }
@@ -130,13 +133,14 @@ typedef struct measurement {
   bool is_same_call; // each thread has been in one system call all the time
 } measurement;
 
-// Waits for a pause that is long enough: they double.
+// Waits for a pause that is long enough: they double. A thread that never pauses for so long, or not in a call that is
+// known here, cannot be measured.
 static measurement measure(double duration_s) {
-  for (;;) {
+  for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();
     const snapshot first = look();
     if (first.pause_s < duration_s + MARGIN_S) {
-      sleep_s(0.05);
+      sleep_s(LOOK_S);
       continue;
     }
     sleep_s(duration_s);
@@ -145,6 +149,7 @@ static measurement measure(double duration_s) {
     if (now_s() - start > first.pause_s - MARGIN_S / 2) continue;
     return (measurement){last.switches - first.switches, memcmp(first.calls, last.calls, sizeof first.calls) == 0};
   }
+  fail("a thread of the shield's does not pause for long enough");
 }
 
 static void note_status(void *context, cs_shim_status status, const char *text) {
