@@ -115,8 +115,8 @@ matrix: test-packages build dynamic static
 # test runner's own leaks. The comparison with llvm-symbolizer is left to test-debug: here it would compare the
 # sanitizer's own code, whose debug information has lines only.
 test-sanitizers: build-packages
-	ASAN_OPTIONS=detect_leaks=0 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
-	CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+	ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
+	RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
 fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)

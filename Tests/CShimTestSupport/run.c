@@ -15,6 +15,7 @@
 
 #include "cs_attach.h"
 #include "cs_ring_access.h"
+#include "cs_shim.h"
 #include "ways.h"
 
 // What only a failing test meets, on a machine that stands still for minutes too.
@@ -116,13 +117,14 @@ static int check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-static int check_crash(int connection, const cs_ring *ring) {
+// A handler that connects by itself does not read the reply; unread, it would turn the end into a reset.
+static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,
                                  .status = CS_ATTACH_STATUS_ACCEPTED,
                                  .ring_version = CS_RING_VERSION};
   REQUIRE(ring->header.magic == CS_RING_MAGIC && ring->header.image_count > 0);
-  REQUIRE(send(connection, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply);
+  if (replies) REQUIRE(send(connection, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply);
   uint8_t byte = 0;
   struct iovec part = {&byte, sizeof byte};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -136,7 +138,7 @@ static int check_crash(int connection, const cs_ring *ring) {
   return 0;
 }
 
-static int serve(int listener) {
+static int serve(int listener, bool replies) {
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   REQUIRE(poll(&wait, 1, PATIENCE_MS) == 1);
   const int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -144,7 +146,7 @@ static int serve(int listener) {
   int line = check_hello(connection, &ring_descriptor);
   if (line == 0) {
     void *memory = mmap(NULL, sizeof(cs_ring), PROT_READ, MAP_SHARED, ring_descriptor, 0);
-    line = memory == MAP_FAILED ? __LINE__ : check_crash(connection, memory);
+    line = memory == MAP_FAILED ? __LINE__ : check_crash(connection, memory, replies);
     if (memory != MAP_FAILED) munmap(memory, sizeof(cs_ring));
   }
   if (ring_descriptor >= 0) close(ring_descriptor);
@@ -160,8 +162,50 @@ int cs_test_run_attached(const char *directory, int *ret_wait_status) {
     close(listener);
     _exit(cs_test_way_run(CS_TEST_ONCE_ATTACHED, directory));
   }
-  const int line = serve(listener);
+  const int line = serve(listener, true);
   close(listener);
+  *ret_wait_status = cs_test_wait(child);
+  return line;
+}
+
+// The thread that would connect waits in here.
+static void stay_in_callback(void *told, cs_shim_status status, const char *text) {
+  (void)status;
+  (void)text;
+  if (write(*(int *)told, "x", 1) != 1) _exit(95);
+  for (;;)
+    pause();
+}
+
+static void crash_when_asked(const char *directory, int told, int asked) {
+  char path[256];
+  char spool[256];
+  char byte;
+  snprintf(path, sizeof path, "%s/attach", directory);
+  snprintf(spool, sizeof spool, "%s/spool", directory);
+  const cs_shim_configuration configuration = {
+      .socket_path = path, .spool_directory = spool, .status_function = stay_in_callback, .status_context = &told};
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK || read(asked, &byte, 1) != 1) _exit(96);
+  raise(SIGSEGV);
+}
+
+int cs_test_run_crash_connects(const char *directory, int *ret_wait_status) {
+  int told[2];
+  int asked[2];
+  char byte = 0;
+  if (pipe2(told, O_CLOEXEC) != 0 || pipe2(asked, O_CLOEXEC) != 0) return __LINE__;
+  const int child = cs_test_fork();
+  if (child == 0) crash_when_asked(directory, told[1], asked[0]);
+  struct pollfd wait = {.fd = told[0], .events = POLLIN};
+  int line = poll(&wait, 1, PATIENCE_MS) == 1 ? 0 : __LINE__;
+  const int listener = cs_test_listen(directory);
+  if (line == 0 && (listener < 0 || write(asked[1], &byte, 1) != 1)) line = __LINE__;
+  if (line == 0) line = serve(listener, false);
+  close(listener);
+  for (int index = 0; index < 2; index++) {
+    close(told[index]);
+    close(asked[index]);
+  }
   *ret_wait_status = cs_test_wait(child);
   return line;
 }

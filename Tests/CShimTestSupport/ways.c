@@ -126,6 +126,26 @@ void cs_test_use_up_descriptors(void) {
   }
 }
 
+static void *steal_one(void *ready) {
+  pthread_barrier_wait(ready);
+  int file = -1;
+  while (file < 0)
+    file = open("/dev/null", O_RDONLY);
+  const struct timespec while_held = {.tv_nsec = 30000000};
+  nanosleep(&while_held, NULL);
+  close(file);
+  return NULL;
+}
+
+void cs_test_steal_descriptors(void) {
+  static pthread_barrier_t ready;
+  pthread_t thread;
+  cs_test_use_up_descriptors();
+  pthread_barrier_init(&ready, NULL, 2);
+  if (pthread_create(&thread, NULL, steal_one, &ready) != 0) _exit(94);
+  pthread_barrier_wait(&ready);
+}
+
 // A daemon's habit. Files of its own then get the numbers that were ours.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
@@ -226,6 +246,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_EIGHT_THREADS) cs_test_crash_on_threads(8);
   if (way == CS_TEST_ALL_THREADS) cs_test_crash_on_threads(CS_RING_SLOT_LIMIT);
   if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();
+  if (way == CS_TEST_STOLEN_DESCRIPTOR) cs_test_steal_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);
   if (way == CS_TEST_FILE_SIZE_LIMIT) cs_test_limit_file_size();

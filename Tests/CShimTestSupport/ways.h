@@ -13,6 +13,9 @@ int cs_test_listen(const char *directory);
 // Opens files until the limit of RLIMIT_NOFILE is reached.
 void cs_test_use_up_descriptors(void);
 
+// The same, with a thread that takes the next one that comes free, and holds it for a moment.
+void cs_test_steal_descriptors(void);
+
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 

@@ -134,6 +134,28 @@ struct CrashTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
+  @Test("is spooled when another thread has the descriptor that was reserved for it, for a moment")
+  func stolenDescriptor() throws {
+    let outcome = try crash(.CS_TEST_STOLEN_DESCRIPTOR)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1)
+  }
+
+  @Test("reaches a daemon that came after the start, with the ring and the images")
+  func connects() throws {
+    try withTemporaryDirectory { directory in
+      var waitStatus: Int32 = -1
+      // The C string lives for the call; the status is written before it returns.
+      let unsatisfiedLine = unsafe cs_test_run_crash_connects(directory, &waitStatus)
+      #expect(unsatisfiedLine == 0)
+      #expect(waitStatus & 0x7f == SIGSEGV)
+      var spool = cs_test_spool()
+      let isReadable = unsafe cs_test_read_spool(directory, &spool)
+      #expect(isReadable)
+      #expect(spool.file_count == 0)
+    }
+  }
+
   @Test("is spooled when the program closed our descriptors and reused their numbers")
   func closedDescriptors() throws {
     let outcome = try crash(.CS_TEST_CLOSED_DESCRIPTORS)

@@ -5,7 +5,7 @@ import Testing
 
 /// The writer and the reader of the ring against each other.
 ///
-/// Four threads write, this process reads, and kills them in the middle: `RING_TORTURE_KILLS` times, 200 in CI under each
+/// Four threads write, this process reads, and kills them in the middle: `RING_TORTURE_KILLS` times, 100 in CI under each
 /// sanitizer.
 @Suite("A ring whose four writers are killed at any moment")
 struct RingTortureTests {

@@ -19,8 +19,6 @@
 // The pauses double, so that a daemon is found at the latest when it has been away as long again. A machine that has
 // none wakes this thread six times an hour; a crash meanwhile looks for a daemon itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
-// A descriptor an image is held open for a moment: not so many that the server's own would run out.
-#define IMAGE_DESCRIPTOR_LIMIT 64
 
 typedef struct attach_client {
   cs_shim_status_function function;
@@ -54,12 +52,7 @@ static void tell(cs_shim_status status, const char *text) {
 static int attach(void) {
   const int socket = cs_connection_open(false);
   if (socket < 0) return socket;
-  int descriptors[IMAGE_DESCRIPTOR_LIMIT];
-  uint16_t images[IMAGE_DESCRIPTOR_LIMIT];
-  const uint32_t count = cs_images_open(descriptors, images, IMAGE_DESCRIPTOR_LIMIT);
-  const long result = cs_hello_send(socket, descriptors, images, count);
-  for (uint32_t index = 0; index < count; index++)
-    close(descriptors[index]);
+  const long result = cs_hello_send(socket);
   if (result < 0) {
     close(socket);
     return (int)result;

@@ -1,5 +1,4 @@
 // The images that are loaded when we start, and their files.
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -36,6 +35,24 @@ static bool find_range(const struct dl_phdr_info *info, uint64_t *ret_start, uin
   return true;
 }
 
+static bool starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// The distribution's own libraries: crashd finds them by path. Swift's runtime may be the container's, so it is sent.
+static bool is_system_path(const char *path) {
+  if (strstr(path, "/swift/") != NULL) return false;
+  return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
+         starts_with(path, "/usr/lib64/");
+}
+
+static bool is_sent(const cs_ring_image *image) {
+  const char *path = (const char *)image->path;
+  if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
+  return (image->flags & CS_RING_IMAGE_VDSO) == 0 && path[0] == '/' && image->build_id_bytes > 0 &&
+         !is_system_path(path);
+}
+
 // Called under the loader's lock: nothing here loads or allocates.
 static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *context) {
   (void)info_bytes;
@@ -60,6 +77,7 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   image->build_id_bytes = cs_image_build_id(start, end, image->build_id, &cs_images.build_id[now->count]);
   cs_images.start[now->count] = start;
   cs_images.end[now->count] = end;
+  cs_images.is_sent[now->count] = is_sent(image);
   now->count++;
   return 0;
 }
@@ -81,35 +99,4 @@ void cs_images_register(const char *executable) {
   // release: pairs with the acquires of cs_image_index() and cs_ring_image_count_acquire().
   __atomic_store_n(&cs_images.count, now.count, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, now.count, __ATOMIC_RELEASE);
-}
-
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-// The distribution's own libraries: crashd finds them by path. Swift's runtime may be the container's, so it is sent.
-static bool is_system_path(const char *path) {
-  if (strstr(path, "/swift/") != NULL) return false;
-  return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
-         starts_with(path, "/usr/lib64/");
-}
-
-uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit) {
-  const uint32_t image_count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
-  uint32_t count = 0;
-  for (uint32_t index = 0; index < image_count && count < limit; index++) {
-    const cs_ring_image *image = &cs_process.ring->images[index];
-    const char *path = (const char *)image->path;
-    const bool is_executable = (image->flags & CS_RING_IMAGE_EXECUTABLE) != 0;
-    const bool is_wanted = is_executable || ((image->flags & CS_RING_IMAGE_VDSO) == 0 && path[0] == '/' &&
-                                             image->build_id_bytes > 0 && !is_system_path(path));
-    if (!is_wanted) continue;
-    // The executable's own link leads to the right file also after a deploy replaced it.
-    const int file = open(is_executable ? "/proc/self/exe" : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) continue;
-    ret_descriptors[count] = file;
-    ret_images[count] = (uint16_t)index;
-    count++;
-  }
-  return count;
 }

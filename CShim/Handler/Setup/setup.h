@@ -52,9 +52,6 @@ void cs_images_register(const char *executable);
 // In a forked child: those of its parent, without asking the loader.
 void cs_images_inherit(const cs_ring *parent);
 
-// Opens the files of the executable and of the images that crashd cannot be expected to have; returns how many.
-uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit);
-
 // Finds the texts that runtimes leave behind.
 void cs_texts_find(void);
 

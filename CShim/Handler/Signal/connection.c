@@ -1,12 +1,20 @@
 #include "deliver.h"
 
+#include "images.h"
 #include "trusted.h"
+
+// A descriptor an image is held open for a moment: not so many that the server's own would run out.
+#define IMAGE_DESCRIPTOR_LIMIT 64
+// How long a descriptor is waited for: 100 × 1 ms.
+#define RESERVE_TRIES    100
+#define RESERVE_SLEEP_NS 1000000
 
 int cs_connection_open(bool is_crash) SIGNAL_SAFE {
   if (cs_process.socket_address_bytes == 0) return -ENOENT;
   const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
   int number = cs_socket(AF_UNIX, type);
-  if (is_crash && cs_reserve_spend(number)) number = cs_socket(AF_UNIX, type);
+  for (int attempt = 0; is_crash && cs_reserve_await(number, attempt); attempt++)
+    number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
   const long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
   if (result < 0) {
@@ -16,8 +24,8 @@ int cs_connection_open(bool is_crash) SIGNAL_SAFE {
   return number;
 }
 
-long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *images, uint32_t image_count) SIGNAL_SAFE {
-  if (image_count > CS_ATTACH_IMAGE_LIMIT || !cs_descriptor_is_ours(&cs_process.ring_descriptor)) return -EBADF;
+static long send_hello(int socket, const int *image_descriptors, const uint16_t *images,
+                       uint32_t image_count) SIGNAL_SAFE {
   cs_attach_hello hello = {
       .magic = CS_ATTACH_MAGIC,
       .version = CS_ATTACH_VERSION,
@@ -28,7 +36,7 @@ long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *ima
   };
   if (image_count > 0) memcpy(hello.images, images, image_count * sizeof *images);
 
-  _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE((CS_ATTACH_IMAGE_LIMIT + 1) * sizeof(int))];
+  _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE((IMAGE_DESCRIPTOR_LIMIT + 1) * sizeof(int))];
   memset(control, 0, sizeof control);
   struct iovec part = {&hello, sizeof hello};
   const size_t descriptor_bytes = (image_count + 1) * sizeof(int);
@@ -41,6 +49,17 @@ long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *ima
   memcpy(CMSG_DATA(header), &cs_process.ring_descriptor.number, sizeof(int));
   if (image_count > 0) memcpy(CMSG_DATA(header) + sizeof(int), image_descriptors, image_count * sizeof(int));
   return cs_sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+long cs_hello_send(int socket) SIGNAL_SAFE {
+  int descriptors[IMAGE_DESCRIPTOR_LIMIT];
+  uint16_t images[IMAGE_DESCRIPTOR_LIMIT];
+  if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) return -EBADF;
+  const uint32_t count = cs_images_open(descriptors, images, IMAGE_DESCRIPTOR_LIMIT);
+  const long result = send_hello(socket, descriptors, images, count);
+  for (uint32_t index = 0; index < count; index++)
+    cs_close(descriptors[index]);
+  return result;
 }
 
 bool cs_connection_is_ours(int number) SIGNAL_SAFE {
@@ -72,4 +91,12 @@ bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
   if (!cs_descriptor_is_ours(&cs_process.reserve)) return false;
   return cs_close(cs_process.reserve.number) == 0;
+}
+
+bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE {
+  if (result != -EMFILE && result != -ENFILE) return false;
+  if (cs_reserve_spend(result)) return true;
+  if (attempt >= RESERVE_TRIES) return false;
+  cs_sleep_ns(RESERVE_SLEEP_NS);
+  return true;
 }

@@ -27,7 +27,7 @@ static bool connect_and_wake(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return false;
   const int number = cs_connection_open(true);
   if (number < 0) return false;
-  if (cs_hello_send(number, NULL, NULL, 0) < 0 || !wake(number)) {
+  if (cs_hello_send(number) < 0 || !wake(number)) {
     cs_close(number);
     return false;
   }

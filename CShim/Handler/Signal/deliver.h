@@ -17,9 +17,8 @@ void cs_deliver_for_others(void) SIGNAL_SAFE;
 // Negative: -errno.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;
 
-// Introduces the process with the ring's descriptor and those of `image_count` images (at most CS_ATTACH_IMAGE_LIMIT);
-// `images` are their places in the ring's table. Negative: -errno.
-long cs_hello_send(int socket, const int *image_descriptors, const uint16_t *images, uint32_t image_count) SIGNAL_SAFE;
+// Introduces the process with the ring's descriptor and those of its images. Negative: -errno.
+long cs_hello_send(int socket) SIGNAL_SAFE;
 
 // Whether `number` still stands for the connection, and not for a file that the program opened since.
 bool cs_connection_is_ours(int number) SIGNAL_SAFE;
@@ -33,5 +32,9 @@ bool cs_spool_write(void) SIGNAL_SAFE;
 
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
+
+// The same for what must not fail: another thread may have taken the descriptor that was given back, our own one that
+// looks for crashd too, and gives it back in a moment. `attempt` counts from 0.
+bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE;
 
 #endif

@@ -49,7 +49,8 @@ static bool write_ring(int file) SIGNAL_SAFE {
 static int create_file(void) SIGNAL_SAFE {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
-  if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
+  for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
+    file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
   struct stat directory = {0};
   const bool is_shared = cs_stat(cs_process.spool_directory, &directory) == 0 && (directory.st_mode & S_ISGID) != 0;
   if (file >= 0 && is_shared) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask

@@ -124,9 +124,13 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
   // A limit on queued signals, or a seccomp profile.
   if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
-  if (result == 0) return true;
+  // A profiler's SIGPROF may have come instead of ours: then the thread answers all the same, and keeps its place.
+  uint64_t asked = CS_RING_STATE_ASKED;
+  if (result == 0 || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
+                                                  __ATOMIC_RELAXED)) {
+    return true;
+  }
   thread->record.tid = 0;
-  __atomic_store_n(&thread->state, CS_RING_STATE_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_process.ring->header.thread_count, index, __ATOMIC_RELEASE);
   return false;
 }

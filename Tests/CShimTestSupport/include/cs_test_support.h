@@ -30,6 +30,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_EIGHT_THREADS,      // all crash at once
   CS_TEST_ALL_THREADS,        // 64, as many as there are slots
   CS_TEST_NO_DESCRIPTORS,     // RLIMIT_NOFILE is used up
+  CS_TEST_STOLEN_DESCRIPTOR,  // the same, and another thread holds the descriptor that we give back, for 30 ms
   CS_TEST_ABANDONED_SLOT,     // a slot is left half-written, then a crash
   CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened files of its own
   CS_TEST_LOADER_LOCK,        // another thread sits in a dl_iterate_phdr callback
@@ -127,6 +128,9 @@ bool cs_test_can_unshare(void);
 // Like cs_test_run(), with this process as crashd: it accepts, takes the ring and replies. 0 if the protocol went as
 // cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied.
 int cs_test_run_attached(const char *directory, int *ret_wait_status);
+
+// The same with a crashd that comes after the start, when the process' own thread looks for it no more.
+int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 
 // What the spool file of a directory holds.
 typedef struct cs_test_spool {
