@@ -46,7 +46,8 @@ var targets: [Target] = [
   .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
   .target(
     name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
-  .target(name: "CrashShield", dependencies: ["CShim"], swiftSettings: swift),
+  .target(name: "CShimQuarantine", path: "CShim/Quarantine", cSettings: c),
+  .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine"], swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),
@@ -71,6 +72,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(name: "QuarantineTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(
     name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
     resources: [.copy("Golden")],

@@ -1,0 +1,129 @@
+// The vtable of a class, from the descriptors of the class and of its superclasses.
+#include "abi.h"
+
+#include <stddef.h>
+
+// The value witness table that each native class has; read once more by cs_quarantine_check.
+extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
+
+#define DESCRIPTOR_KIND_MASK      UINT32_C(0x1F)
+#define DESCRIPTOR_KIND_CLASS     UINT32_C(16)
+#define DESCRIPTOR_IS_GENERIC     (UINT32_C(1) << 7)
+#define DESCRIPTOR_INITIALIZATION (UINT32_C(3) << 16) // 0: none, 1: singleton, 2: foreign
+#define DESCRIPTOR_MEMBERS_BELOW  (UINT32_C(1) << 28)
+#define DESCRIPTOR_RESILIENT      (UINT32_C(1) << 29) // has a resilient superclass
+#define DESCRIPTOR_HAS_VTABLE     (UINT32_C(1) << 31)
+
+#define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 2: getter, 3: setter, 4: modify, 5: read; 1: init
+#define METHOD_INSTANCE  UINT32_C(0x10)
+#define METHOD_ASYNC     UINT32_C(0x40)
+// A coroutine of the newer kind: the word points to data.
+#define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
+
+#define CLASS_DESCRIPTOR_BYTES 44
+#define SUPERCLASSES_MAX       64
+#define METHODS_MAX            4096
+
+typedef struct method_descriptor {
+  uint32_t flags;
+  int32_t implementation; // relative to itself; 0: removed by the optimizer
+} method_descriptor;
+
+typedef struct vtable {
+  uint32_t word;
+  uint32_t count;
+  const method_descriptor *methods;
+} vtable;
+
+static uint32_t at(const uint8_t *bytes, uint32_t offset) {
+  return *(const uint32_t *)((uintptr_t)bytes + offset);
+}
+
+bool cs_metadata_is_class(const cs_metadata *metadata) {
+  const uint64_t *const words = cs_metadata_words(metadata);
+  return metadata->kind == 0 && words[-1] == (uintptr_t)value_witnesses_of_native_objects &&
+         metadata->descriptor != NULL &&
+         (at(metadata->descriptor, 0) & DESCRIPTOR_KIND_MASK) == DESCRIPTOR_KIND_CLASS &&
+         metadata->instance_address_point == 0 && metadata->instance_size >= sizeof(cs_object) &&
+         metadata->class_address_point % 8 == 0 &&
+         metadata->class_size > metadata->class_address_point + sizeof *metadata - 8;
+}
+
+// The trailing parts of a descriptor before its vtable. False: of a kind that is not understood here.
+static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
+  const uint32_t flags = at(descriptor, 0);
+  uint32_t offset = CLASS_DESCRIPTOR_BYTES;
+  if ((flags & DESCRIPTOR_IS_GENERIC) != 0) {
+    const uint16_t *const header = (const uint16_t *)((uintptr_t)descriptor + offset + 8);
+    const uint32_t parameters = header[0], requirements = header[1];
+    if (header[3] != 0) return false; // packs, values, conditional copyability
+    offset += 16 + ((parameters + 3) & ~UINT32_C(3)) + requirements * 12;
+  }
+  if ((flags & DESCRIPTOR_RESILIENT) != 0) offset += 4;
+  switch ((flags & DESCRIPTOR_INITIALIZATION) >> 16) {
+  case 0:
+    break;
+  case 1:
+    offset += 12;
+    break;
+  default:
+    return false;
+  }
+  *ret_offset = offset;
+  return true;
+}
+
+// False: not understood. A class without methods has a count of 0.
+static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
+  const uint32_t flags = at(descriptor, 0);
+  *ret_vtable = (vtable){0};
+  if ((flags & DESCRIPTOR_HAS_VTABLE) == 0) return true;
+  uint32_t offset = 0;
+  if ((flags & DESCRIPTOR_MEMBERS_BELOW) != 0 || !skip_to_vtable(descriptor, &offset)) return false;
+  uint64_t word = at(descriptor, offset);
+  const uint32_t count = at(descriptor, offset + 4);
+  if ((flags & DESCRIPTOR_RESILIENT) != 0) {
+    // How many words the superclass has is known at run time only; the runtime stores it where this points.
+    const uint8_t *const bounds = descriptor + 24 + (int32_t)at(descriptor, 24);
+    word += *(const uint64_t *)(uintptr_t)bounds / 8;
+  }
+  if (word > UINT32_MAX / 2 || count > METHODS_MAX) return false;
+  *ret_vtable = (vtable){(uint32_t)word, count, (const method_descriptor *)((uintptr_t)descriptor + offset + 8)};
+  return true;
+}
+
+static uint64_t implementation(const method_descriptor *method) {
+  if (method->implementation == 0) return 0;
+  return (uint64_t)((intptr_t)&method->implementation + method->implementation);
+}
+
+// The methods that `owner` introduced. Its own words must be what its descriptor says: else the layout is another one.
+static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
+  vtable table;
+  if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;
+  uint32_t left_out = 0;
+  for (uint32_t index = 0; index < table.count; index++) {
+    const method_descriptor *const method = &table.methods[index];
+    const uint32_t word = table.word + index, kind = method->flags & METHOD_KIND_MASK;
+    const bool is_async = (method->flags & METHOD_ASYNC) != 0, yields = kind == 4 || kind == 5;
+    // What is called with a metatype goes its own way.
+    if ((method->flags & METHOD_INSTANCE) == 0 || kind == 1 || method->implementation == 0) continue;
+    if (kind > 5 || (method->flags & METHOD_CALLEE_ALLOCATES) != 0 || (is_async && yields) || word >= words ||
+        cs_metadata_words(owner)[word] != implementation(method)) {
+      left_out++;
+      continue;
+    }
+    visitor((cs_method){word, is_async, yields}, context);
+  }
+  return left_out;
+}
+
+uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context) {
+  const uint32_t words = (metadata->class_size - metadata->class_address_point) / 8;
+  uint32_t left_out = 0, depth = 0;
+  for (const cs_metadata *owner = metadata; owner != NULL && depth < SUPERCLASSES_MAX; owner = owner->superclass) {
+    left_out += visit_own(owner, words, visitor, context);
+    depth++;
+  }
+  return left_out;
+}

@@ -1,0 +1,89 @@
+// The parts of Swift's stable ABI for classes that the quarantine builds on (Linux, no Objective-C).
+#ifndef CS_QUARANTINE_ABI_H
+#define CS_QUARANTINE_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SWIFTCC   __attribute__((swiftcall))
+#define SWIFTSELF __attribute__((swift_context))
+
+typedef SWIFTCC void cs_destroy_function(SWIFTSELF void *object);
+
+extern void *swift_unownedRetain(void *object);
+extern void swift_unownedRelease(void *object);
+
+// What class metadata points at: the words before it are its destroy function and its value witnesses.
+typedef struct cs_metadata {
+  uint64_t kind; // 0: a class
+  const struct cs_metadata *superclass;
+  uint32_t flags;
+  uint32_t instance_address_point;
+  uint32_t instance_size;
+  uint16_t instance_align_mask;
+  uint16_t reserved;
+  uint32_t class_size;
+  uint32_t class_address_point;
+  const uint8_t *descriptor;
+  const void *ivar_destroyer;
+} cs_metadata;
+
+_Static_assert(offsetof(cs_metadata, instance_size) == 24, "after kind, superclass and flags");
+_Static_assert(offsetof(cs_metadata, descriptor) == 40, "word 5");
+
+typedef struct cs_object {
+  const cs_metadata *metadata; // atomic
+  uint64_t counts;             // atomic
+  uint64_t fields[];
+} cs_object;
+
+// Word 1 of an object, or of its side table.
+#define CS_COUNTS_UNOWNED_SHIFT 1
+#define CS_COUNTS_UNOWNED_MASK  (UINT64_C(0x7FFFFFFF) << CS_COUNTS_UNOWNED_SHIFT)
+#define CS_COUNTS_DEINITING     (UINT64_C(1) << 32)
+#define CS_COUNTS_STRONG_SHIFT  33
+#define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
+#define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
+#define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
+
+// Where the counts of an object stand: in its word 1, or in the side table that a weak reference made.
+static inline uint64_t *cs_object_counts(cs_object *object) {
+  const uint64_t counts = __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
+  if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return &object->counts;
+  return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
+}
+
+static inline uint64_t cs_counts_unowned(uint64_t counts) {
+  return (counts & CS_COUNTS_UNOWNED_MASK) >> CS_COUNTS_UNOWNED_SHIFT;
+}
+
+static inline uint64_t cs_counts_strong(uint64_t counts) {
+  return (counts & CS_COUNTS_STRONG_MASK) >> CS_COUNTS_STRONG_SHIFT;
+}
+
+static inline cs_destroy_function **cs_metadata_destroy(const cs_metadata *metadata) {
+  return (cs_destroy_function **)(uintptr_t)metadata - 2;
+}
+
+static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
+  return (const uint64_t *)metadata;
+}
+
+// Whether this is native class metadata, as far as its words tell. It and its descriptor must be readable.
+bool cs_metadata_is_class(const cs_metadata *metadata);
+
+// A method of the vtable as the descriptors tell of it, checked against the class that introduced it.
+typedef struct cs_method {
+  uint32_t word; // of the metadata
+  bool is_async; // the word points to an async function pointer, not to code
+  bool yields;   // a coroutine: it returns how to go on, so it cannot be answered with zero
+} cs_method;
+
+typedef void cs_method_visitor(cs_method method, void *context);
+
+// Visits each instance method that `metadata` has or inherits. Returns how many words are left out because the
+// descriptors have a form that is not understood here.
+uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context);
+
+#endif

@@ -1,0 +1,164 @@
+// The listed classes: how one is listed, and how that is undone.
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "quarantine.h"
+
+// One for each link of the longest chain of objects that hold each other.
+#define DRAIN_ROUNDS 1000000
+
+cs_class *cs_classes[CS_QUARANTINE_CLASSES];
+static _Atomic uint32_t count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+uint32_t cs_class_count(void) {
+  return atomic_load_explicit(&count, memory_order_acquire);
+}
+
+cs_class *cs_class_of_metadata(const void *metadata) {
+  for (uint32_t index = 0; index < cs_class_count(); index++) {
+    if (cs_classes[index]->metadata == metadata) return cs_classes[index];
+  }
+  return NULL;
+}
+
+bool cs_is_zombie(const void *metadata) {
+  for (uint32_t index = 0; index < cs_class_count(); index++) {
+    if (cs_classes[index]->zombie == metadata) return true;
+  }
+  return false;
+}
+
+// The kernel says whether a word can be written, without a fault: it is overwritten with itself.
+static bool is_writable(void *word) {
+  uint64_t value = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
+  const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};
+  return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == sizeof value;
+}
+
+static cs_slot *make_slots(void) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  // Most of it is never touched: a place of the default limit fits into one page.
+  void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **ret_class) {
+  const uint32_t index = cs_class_count();
+  if (index == CS_QUARANTINE_CLASSES) return CS_QUARANTINE_FULL;
+  if (!is_writable((void *)cs_metadata_destroy(metadata))) return CS_QUARANTINE_READ_ONLY;
+  cs_class *const class = calloc(1, sizeof *class);
+  if (class == NULL) return CS_QUARANTINE_NO_MEMORY;
+  class->metadata = metadata;
+  class->index = index;
+  class->destroy = *cs_metadata_destroy(metadata);
+  class->slots = make_slots();
+  if (class->slots == NULL || !cs_zombie_make(class)) {
+    if (class->slots != NULL) munmap(class->slots, CS_CLASS_SLOTS * sizeof(cs_slot));
+    free(class);
+    return CS_QUARANTINE_NO_MEMORY;
+  }
+  *cs_metadata_destroy(class->zombie) =
+      (cs_destroy_function *)(uintptr_t)(cs_stubs_destroy + (size_t)index * CS_STUB_BYTES);
+  cs_classes[index] = class;
+  atomic_store_explicit(&count, index + 1, memory_order_release);
+  *ret_class = class;
+  return CS_QUARANTINE_OK;
+}
+
+static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_policy policy, uint32_t limit) {
+  cs_class *class = cs_class_of_metadata(metadata);
+  const cs_quarantine_error error = class == NULL ? make_class(metadata, &class) : CS_QUARANTINE_OK;
+  if (error != CS_QUARANTINE_OK) return error;
+  if (limit == 0) limit = 1;
+  if (limit > CS_QUARANTINE_LIMIT_MAX) limit = CS_QUARANTINE_LIMIT_MAX;
+  const bool shrinks = limit < atomic_load(&class->limit);
+  atomic_store(&class->policy, policy);
+  atomic_store(&class->limit, limit);
+  if (shrinks) cs_queue_empty(class);
+  atomic_store(&class->is_listed, 1);
+  // From here on other threads come in, by cs_quarantine_destroy.
+  cs_destroy_function *const stub =
+      (cs_destroy_function *)(uintptr_t)(cs_stubs_destroy + (size_t)class->index * CS_STUB_BYTES);
+  __atomic_store_n(cs_metadata_destroy(metadata), stub, __ATOMIC_SEQ_CST);
+  return CS_QUARANTINE_OK;
+}
+
+cs_quarantine_error cs_quarantine_list(const void *pointer, cs_quarantine_policy policy, uint32_t limit) {
+  const cs_metadata *const metadata = pointer;
+  if (cs_quarantine_unavailable()[0] != 0) return CS_QUARANTINE_UNAVAILABLE;
+  if (metadata == NULL || cs_is_zombie(metadata) || !cs_metadata_is_readable_class(metadata))
+    return CS_QUARANTINE_NOT_A_CLASS;
+  if (policy == CS_QUARANTINE_ABSORB && !cs_reaper_start()) return CS_QUARANTINE_NO_MEMORY;
+  cs_ticks_start();
+  pthread_mutex_lock(&lock);
+  const cs_quarantine_error error = list(metadata, policy, limit);
+  pthread_mutex_unlock(&lock);
+  return error;
+}
+
+bool cs_quarantine_unlist(const void *pointer) {
+  pthread_mutex_lock(&lock);
+  cs_class *const class = cs_class_of_metadata(pointer);
+  const bool is_listed = class != NULL && atomic_load(&class->is_listed) != 0;
+  if (is_listed) {
+    __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
+    // Whoever is on its way in sees this, or is seen by cs_queue_empty.
+    atomic_store(&class->is_listed, 0);
+  }
+  pthread_mutex_unlock(&lock);
+  if (is_listed) cs_queue_empty(class);
+  return is_listed;
+}
+
+bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
+  if (index >= cs_class_count()) return false;
+  cs_class *const class = cs_classes[index];
+  *ret_counts = (cs_quarantine_counts){
+      .metadata = class->metadata,
+      .policy = atomic_load(&class->policy),
+      .limit = atomic_load(&class->limit),
+      .is_listed = atomic_load(&class->is_listed),
+      .instance_bytes = class->metadata->instance_size,
+      .hooked_methods = class->hooked,
+      .unhooked_methods = class->unhooked,
+      .admitted = atomic_load(&class->admitted),
+      .evicted = atomic_load(&class->evicted),
+      .hits = atomic_load(&class->hits),
+      .skipped_budget = atomic_load(&class->skipped_budget),
+      .skipped_busy = atomic_load(&class->skipped_busy),
+      .skipped_unowned = atomic_load(&class->skipped_unowned),
+      .skipped_isolated = atomic_load(&class->skipped_isolated),
+  };
+  return true;
+}
+
+void cs_quarantine_drain(void) {
+  // What a deinit releases may be of a listed class, too: rounds, until one gives nothing more.
+  for (uint32_t round = 0; round < DRAIN_ROUNDS; round++) {
+    uint64_t before = 0, after = 0;
+    for (uint32_t index = 0; index < cs_class_count(); index++)
+      before += atomic_load(&cs_classes[index]->admitted);
+    for (uint32_t index = 0; index < cs_class_count(); index++)
+      cs_queue_empty(cs_classes[index]);
+    cs_reaper_wait();
+    for (uint32_t index = 0; index < cs_class_count(); index++)
+      after += atomic_load(&cs_classes[index]->admitted);
+    if (before == after) return;
+  }
+}
+
+void cs_quarantine_set_budget(uint64_t bytes) {
+  atomic_store(&cs_queue_budget, bytes);
+}
+
+uint64_t cs_quarantine_bytes(void) {
+  return atomic_load(&cs_queue_bytes);
+}
+
+void cs_quarantine_set_stacks(bool is_on) {
+  atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
+}

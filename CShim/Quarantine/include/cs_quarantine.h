@@ -1,0 +1,127 @@
+// Keeps objects of listed classes for a while after their last release, and records what still touches them.
+//
+// Everything here may be called from any thread, but not from a signal handler.
+#ifndef CS_QUARANTINE_H
+#define CS_QUARANTINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CS_QUARANTINE_FRAMES    16   // of a stack
+#define CS_QUARANTINE_CLASSES   2048 // listed at one time or another
+#define CS_QUARANTINE_LIMIT_MAX 4096 // instances of one class in its queue
+#define CS_QUARANTINE_HITS      256  // different incidents
+
+typedef enum cs_quarantine_policy : uint32_t {
+  CS_QUARANTINE_ABSORB = 0,   // deinit at eviction; the object stays intact until then
+  CS_QUARANTINE_ZERO = 1,     // deinit now, fields filled with zero, virtual calls return zero
+  CS_QUARANTINE_DIAGNOSE = 2, // deinit now, fields filled with a poison that carries the record's id
+} __attribute__((enum_extensibility(open))) cs_quarantine_policy;
+
+typedef enum cs_quarantine_error : uint32_t {
+  CS_QUARANTINE_OK = 0,
+  CS_QUARANTINE_UNAVAILABLE = 1, // cs_quarantine_unavailable says why
+  CS_QUARANTINE_NOT_A_CLASS = 2, // no native Swift class metadata
+  CS_QUARANTINE_FULL = 4,        // CS_QUARANTINE_CLASSES
+  CS_QUARANTINE_READ_ONLY = 5,   // the metadata cannot be written
+  CS_QUARANTINE_NO_MEMORY = 6,
+} __attribute__((enum_extensibility(open))) cs_quarantine_error;
+
+typedef enum cs_quarantine_kind : uint32_t {
+  CS_QUARANTINE_CALL = 1,         // a virtual method
+  CS_QUARANTINE_ASYNC_CALL = 2,   // a virtual async method
+  CS_QUARANTINE_OVER_RELEASE = 3, // a release without a reference to give back
+  CS_QUARANTINE_DRIFT = 4,        // found at eviction: retained more often than released since
+  CS_QUARANTINE_WRITE = 5,        // found at eviction: a field was written
+} __attribute__((enum_extensibility(open))) cs_quarantine_kind;
+
+// Checks the layout of Swift's metadata and reference counts against the runtime of this process. `probe` is class
+// metadata of a final class `probe_size` bytes large, `instance` a fresh object of it. Idempotent.
+bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
+// Why the quarantine is off, or an empty string.
+const char *cs_quarantine_unavailable(void);
+
+cs_quarantine_error cs_quarantine_list(const void *metadata, cs_quarantine_policy policy, uint32_t limit);
+// Undoes it: objects freed from now on go as they always went, and those in quarantine leave it. False: not listed.
+bool cs_quarantine_unlist(const void *metadata);
+// Bytes of objects and of their records that all classes may hold together.
+void cs_quarantine_set_budget(uint64_t bytes);
+// Whether a stack is taken at each dealloc (the default).
+void cs_quarantine_set_stacks(bool is_on);
+// Evicts everything and returns when the last deinit has run. Not from within a deinit of a listed class.
+void cs_quarantine_drain(void);
+
+// What was counted of one class since it was first listed.
+typedef struct cs_quarantine_counts {
+  const void *metadata;
+  cs_quarantine_policy policy;
+  uint32_t limit;
+  uint32_t is_listed;
+  uint32_t instance_bytes;
+  uint32_t hooked_methods;   // vtable words that lead to a stub
+  uint32_t unhooked_methods; // words that the descriptors do not explain well enough
+  uint64_t admitted;
+  uint64_t evicted;
+  uint64_t hits;
+  uint64_t skipped_budget;   // no byte was left, and no older object of the class to replace
+  uint64_t skipped_busy;     // no slot could be claimed, or the reaper was behind
+  uint64_t skipped_unowned;  // on the stack, or perhaps
+  uint64_t skipped_isolated; // its deinit runs on an actor, later
+} cs_quarantine_counts;
+
+// The class with that index, from 0 on; false: there are no more.
+bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts);
+uint64_t cs_quarantine_bytes(void);
+
+typedef struct cs_quarantine_stack {
+  uint32_t count; // 0: not known
+  uint32_t thread;
+  uint64_t frames[CS_QUARANTINE_FRAMES];
+} cs_quarantine_stack;
+
+// The stack of the caller.
+void cs_quarantine_here(cs_quarantine_stack *ret_stack);
+
+// One way in which dangling pointers were used: class, kind, method and use stack are the same for all `count`; the
+// rest is of the first time.
+typedef struct cs_quarantine_hit {
+  const void *metadata;
+  const void *object;
+  const void *method; // the code that the call would have reached; NULL: none
+  uint64_t count;
+  uint64_t age_ns; // between the last release and this use
+  int64_t drift;   // CS_QUARANTINE_DRIFT: retains without a release; CS_QUARANTINE_WRITE: unused
+  uint32_t id;     // of the object's record
+  uint32_t word;   // of the vtable
+  cs_quarantine_kind kind;
+  cs_quarantine_policy policy;
+  uint32_t is_explorer; // from the randomly evicted part
+  uint32_t has_record;  // whether object, age and free stack are known
+  cs_quarantine_stack use;
+  cs_quarantine_stack free;
+} cs_quarantine_hit;
+
+// The incident with that index, from 0 on; false: there are no more.
+bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
+// Incidents that found no room in the table. They are counted in their class.
+uint64_t cs_quarantine_hits_lost(void);
+
+typedef enum cs_quarantine_state : uint32_t {
+  CS_QUARANTINE_UNKNOWN = 0,
+  CS_QUARANTINE_LIVE = 1,
+  CS_QUARANTINE_HELD = 2,  // in quarantine
+  CS_QUARANTINE_FREED = 3, // was in quarantine, its memory has gone since
+} __attribute__((enum_extensibility(open))) cs_quarantine_state;
+
+typedef struct cs_quarantine_liveness {
+  cs_quarantine_state state;
+  uint32_t id;
+  const void *metadata;
+  uint64_t age_ns; // since the last release
+  cs_quarantine_stack free;
+} cs_quarantine_liveness;
+
+// What is known of an address, which may be anything: it is read by a system call only.
+void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
+
+#endif

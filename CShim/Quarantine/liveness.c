@@ -1,0 +1,68 @@
+// What is known of an address that somebody holds.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "quarantine.h"
+#include "ticks_x86_64.h"
+
+static bool read_at(const void *address, void *ret_bytes, size_t size) {
+  const struct iovec to = {ret_bytes, size}, from = {(void *)(uintptr_t)address, size};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
+}
+
+// Its words do not change while the process lives.
+bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
+  _Alignas(8) uint8_t bytes[2 * sizeof(uint64_t) + sizeof(cs_metadata)];
+  uint32_t descriptor = 0;
+  if ((uintptr_t)metadata % 8 != 0 || (uintptr_t)metadata < 4096) return false;
+  if (!read_at((const uint8_t *)metadata - 16, bytes, sizeof bytes)) return false;
+  const cs_metadata *const copy = (const cs_metadata *)((uintptr_t)bytes + 16);
+  if (copy->kind != 0 || !read_at(copy->descriptor, &descriptor, sizeof descriptor)) return false;
+  return cs_metadata_is_class(metadata);
+}
+
+static bool is_live(const void *pointer, const void **ret_metadata) {
+  uint64_t words[2] = {0};
+  if ((uintptr_t)pointer % 8 != 0 || !read_at(pointer, words, sizeof words)) return false;
+  const cs_metadata *const metadata = (const cs_metadata *)(uintptr_t)words[0];
+  if (!cs_metadata_is_readable_class(metadata) || cs_is_zombie(metadata)) return false;
+  uint64_t counts = words[1];
+  if ((counts & CS_COUNTS_IMMORTAL) != CS_COUNTS_IMMORTAL && (counts & CS_COUNTS_SIDE_TABLE) == CS_COUNTS_SIDE_TABLE) {
+    uint64_t side[3] = {0};
+    const void *const table = (const void *)(uintptr_t)((counts & ~CS_COUNTS_SIDE_TABLE) << 3);
+    if (!read_at(table, side, sizeof side) || side[0] != (uintptr_t)pointer) return false;
+    counts = side[2];
+  }
+  if ((counts & CS_COUNTS_DEINITING) != 0 || cs_counts_unowned(counts) == 0) return false;
+  *ret_metadata = metadata;
+  return true;
+}
+
+static bool is_held(const void *pointer, cs_quarantine_liveness *ret_liveness) {
+  uint64_t word = 0;
+  if ((uintptr_t)pointer % 8 != 0 || !read_at(pointer, &word, sizeof word)) return false;
+  const cs_metadata *const metadata = (const cs_metadata *)(uintptr_t)word;
+  if (!cs_is_zombie(metadata)) return false;
+  const cs_class *const class = cs_class_of_zombie(metadata);
+  cs_slot slot;
+  if (!cs_queue_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
+  ret_liveness->state = CS_QUARANTINE_HELD;
+  ret_liveness->metadata = class->metadata;
+  ret_liveness->id = slot.id;
+  ret_liveness->age_ns = cs_ticks_ns(cs_ticks() - slot.ticks);
+  cs_stack_read(slot.stack, &ret_liveness->free);
+  ret_liveness->free.thread = slot.thread;
+  return true;
+}
+
+void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness) {
+  *ret_liveness = (cs_quarantine_liveness){0};
+  if (pointer == NULL || is_held(pointer, ret_liveness)) return;
+  const void *metadata = NULL;
+  if (is_live(pointer, &metadata)) {
+    ret_liveness->state = CS_QUARANTINE_LIVE;
+    ret_liveness->metadata = metadata;
+    return;
+  }
+  cs_ghost_find(pointer, ret_liveness);
+}

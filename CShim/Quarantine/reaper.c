@@ -1,0 +1,146 @@
+// A thread that runs the deinits that were put off. A thread of the program may hold a lock that such a deinit takes,
+// and its stack may be nearly full: this one holds none, and has a stack of its own.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "quarantine.h"
+
+#define PLACES  1024 // a power of two
+#define WAKE_AT 64   // so many wait before the thread is woken; until then they stay in quarantine
+
+// Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is.
+typedef struct waiting {
+  _Atomic uint64_t turn;
+  cs_class *class;
+  cs_slot slot;
+} waiting;
+
+static waiting queue[PLACES];
+static _Atomic uint64_t given, taken, done;
+static _Atomic uint32_t call;     // what the thread sleeps on
+static _Atomic uint32_t has_done; // what those who wait for it sleep on
+static _Atomic uint32_t is_running;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_prepared; // under start_lock
+static __thread bool is_reaper;
+
+static void sleep_on(_Atomic uint32_t *word, uint32_t value) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word) {
+  atomic_fetch_add(word, 1);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static bool reap_one(void) {
+  const uint64_t number = atomic_load(&taken);
+  waiting *const place = &queue[number % PLACES];
+  if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return false;
+  cs_class *const class = place->class;
+  const cs_slot slot = place->slot;
+  cs_evict(class, &slot);
+  place->slot.object = NULL;
+  atomic_store(&taken, number + 1);
+  atomic_store_explicit(&place->turn, number + PLACES, memory_order_release);
+  atomic_fetch_add(&done, 1);
+  return true;
+}
+
+static void *reap(void *context) {
+  (void)context;
+  is_reaper = true;
+  for (;;) {
+    const uint32_t before = atomic_load(&call);
+    bool has_reaped = false;
+    while (reap_one())
+      has_reaped = true;
+    if (has_reaped) wake(&has_done);
+    sleep_on(&call, before);
+  }
+}
+
+static void forget(void) {
+  // A forked child has no such thread: what is given waits, and when the queue is full nothing more is admitted.
+  atomic_store(&is_running, 0);
+}
+
+bool cs_reaper_start(void) {
+  pthread_mutex_lock(&start_lock);
+  if (!is_prepared) {
+    for (uint64_t index = 0; index < PLACES; index++)
+      atomic_store(&queue[index].turn, index);
+    pthread_atfork(NULL, NULL, forget);
+    is_prepared = true;
+  }
+  if (atomic_load(&is_running) == 0) {
+    sigset_t all, before;
+    sigfillset(&all);
+    // Faults are its own; SIGPROF is how the crash handler asks threads where they are.
+    const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++)
+      sigdelset(&all, wanted[index]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, reap, NULL) == 0) {
+      pthread_setname_np(thread, "crashshield-q");
+      pthread_detach(thread);
+      atomic_store(&is_running, 1);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  const bool result = atomic_load(&is_running) != 0;
+  pthread_mutex_unlock(&start_lock);
+  return result;
+}
+
+bool cs_reaper_give(cs_class *class, const cs_slot *slot) {
+  uint64_t number = atomic_load_explicit(&given, memory_order_relaxed);
+  waiting *place = NULL;
+  for (;;) {
+    place = &queue[number % PLACES];
+    const uint64_t turn = atomic_load_explicit(&place->turn, memory_order_acquire);
+    if (turn == number) {
+      if (atomic_compare_exchange_weak(&given, &number, number + 1)) break;
+    } else if (turn < number) {
+      return false;
+    } else {
+      number = atomic_load_explicit(&given, memory_order_relaxed);
+    }
+  }
+  place->class = class;
+  place->slot = *slot;
+  // release: pairs with reap_one.
+  atomic_store_explicit(&place->turn, number + 1, memory_order_release);
+  if (number % WAKE_AT == WAKE_AT - 1) wake(&call);
+  return true;
+}
+
+bool cs_reaper_wait(void) {
+  if (atomic_load(&is_running) == 0 || is_reaper) return false;
+  const uint64_t goal = atomic_load(&given);
+  for (;;) {
+    const uint32_t before = atomic_load(&has_done);
+    if (atomic_load(&done) >= goal) return true;
+    wake(&call);
+    sleep_on(&has_done, before);
+  }
+}
+
+bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) {
+  const uint64_t first = atomic_load(&taken), last = atomic_load(&given);
+  for (uint64_t number = first; number < last && number < first + PLACES; number++) {
+    waiting *const place = &queue[number % PLACES];
+    if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
+    const cs_slot copy = place->slot;
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;
+    *ret_slot = copy;
+    return true;
+  }
+  return false;
+}

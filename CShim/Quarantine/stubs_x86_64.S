@@ -1,0 +1,140 @@
+// What the words of metadata and of its zombie copies lead to. Each stub says which it is and joins the common part.
+//
+// CS_STUB_WORDS (1024) stubs for methods, as many for async methods, CS_QUARANTINE_CLASSES (2048) for destroy; each
+// takes CS_STUB_BYTES (16).
+
+  .text
+  .hidden cs_stubs_destroy
+  .hidden cs_stubs_call
+  .hidden cs_stubs_async
+  .globl cs_stubs_destroy
+  .globl cs_stubs_call
+  .globl cs_stubs_async
+
+// swiftcall: the object is in r13, and no other register means anything yet.
+  .p2align 4
+cs_stubs_destroy:
+  .set index, 0
+  .rept 2048
+  .p2align 4
+  movl $index, %edi
+  jmp cs_quarantine_destroy
+  .p2align 4
+  .set index, index + 1
+  .endr
+
+  .p2align 4
+cs_stubs_call:
+  .set index, 0
+  .rept 1024
+  .p2align 4
+  movl $index, %r11d
+  jmp call_common
+  .p2align 4
+  .set index, index + 1
+  .endr
+
+  .p2align 4
+cs_stubs_async:
+  .set index, 0
+  .rept 1024
+  .p2align 4
+  movl $index, %r11d
+  jmp async_common
+  .p2align 4
+  .set index, index + 1
+  .endr
+
+// A String whose words are both zero is none: the second word of a result is that of the empty one. An optional, a
+// Double, a Data or a reference does not mind; the second of two integers is this figure.
+  .set EMPTY_STRING, 0xE000000000000000
+
+// Asks cs_quarantine_call(object, word, is_async, frame) where to go on, with every register that may carry an argument
+// as it was: six of C, rax for an indirect result, r12 for the error, r13 for self, r14 for the async context.
+  .macro ask is_async
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %rax
+  pushq %r10
+  subq $128, %rsp
+  andq $-16, %rsp
+  movups %xmm0, 0(%rsp)
+  movups %xmm1, 16(%rsp)
+  movups %xmm2, 32(%rsp)
+  movups %xmm3, 48(%rsp)
+  movups %xmm4, 64(%rsp)
+  movups %xmm5, 80(%rsp)
+  movups %xmm6, 96(%rsp)
+  movups %xmm7, 112(%rsp)
+  movq %r13, %rdi
+  movl %r11d, %esi
+  movl $\is_async, %edx
+  movq %rbp, %rcx
+  call cs_quarantine_call
+  movq %rax, %r11
+  movups 0(%rsp), %xmm0
+  movups 16(%rsp), %xmm1
+  movups 32(%rsp), %xmm2
+  movups 48(%rsp), %xmm3
+  movups 64(%rsp), %xmm4
+  movups 80(%rsp), %xmm5
+  movups 96(%rsp), %xmm6
+  movups 112(%rsp), %xmm7
+  leaq -64(%rbp), %rsp
+  popq %r10
+  popq %rax
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  popq %rbp
+  .cfi_def_cfa %rsp, 8
+  testq %r11, %r11
+  je 1f
+  jmpq *%r11
+1:
+  xorps %xmm0, %xmm0
+  xorps %xmm1, %xmm1
+  xorps %xmm2, %xmm2
+  xorps %xmm3, %xmm3
+  xorl %ecx, %ecx
+  xorl %r8d, %r8d
+  .endm
+
+  .p2align 4
+  .type call_common, @function
+call_common:
+  ask 0
+  xorl %eax, %eax
+  movabsq $EMPTY_STRING, %rdx
+  ret
+  .cfi_endproc
+  .size call_common, . - call_common
+
+// Results of an async function are the arguments of the one that goes on, whose address its context has in word 1; the
+// error is in r13.
+  .p2align 4
+  .type async_common, @function
+async_common:
+  ask 1
+  xorl %edi, %edi
+  movabsq $EMPTY_STRING, %rsi
+  xorl %edx, %edx
+  xorl %r13d, %r13d
+  jmpq *8(%r14)
+  .cfi_endproc
+  .size async_common, . - async_common
+
+  .section .note.GNU-stack, "", @progbits

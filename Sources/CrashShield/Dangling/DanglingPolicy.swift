@@ -1,0 +1,39 @@
+internal import CShimQuarantine
+
+/// What becomes of an object of a protected class after its last release, and of what still touches it.
+///
+/// Under each policy the object's memory is kept for a while, weak references are nil at once, `unowned` ones trap as
+/// Swift does, and what touches the object is recorded.
+public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
+  /// The object stays as it was, and its deinit runs when it leaves the quarantine, on a thread of the shield's own.
+  ///
+  /// Whatever touches the object meanwhile finds it intact. Not for classes whose deinit must run at once, such as one
+  /// that ends a transaction or closes a file that is opened again.
+  case absorb
+  /// The deinit runs at once and the fields are zero; virtual calls return zero, false, nil or an empty string.
+  ///
+  /// A result that is larger than four words, generic or a non-optional reference (an array is one) has no such zero: a
+  /// caller that uses it may still crash. So may one that reads a String field without a call.
+  case zero
+  /// The deinit runs at once and the fields are filled with a value that no pointer has; it carries the record's number.
+  ///
+  /// What follows such a field crashes, and the registers of the report show that number.
+  case diagnose
+
+  /// As the C side says it.
+  var code: cs_quarantine_policy {
+    switch self {
+    case .absorb: .CS_QUARANTINE_ABSORB
+    case .zero: .CS_QUARANTINE_ZERO
+    case .diagnose: .CS_QUARANTINE_DIAGNOSE
+    }
+  }
+
+  init(_ code: cs_quarantine_policy) {
+    switch code {
+    case .CS_QUARANTINE_ZERO: self = .zero
+    case .CS_QUARANTINE_DIAGNOSE: self = .diagnose
+    default: self = .absorb
+    }
+  }
+}

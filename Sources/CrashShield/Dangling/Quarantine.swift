@@ -1,0 +1,54 @@
+internal import CShimQuarantine
+internal import Glibc
+
+/// An object whose words are known, so that the runtime's layout can be compared with what the quarantine expects.
+private final class Probe: Sendable {
+  let one: Int32
+  let two = 2
+
+  init(one: Int32) { self.one = one }
+
+  /// On the heap for certain: a local object may be on the stack, and one made of constants in the program's file.
+  static let instance = Probe(one: getpid())
+}
+
+/// The edge between Swift and the quarantine's C.
+enum Quarantine {
+  /// Why the quarantine cannot work in this process; nil when it can.
+  ///
+  /// Checked once.
+  static let unavailable: String? = {
+    // The object lives as long as the process; header and two fields are 32 bytes.
+    let instance = unsafe Unmanaged.passUnretained(Probe.instance).toOpaque()
+    let isAvailable = unsafe cs_quarantine_check(metadata(Probe.self), instance, 32)
+    // A constant of the C side.
+    return isAvailable ? nil : unsafe String(cString: cs_quarantine_unavailable())
+  }()
+
+  /// A class as the runtime knows it: its metatype is the address of its metadata.
+  static func metadata(_ type: AnyClass) -> UnsafeRawPointer {
+    unsafe unsafeBitCast(type, to: UnsafeRawPointer.self)
+  }
+
+  /// The other way round, for metadata that the C side checked.
+  static func name(of metadata: UnsafeRawPointer?) -> String {
+    guard let metadata = unsafe metadata else { return "" }
+    return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
+  }
+
+  static func list(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
+    if let unavailable { throw .unavailable(unavailable) }
+    let limit = UInt32(clamping: max(1, limit))
+    // A metatype is always readable.
+    let result = unsafe cs_quarantine_list(metadata(type), policy.code, limit)
+    switch result {
+    case .CS_QUARANTINE_OK: return
+    // Safe to read: the C side has written it before it says so.
+    case .CS_QUARANTINE_UNAVAILABLE: throw .unavailable(unsafe String(cString: cs_quarantine_unavailable()))
+    case .CS_QUARANTINE_FULL: throw .tooManyClasses(_typeName(type, qualified: true))
+    case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(_typeName(type, qualified: true))
+    case .CS_QUARANTINE_NO_MEMORY: throw .outOfMemory(_typeName(type, qualified: true))
+    default: throw .notASwiftClass(_typeName(type, qualified: true))
+    }
+  }
+}

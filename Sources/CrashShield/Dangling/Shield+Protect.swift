@@ -1,0 +1,60 @@
+internal import CShimQuarantine
+
+extension Shield {
+  /// Keeps objects of these classes for a while after their last release, and records what still touches them.
+  ///
+  /// ```swift
+  /// try Shield.protect(Session.self, Player.self)
+  /// ```
+  ///
+  /// Holds for exactly these classes: not for their subclasses, and of a generic class for the one instantiation. The
+  /// last `limit` objects of each are kept, and a few others chosen at random, as far as `danglingBudgetBytes` reaches.
+  /// Other classes pay nothing. Of a protected one each dealloc costs about as much as the object's allocation did.
+  /// Protecting a class again changes its policy and its limit. Any thread, while others use the class.
+  ///
+  /// Seen are virtual calls, releases too many, and at the end writes to fields and retains too many. A call that the
+  /// optimizer made direct, and a read of a field, find the object but are not seen.
+  ///
+  /// While an object is in quarantine, `type(of:)` gives a class that is a subclass of its own, so a cast to a final
+  /// class does not find it.
+  ///
+  /// - Throws: `ProtectionError`, at the first class that cannot be protected. Those before it are.
+  public static func protect(
+    _ types: AnyClass..., policy: DanglingPolicy = .absorb, limit: Int = 50
+  ) throws(ProtectionError) {
+    for type in types { try Quarantine.list(type, policy, limit: limit) }
+  }
+
+  /// Why the quarantine is off in this process, such as a sanitizer or a Swift runtime with another layout; nil: it works.
+  public static var danglingUnavailable: String? { Quarantine.unavailable }
+
+  /// Ends the protection of a class.
+  ///
+  /// Its objects that are in quarantine leave it, which under `absorb` runs their deinits. Any thread.
+  ///
+  /// - Returns: False when the class was not protected.
+  @discardableResult
+  public static func unprotect(_ type: AnyClass) -> Bool {
+    // A metatype is the address of its metadata, and compared only.
+    unsafe cs_quarantine_unlist(Quarantine.metadata(type))
+  }
+
+  /// How many bytes the quarantine may hold in this process, objects and their records together; 1 MiB to begin with.
+  ///
+  /// A smaller budget takes effect as objects leave. Stacks, incidents and ghost records take up to 1.5 MiB besides, as
+  /// they are used.
+  public static func setDanglingBudget(bytes: Int) { cs_quarantine_set_budget(UInt64(clamping: bytes)) }
+
+  /// The bytes that the quarantine holds now.
+  public static var danglingBytes: Int { Int(clamping: cs_quarantine_bytes()) }
+
+  /// Whether the stack of the last release is taken for each object, as it is to begin with.
+  ///
+  /// Without it a dealloc of a protected class is cheaper, and incidents do not say who released the object.
+  public static func setDanglingStacks(_ isOn: Bool) { cs_quarantine_set_stacks(isOn) }
+
+  /// Gives back all objects in quarantine, and returns when their deinits have run.
+  ///
+  /// For the end of a server that wants every deinit, and for tests. Not from within a deinit.
+  public static func drainQuarantine() { cs_quarantine_drain() }
+}

@@ -1,0 +1,152 @@
+import CrashShield
+import Glibc
+import Synchronization
+import Testing
+
+/// How many objects are kept, and what is found when they leave.
+@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+struct BoundTests {
+  @Test("no more than the limit, its fifth and what waits for its deinit are kept")
+  func limit() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .zero, limit: 50)
+      for _ in 0..<10_000 { _ = unsafe dangling { Session() } }
+      drop()
+      for _ in 0..<10_000 {
+        _ = unsafe dangling { Session() }
+        drop()
+      }
+      guard let statistics = Shield.danglingStatistics(of: Session.self) else { Glibc.exit(1) }
+      check(statistics.admitted == 20_000 && statistics.admitted - statistics.evicted == 60)
+      check(deinitCount() == 20_000)
+      Shield.drainQuarantine()
+      check(Shield.danglingStatistics(of: Session.self)?.evicted == 20_000)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("absorb: each deinit runs once, however many objects pass")
+  func deferredDeinits() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb, limit: 10)
+      for _ in 0..<20_000 {
+        _ = unsafe dangling { Session() }
+        drop()
+      }
+      Shield.drainQuarantine()
+      guard let statistics = Shield.danglingStatistics(of: Session.self) else { Glibc.exit(1) }
+      check(deinitCount() == 20_000)
+      check(statistics.admitted == statistics.evicted)
+      check(statistics.admitted + statistics.skipped.busy == 20_000)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a budget that is used up admits only in place of an older object; with none nothing is admitted")
+  func budget() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      Shield.setDanglingBudget(bytes: 4096 + 10 * 64)
+      try Shield.protect(Session.self, policy: .zero, limit: 1000)
+      try Shield.protect(Guest.self, policy: .zero, limit: 1000)
+      for _ in 0..<1000 {
+        _ = unsafe dangling { Session() }
+        drop()
+      }
+      guard let statistics = Shield.danglingStatistics(of: Session.self) else { Glibc.exit(1) }
+      let held = statistics.admitted - statistics.evicted
+      check(held > 5 && held < 20)
+      _ = unsafe dangling { Guest() }
+      drop()
+      check(Shield.danglingStatistics(of: Guest.self)?.skipped.budget == 1)
+      check(Shield.danglingStatistics(of: Guest.self)?.admitted == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an object that leaves with more retains than releases is found, and does no harm", arguments: [0, 1, 2])
+  func drift(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
+      let reference = unsafe dangling { Session() }
+      drop()
+      _ = unsafe reference.retain()
+      _ = unsafe reference.retain()
+      Shield.drainQuarantine()
+      let incidents = Shield.danglingIncidents()
+      check(incidents.count == 1 && incidents[0].kind == .retains(2))
+      check(!incidents[0].release.frames.isEmpty && deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a release too many is recorded, and runs no deinit twice", arguments: [0, 1, 2])
+  func overRelease(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
+      let reference = unsafe dangling { Session() }
+      drop()
+      for _ in 0..<3 { unsafe reference.release() }
+      let incidents = Shield.danglingIncidents().filter { $0.kind == .overRelease }
+      check(incidents.reduce(0) { $0 + $1.count } == 3)
+      Shield.drainQuarantine()
+      check(deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a write to a field is found when the object leaves", arguments: [0, 1, 2])
+  func write(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
+      let reference = unsafe dangling { Session() }
+      drop()
+      // The first field stands behind metadata and reference counts.
+      unsafe reference.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
+      Shield.drainQuarantine()
+      let incidents = Shield.danglingIncidents()
+      check(incidents.count == 1 && incidents[0].kind == .write && incidents[0].className.hasSuffix(".Session"))
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a stack is never that of another tenant of the place")
+  func tenants() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .zero, limit: 1)
+      var expected: [[UInt]] = [[], [], []]
+      for round in 0..<3000 {
+        // Each way has its own stack, and all have the one place.
+        let pointer = unsafe dropped(inWay: round % 3)
+        guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
+        if round < 3 { expected[round] = record.release.frames }
+        check(record.release.frames == expected[round % 3])
+      }
+      check(Set(expected).count == 3 && expected.allSatisfy { $0.count >= 8 })
+      Glibc.exit(right)
+    }
+  }
+}
+
+/// An object that was released in one of three ways.
+@inline(never)
+private func dropped(inWay way: Int) -> UnsafeMutableRawPointer {
+  let reference = unsafe dangling { Session() }
+  switch way {
+  case 0: drop()
+  case 1: dropDeeper()
+  default: dropDeepest()
+  }
+  return unsafe reference.toOpaque()
+}
+
+@inline(never)
+private func dropDeeper() {
+  drop()
+  unsafe kept.reserveCapacity(1)
+}
+
+@inline(never)
+private func dropDeepest() {
+  dropDeeper()
+  unsafe kept.reserveCapacity(1)
+}

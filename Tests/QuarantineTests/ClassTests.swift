@@ -1,0 +1,184 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Testing
+
+/// Which classes are protected, and what unusual objects do.
+@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+struct ClassTests {
+  @Test("a generic class, a nested one, a subclass and an actor are protected by metatype, and only these")
+  func kinds() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self)
+      let box = unsafe dangling { Box("text") }
+      let number = unsafe dangling { Box(1) }
+      let nested = unsafe dangling { Outer.Nested() }
+      let guest = unsafe dangling { Guest() as Session }
+      let counter = unsafe dangling { Counter() }
+      _ = unsafe dangling { Session() }
+      drop()
+      _ = unsafe number
+      check(unsafe box._withUnsafeGuaranteedRef { $0.get() } == "text")
+      check(unsafe nested._withUnsafeGuaranteedRef { $0.answer() } == 42)
+      check(unsafe guest._withUnsafeGuaranteedRef { $0.greet() } == 8)
+      check(await unsafe counter.takeUnretainedValue().next() == 4)
+      check(Shield.danglingStatistics().count == 4)
+      check(Shield.danglingStatistics().allSatisfy { $0.admitted == 1 && $0.unwatchedMethods == 0 })
+      check(deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("casts, protocols and names of an object in quarantine work")
+  func casts() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Guest.self, Session.self)
+      let reference = unsafe dangling { Guest() as Session }
+      let other = unsafe dangling { Session() }
+      drop()
+      // Not `is Guest`: the compiler compares with a final class directly.
+      let object: AnyObject = unsafe reference.takeUnretainedValue()
+      let session: AnyObject = unsafe other.takeUnretainedValue()
+      check(object is Session && session is Session && !(object is Counter))
+      check((object as? any Greeting)?.greet() == 8)
+      check("\(object)".hasSuffix("Guest"))
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("after unprotect objects go at once, those in quarantine too, and protecting again works")
+  func unprotect() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      for round in 1...20 {
+        try Shield.protect(Session.self)
+        _ = unsafe dangling { Session() }
+        drop()
+        check(deinitCount() == 2 * round - 2)
+        check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
+        Shield.drainQuarantine()
+        check(deinitCount() == 2 * round - 1)
+        _ = unsafe dangling { Session() }
+        drop()
+        check(deinitCount() == 2 * round)
+      }
+      check(Shield.danglingStatistics(of: Session.self)?.admitted == 20)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("objects that die while the class is protected and unprotected all run their deinit once")
+  func changing() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let (threads, rounds) = (4, 5000)
+      try Shield.protect(Session.self, limit: 5)
+      DispatchQueue.concurrentPerform(iterations: threads) { thread in
+        for round in 0..<rounds {
+          let object = Session()
+          withExtendedLifetime(object) {}
+          guard thread == 0, round % 50 == 0 else { continue }
+          if round % 100 == 0 {
+            Shield.unprotect(Session.self)
+          } else {
+            try? Shield.protect(Session.self, policy: DanglingPolicy.allCases[round / 50 % 3], limit: 5 + round % 7)
+          }
+        }
+      }
+      Shield.unprotect(Session.self)
+      Shield.drainQuarantine()
+      check(deinitCount() == threads * rounds)
+      let statistics = Shield.danglingStatistics(of: Session.self)
+      check(statistics?.admitted == statistics?.evicted && statistics?.hits == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a deinit that makes and frees objects of its own class ends", arguments: [0, 1, 2])
+  func selfMaking(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Matryoshka.self, policy: DanglingPolicy.allCases[number], limit: 3)
+      for _ in 0..<100 {
+        _ = unsafe dangling { Matryoshka(size: 5) }
+        drop()
+      }
+      Shield.drainQuarantine()
+      check(deinitCount() == 600)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a long chain of objects, each the last to hold the next, goes without a deep stack")
+  func chain() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, limit: 2)
+      var first: Session? = Session()
+      var last = first
+      for _ in 0..<1000 {
+        last?.friend = Session()
+        last = last?.friend
+      }
+      last = nil
+      first = nil
+      Shield.drainQuarantine()
+      check(deinitCount() == 1001)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an object that its deinit gives away ends the process as Swift does")
+  func resurrection() async {
+    await #expect(processExitsWith: .signal(SIGABRT)) {
+      try Shield.protect(Lazarus.self, policy: .zero)
+      _ = unsafe dangling { Lazarus() }
+      drop()
+    }
+  }
+
+  @Test("the process ends with objects in quarantine, and with its own status")
+  func exit() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self)
+      for _ in 0..<500 {
+        _ = unsafe dangling { Session() }
+        drop()
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an object on the stack is left alone")
+  func onStack() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Local.self, policy: .zero)
+      var sum = 0
+      for value in 0..<1000 { sum += Local(value).doubled() }
+      check(sum == 999_000)
+      guard let statistics = Shield.danglingStatistics(of: Local.self) else { Glibc.exit(1) }
+      // Debug builds put it on the heap, optimized ones on the stack: it is one or the other, or went without a release.
+      check(statistics.admitted + statistics.skipped.unowned <= 1000 && statistics.hits == 0)
+      Shield.drainQuarantine()
+      Glibc.exit(right)
+    }
+  }
+}
+
+/// Its deinit makes a smaller one.
+private final class Matryoshka {
+  let size: Int
+  init(size: Int) { self.size = size }
+  deinit {
+    countDeinit()
+    if size > 0 { withExtendedLifetime(Matryoshka(size: size - 1)) {} }
+  }
+}
+
+/// Its deinit gives the object away.
+private final class Lazarus {
+  deinit { unsafe kept.append(self) }
+}
+
+/// Nobody but the function that makes it ever holds it.
+private final class Local {
+  let value: Int
+  init(_ value: Int) { self.value = value }
+  @inline(never) func doubled() -> Int { value * 2 }
+}

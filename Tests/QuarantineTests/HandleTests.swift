@@ -1,0 +1,74 @@
+import CrashShield
+import Glibc
+import Testing
+
+/// Handles for C callbacks, and the question what is at an address.
+@Suite
+struct HandleTests {
+  @Test("a handle leads to its object while that lives, then to nil, which is recorded")
+  func handle() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      unsafe kept.append(Session())
+      guard let session = unsafe kept.first else { Glibc.exit(1) }
+      let handle = ShieldHandle(session)
+      check(unsafe ShieldHandle.resolve(handle.context, as: Session.self)?.greet() == 7)
+      check(unsafe ShieldHandle.resolve(handle.context, as: Counter.self) == nil)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a handle whose object or which itself has gone leads to nil, and each place that asks is one incident")
+  func goneHandle() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      var object: Session? = Session()
+      var handle: ShieldHandle? = object.map { ShieldHandle($0) }
+      let context = unsafe handle?.context
+      object = nil
+      check(unsafe ShieldHandle.resolve(context, as: Session.self) == nil)
+      handle = nil
+      for _ in 0..<5 { check(unsafe ShieldHandle.resolve(context, as: Session.self) == nil) }
+      check(unsafe ShieldHandle.resolve(nil, as: Session.self) == nil)
+      let incidents = Shield.danglingIncidents()
+      check(incidents.allSatisfy { $0.kind == .handle && $0.className.hasSuffix(".Session") && !$0.use.frames.isEmpty })
+      check(incidents.reduce(0) { $0 + $1.count } == 7)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("under a sanitizer the quarantine steps aside and says so", .enabled(if: Shield.danglingUnavailable != nil))
+  func steppingAside() throws {
+    let reason = try #require(Shield.danglingUnavailable)
+    #expect(reason.contains("sanitizer"))
+    #expect(throws: Shield.ProtectionError.unavailable(reason)) { try Shield.protect(Session.self) }
+  }
+
+  @Test(
+    "an address is live, quarantined, freed or unknown, and none is followed",
+    .enabled(if: Shield.danglingUnavailable == nil))
+  func liveness() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self)
+      let alive = Guest()
+      let pointer = unsafe Unmanaged.passUnretained(alive).toOpaque()
+      check(unsafe Shield.liveness(of: pointer) == .live(className: "QuarantineTests.Guest"))
+      weak let weakly = alive
+      check(unsafe weakly != nil && Shield.liveness(of: pointer) == .live(className: "QuarantineTests.Guest"))
+      withExtendedLifetime(alive) {}
+
+      let reference = unsafe dangling { Session() }
+      drop()
+      guard case .quarantined(let held) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
+      check(held.className == "QuarantineTests.Session" && held.release.frames.count >= 8)
+      check(held.release.thread == Int(getpid()) || held.release.thread != nil)
+      Shield.drainQuarantine()
+      guard case .freed(let freed) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
+      check(freed.number == held.number && freed.release == held.release && freed.age >= held.age)
+
+      for address: UInt in [1, 8, 4096, 0x5C5A_0000_0000_0001, 0xFFFF_8000_0000_0000, UInt.max] {
+        check(unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) == .unknown)
+      }
+      check(unsafe Shield.liveness(of: nil) == .unknown)
+      Glibc.exit(right)
+    }
+  }
+}

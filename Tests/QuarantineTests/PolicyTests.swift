@@ -1,0 +1,125 @@
+import CrashShield
+import Glibc
+import Testing
+
+/// Each test uses dead objects, so it does so in a process of its own.
+@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+struct PolicyTests {
+  @Test("absorb: a dead object answers as if it were alive, and each use is recorded")
+  func absorb() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb)
+      let reference = unsafe dangling { Session() }
+      drop()
+      check(deinitCount() == 0)
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 7)
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "seven")
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
+      let calls = Shield.danglingIncidents().filter { $0.kind == .call }
+      // A getter that such a method calls is a use of its own, where it is virtual.
+      check(calls.count >= 3 && calls.allSatisfy { $0.className == "QuarantineTests.Session" && $0.count == 1 })
+      Shield.drainQuarantine()
+      check(deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("zero: the deinit has run, and calls return zero, an empty string and nil")
+  func zero() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .zero)
+      let reference = unsafe dangling { Session() }
+      drop()
+      check(deinitCount() == 1)
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 0)
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "")
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 0)
+      check(unsafe reference._withUnsafeGuaranteedRef { $0.friend } == nil)
+      check((try? unsafe reference._withUnsafeGuaranteedRef { try $0.fail() }) == 0)
+      Shield.drainQuarantine()
+      check(deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("diagnose: the fields carry the number of the record")
+  func diagnose() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .diagnose)
+      let reference = unsafe dangling { Session() }
+      drop()
+      check(deinitCount() == 1)
+      let value = UInt64(bitPattern: Int64(unsafe reference._withUnsafeGuaranteedRef { $0.greet() }))
+      let record = Shield.danglingIncidents().first?.record
+      check(value >> 48 == 0xEFED && value & 0xFFFF == 0x8000)
+      check(UInt32(truncatingIfNeeded: value >> 16) == record)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test(
+    "an async method of a dead object resumes its caller under each policy", arguments: DanglingPolicy.allCases.indices)
+  func asynchronous(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      let policy = DanglingPolicy.allCases[number]
+      try Shield.protect(Session.self, policy: policy)
+      let reference = unsafe dangling { Session() }
+      drop()
+      let strong = unsafe reference.takeUnretainedValue()
+      let result = await strong.later()
+      switch policy {
+      case .absorb: check(result == 7)
+      case .zero: check(result == 0)
+      case .diagnose: check(result != 7)
+      }
+      check(Shield.danglingIncidents().contains { $0.kind == .asyncCall })
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("weak references are nil at once under each policy", arguments: DanglingPolicy.allCases.indices)
+  func weakReferences(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
+      var object: Session? = Session()
+      weak let reference = object
+      check(reference != nil)
+      object = nil
+      check(reference == nil)
+      check(Shield.danglingStatistics(of: Session.self)?.admitted == 1)
+      Shield.drainQuarantine()
+      check(reference == nil)
+      check(deinitCount() == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test(
+    "an unowned reference to an object in quarantine traps as Swift does", arguments: DanglingPolicy.allCases.indices)
+  func unownedReferences(number: Int) async {
+    await #expect(processExitsWith: .signal(SIGABRT)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
+      let read = unownedReader()
+      drop()
+      Glibc.exit(Int32(truncatingIfNeeded: read()))
+    }
+  }
+
+  @Test("the memory of an object with unowned references is given back when both are done")
+  func unownedBalance() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self)
+      for _ in 0..<1000 {
+        let read = unownedReader()
+        check(read() == 7)
+        drop()
+      }
+      Shield.drainQuarantine()
+      let statistics = Shield.danglingStatistics(of: Session.self)
+      check(statistics?.admitted == statistics?.evicted)
+      check(statistics?.hits == 0)
+      check(deinitCount() == 1000)
+      Glibc.exit(right)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// Classes whose objects these tests use after their last release.
+import CrashShield
+import Glibc
+import Synchronization
+
+/// How many deinits ran, of any class here.
+private let deinits = Atomic<Int>(0)
+
+func countDeinit() { deinits.add(1, ordering: .sequentiallyConsistent) }
+
+func deinitCount() -> Int { deinits.load(ordering: .sequentiallyConsistent) }
+
+class Session {
+  var number = 7
+  var title = "seven"
+  var friend: Session?
+  func greet() -> Int { number }
+  func label() -> String { title }
+  func scale() -> Double { Double(number) / 2 }
+  func later() async -> Int {
+    await Task.yield()
+    return number
+  }
+  func fail() throws -> Int { number }
+  deinit { countDeinit() }
+}
+
+final class Guest: Session {
+  override func greet() -> Int { number + 1 }
+}
+
+class Box<Value> {
+  var value: Value
+  init(_ value: Value) { self.value = value }
+  func get() -> Value { value }
+}
+
+enum Outer {
+  class Nested {
+    func answer() -> Int { 42 }
+  }
+}
+
+actor Counter {
+  var count = 3
+  func next() -> Int {
+    count += 1
+    return count
+  }
+}
+
+protocol Greeting: AnyObject { func greet() -> Int }
+extension Session: Greeting {}
+
+/// What keeps an object until it is dropped: the optimizer cannot know which.
+nonisolated(unsafe) var kept: [AnyObject] = []
+
+@inline(never)
+func drop() { unsafe kept.removeAll() }
+
+/// A reference to an object that has gone.
+@inline(never)
+func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
+  let object = make()
+  unsafe kept.append(object)
+  let result = unsafe Unmanaged.passUnretained(object)
+  release(object)
+  return unsafe result
+}
+
+/// Gives the object to `kept` alone, and empties that.
+@inline(never)
+private func release(_ object: AnyObject) { unsafe kept.append(object) }
+
+/// A closure with an unowned reference to an object that is kept.
+@inline(never)
+func unownedReader() -> () -> Int {
+  let object = Session()
+  unsafe kept.append(object)
+  return { [unowned object] in object.number }
+}
+
+/// An exit status that says "the child got here and everything was right".
+let right: Int32 = 42
+
+/// Ends this child, saying which check failed.
+func check(_ condition: Bool, line: Int32 = #line) {
+  if condition { return }
+  print("check in line \(line) failed")
+  Glibc.exit(Int32(line % 250) + 1 == right ? 1 : line % 250 + 1)
+}
