@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import CrashShield
+import Glibc
 import Hummingbird
 
 /// Listens on loopback on a port of the kernel's choice and writes it on standard output; `/crash/N` crashes below N
@@ -21,7 +22,11 @@ import Hummingbird
     }
     let server = Application(
       router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-      onServerRunning: { print($0.localAddress?.port ?? 0) })
+      onServerRunning: { channel in
+        let line = "\(channel.localAddress?.port ?? 0)\n"
+        // Not print, which keeps it back in a pipe. The string is a buffer for the time of the call.
+        _ = write(STDOUT_FILENO, line, line.utf8.count)
+      })
     try await server.runService()
   }
 }
