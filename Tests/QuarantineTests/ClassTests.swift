@@ -29,6 +29,37 @@ struct ClassTests {
     }
   }
 
+  @Test("a class is found by its full name, nested ones too; a generic one is named as such")
+  func byName() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      check(try Shield.protect(.named("QuarantineTests.Session")).protected == ["QuarantineTests.Session"])
+      check(try Shield.protect(.named("QuarantineTests.Outer.Nested")).protected.count == 1)
+      check(try Shield.protect(.named("QuarantineTests.Box")).generic == ["QuarantineTests.Box"])
+      check(try Shield.protect(.named("QuarantineTests.Nobody")).protected.isEmpty)
+      _ = unsafe dangling { Session() }
+      _ = unsafe dangling { Outer.Nested() }
+      drop()
+      check(Shield.danglingStatistics().map(\.admitted) == [1, 1])
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a module's classes are protected, actors too, and none of Swift's own")
+  func byModule() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let result = try Shield.protect(.module("QuarantineTests"))
+      check(result.protected.contains("QuarantineTests.Guest") && result.protected.contains("QuarantineTests.Counter"))
+      check(result.generic.contains("QuarantineTests.Box") && result.failed.isEmpty)
+      let own = try Shield.protect(.ownClasses)
+      check(Set(own.protected).isSuperset(of: result.protected) && own.failed.isEmpty)
+      check(!own.protected.contains { $0.hasPrefix("Swift.") || $0.hasPrefix("CrashShield.") })
+      _ = unsafe dangling { Counter() }
+      drop()
+      check(Shield.danglingStatistics(of: Counter.self)?.admitted == 1)
+      Glibc.exit(right)
+    }
+  }
+
   @Test("casts, protocols and names of an object in quarantine work")
   func casts() async {
     await #expect(processExitsWith: .exitCode(right)) {

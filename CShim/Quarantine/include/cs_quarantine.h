@@ -106,6 +106,16 @@ bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
 // Incidents that found no room in the table. They are counted in their class.
 uint64_t cs_quarantine_hits_lost(void);
 
+// A class that an image of this process has. Valid during the call of the visitor.
+typedef struct cs_quarantine_type {
+  const char *name;     // with its module
+  const void *metadata; // NULL: generic
+  bool is_in_executable;
+} cs_quarantine_type;
+
+typedef void cs_quarantine_type_visitor(const cs_quarantine_type *type, void *context);
+void cs_quarantine_visit_types(cs_quarantine_type_visitor *visitor, void *context);
+
 typedef enum cs_quarantine_state : uint32_t {
   CS_QUARANTINE_UNKNOWN = 0,
   CS_QUARANTINE_LIVE = 1,
