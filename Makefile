@@ -131,16 +131,16 @@ bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
 # The large server takes 20 minutes the first time.
-symbols: build-packages $(VENV)/bin/python3
+symbols: release $(VENV)/bin/python3
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic
-	$(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product crash-analyse
 	$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build-bench --product symbol-bench
 	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
 	  --scratch-path .build-server
 	$(SWIFT)c -O Benchmarks/Symbols/runtime.swift -o .build-bench/runtime
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
 	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
+	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server
 
 peers: release dynamic
 	@scripts/install-packages $(PEER_PACKAGES)

@@ -110,7 +110,10 @@ struct AttachServerTests {
 
   @Test("a hostile hello gets its answer and costs nobody else anything", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
-    try await TestDaemon.run { daemon in
+    var limits = Limits()
+    // The good one says hello late, on a slow machine later than crashd would wait for it.
+    limits.greeting_ms = 300_000
+    try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
       let bad = try await daemon.attach()
       try bad.send(hostile.hello, hostile.send())

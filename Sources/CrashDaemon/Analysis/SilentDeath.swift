@@ -41,7 +41,7 @@ struct SilentDeath: Sendable {
       return
     }
     (title, diagnosis) = Self.judge(
-      signal, oomKills: death.oomKills ?? 0, cgroup: death.cgroup, isTorn: (losses["torn"] ?? 0) > 0)
+      signal, oomKills: death.oomKills, cgroup: death.cgroup, isTorn: (losses["torn"] ?? 0) > 0)
   }
 
   /// The rules of silent deaths, and what they looked at.
@@ -62,9 +62,9 @@ struct SilentDeath: Sendable {
   }
 
   private static func judge(
-    _ signal: Int32, oomKills: Int, cgroup: String?, isTorn: Bool
+    _ signal: Int32, oomKills: Int?, cgroup: String?, isTorn: Bool
   ) -> (String, CrashReport.Diagnosis) {
-    if signal == SIGKILL, oomKills > 0 {
+    if signal == SIGKILL, let oomKills, oomKills > 0 {
       let title = "Killed by the kernel: out of memory"
       let group = cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
       return (
@@ -80,7 +80,9 @@ struct SilentDeath: Sendable {
       let title = "Killed (SIGKILL from outside)"
       return (
         title,
-        CrashReport.Diagnosis(cause: "killed", sentence: title + ".", rule: "silent-kill", confidence: 1)
+        // Where nobody counts, it may have been for want of memory.
+        CrashReport.Diagnosis(
+          cause: "killed", sentence: title + ".", rule: "silent-kill", confidence: oomKills == nil ? 0.8 : 1)
       )
     }
     let name = SignalNames.name(of: Int(signal))

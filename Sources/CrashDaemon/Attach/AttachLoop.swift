@@ -56,7 +56,7 @@ struct AttachLoop {
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
     self.configuration = configuration
     self.poller = poller
-    endings = ProcessEndings(poller: poller, limit: configuration.limits.processes)
+    endings = ProcessEndings(poller: poller, limits: configuration.limits)
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 

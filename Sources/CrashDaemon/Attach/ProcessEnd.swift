@@ -14,7 +14,7 @@ enum ProcessEnd: Sendable, Equatable {
   /// How the process of a pidfd ended; nil while that is not known yet.
   ///
   /// The kernel tells it once the parent has taken the status. A parent that never does so leaves a zombie, of which
-  /// `/proc` tells it to root and to the process's own user.
+  /// `/proc` tells it to those who may trace the process.
   static func of(pidfd: Descriptor, peer: Peer) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number.
@@ -28,8 +28,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ peer: Peer) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: peer.pid), stat.state == "Z" else { return nil }
-    // Others read 0, whatever it was.
-    guard stat.exitStatus != 0 || geteuid() == 0 || geteuid() == peer.uid else { return nil }
+    // Who may not trace it reads 0, whatever it was: root in a container too, and a user whose process had more rights.
+    guard stat.exitStatus != 0 else { return nil }
     // Still there: then the pid was its own all the time.
     guard kill(peer.pid, 0) == 0 || errno == EPERM else { return nil }
     return .status(stat.exitStatus)
@@ -55,8 +55,9 @@ struct ProcessStat: Equatable {
 
   /// `PID (NAME) STATE …`; the name may hold anything, also parentheses.
   static func parse(_ text: String) -> ProcessStat? {
-    guard let end = text.lastIndex(of: ")") else { return nil }
-    let fields = text[text.index(after: end)...].split(whereSeparator: \.isWhitespace)
+    // By bytes: a name may end in what would make one character with the parenthesis.
+    guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = text[text.utf8.index(after: end)...].split(whereSeparator: \.isWhitespace)
     guard fields.count >= 50, let state = fields[0].first, let flags = UInt64(fields[6]),
       let exitStatus = Int32(fields[49])
     else { return nil }

@@ -18,12 +18,13 @@ struct ProcessEndings {
   }
 
   private let poller: Poller
-  private let limit: Int
+  private let limits: Limits
   private var endings: [UInt64: Ending] = [:]
+  private var counts: [UInt32: Int] = [:]
 
-  init(poller: Poller, limit: Int) {
+  init(poller: Poller, limits: Limits) {
     self.poller = poller
-    self.limit = limit
+    self.limits = limits
   }
 
   /// A connection is gone.
@@ -50,11 +51,14 @@ struct ProcessEndings {
         return ending.ended(end ?? .goesOn)
       }
     }
-    guard endings.count < limit else {
+    // A user whose parents do not wait for their children uses up his own places only.
+    let count = counts[peer.uid, default: 0]
+    guard endings.count < limits.processes, count < limits.processesPerUser || peer.uid == 0 else {
       poller.remove(pidfd)
       return ending.ended(.unknown)
     }
     endings[token] = ending
+    counts[peer.uid] = count + 1
     awaitParent(pidfd, token)
     return nil
   }
@@ -68,6 +72,9 @@ struct ProcessEndings {
     }
     poller.remove(ending.pidfd)
     endings[token] = nil
+    let uid = ending.process.facts.peer.uid
+    let left = counts[uid, default: 1] - 1
+    counts[uid] = left > 0 ? left : nil
     return ending.ended(end)
   }
 
@@ -78,7 +85,7 @@ struct ProcessEndings {
 
   /// All that are left: their parents have not waited for them.
   mutating func giveUp() -> [EndedProcess] {
-    defer { endings = [:] }
+    defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }
   }
 

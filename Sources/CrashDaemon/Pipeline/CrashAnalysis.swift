@@ -66,7 +66,7 @@ struct CrashAnalysis: Sendable {
   }
 
   /// Reports a process that has gone without a record, unless it ended well.
-  func bury(_ ended: EndedProcess) -> Outcome {
+  func bury(_ ended: EndedProcess) async -> Outcome {
     let process = ended.process
     let contents = read(process, isFinal: true)
     guard let death = SilentDeath(ended, losses: contents.losses) else {

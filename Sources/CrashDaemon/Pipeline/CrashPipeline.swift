@@ -115,7 +115,7 @@ extension CrashPipeline {
       }
       // Read anew: it may have come while the ring was looked at.
       if isFinal, let ended = entries[process.number]?.end {
-        record(analysis.bury(ended), of: process.number)
+        record(await analysis.bury(ended), of: process.number)
         end(process.number)
         break
       }
