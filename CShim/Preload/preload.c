@@ -46,11 +46,19 @@ static bool program_has_shield(void) {
   return is_found;
 }
 
+// Only a library's is seen from here: an executable keeps its functions to itself.
+extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
+
+// Whether a Swift library in the executable may want to install its backtracer's handlers after this constructor.
+static bool swift_may_come_later(void) {
+  return swift_getFatalErrorMessageBuffer != NULL ? cs_swift_comes_later() : cs_environment_asks_for_backtracer();
+}
+
 static bool starts_in_main;
 
 __attribute__((constructor)) static void start_preloaded(void) {
   if (program_has_shield()) return;
-  starts_in_main = cs_swift_comes_later();
+  starts_in_main = swift_may_come_later();
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }
 
