@@ -9,7 +9,7 @@ extension Shield {
   ///
   /// Holds for exactly these classes: not for their subclasses, and of a generic class for the one instantiation. The
   /// last `limit` objects of each are kept, and a few others chosen at random, as far as `danglingBudgetBytes` reaches.
-  /// Other classes pay nothing. Of a protected one each dealloc costs about as much as the object's allocation did.
+  /// Other classes pay nothing. Of a protected one each dealloc costs some 600 instructions more, 700 with the stack.
   /// Protecting a class again changes its policy and its limit. Any thread, while others use the class.
   ///
   /// Seen are virtual calls, releases too many, and at the end writes to fields and retains too many. A call that the
