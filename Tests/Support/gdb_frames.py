@@ -10,6 +10,7 @@ import gdb
 SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
+START_LIMIT = 8
 
 
 last_signal = None
@@ -37,6 +38,28 @@ def stack():
     return pcs
 
 
+def give_up():
+    """Makes gdb forget a process that may be gone already."""
+    for command in ("kill", "detach"):
+        try:
+            gdb.execute(command, to_string=True)
+        except gdb.error as error:
+            print("frames:", command, error)
+
+
+def start():
+    for attempt in range(START_LIMIT):
+        try:
+            gdb.execute("run", to_string=True)
+            return
+        except gdb.error as error:
+            # It still holds what is left of the process before.
+            print("frames: run", error)
+            if attempt + 1 == START_LIMIT:
+                raise
+            give_up()
+
+
 for setting in (
     "set confirm off",
     "set pagination off",
@@ -53,7 +76,7 @@ gdb.events.stop.connect(remember)
 with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
-        gdb.execute("run", to_string=True)
+        start()
         pid = gdb.selected_inferior().pid
         pcs = stack() if pid != 0 else []
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
@@ -66,4 +89,4 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
         except gdb.error as error:
             # gdb 13 sometimes looks at a thread of a process that has just died. All is written by then.
             print("frames:", run, error)
-            gdb.execute("kill", to_string=True)
+            give_up()

@@ -113,6 +113,16 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// How many descriptors it has open.
-  func descriptorCount() throws -> Int { try entries(of: "/proc/\(process.pid)/fd").count }
+  /// How many descriptors it has open, without those of the store, whose readers open it when several ask at once.
+  func descriptorCount() throws -> Int {
+    try entries(of: "/proc/\(process.pid)/fd").count { name in
+      var target = [CChar](repeating: 0, count: 4_096)
+      // readlink writes at most as many characters as the buffer has, without the one that ends it.
+      let count = unsafe readlink("/proc/\(process.pid)/fd/\(name)", &target, target.count - 1)
+      // It may be closed meanwhile.
+      if count < 0 { return false }
+      return !String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        .hasPrefix(place.state + "/reports.")
+    }
+  }
 }
