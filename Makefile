@@ -114,9 +114,11 @@ matrix: test-packages build dynamic static
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks. The comparison with llvm-symbolizer is left to test-debug: here it would compare the
 # sanitizer's own code, whose debug information has lines only.
-test-sanitizers: build-packages
-	ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
-	RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+test-sanitizers: test-packages $(VENV)/bin/python3
+	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
+	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
+	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
+	  $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
 fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)

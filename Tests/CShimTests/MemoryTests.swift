@@ -56,7 +56,10 @@ struct MemoryTests {
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  @Test("no texts of four bytes and more, wherever they begin", arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
+  // A sanitizer maps so much memory that words of text are addresses of it, which stay.
+  @Test(
+    "no texts of four bytes and more, wherever they begin", .enabled(if: cs_test_gives_stacks()),
+    arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
   func texts(text: String) {
     for offset in 0..<8 {
       let prefix = [UInt8](repeating: 0, count: offset)

@@ -43,9 +43,9 @@
 #define WAIT_SLEEP_NS 200000
 
 // Threads that were running when the first one crashed may be about to crash as well: the first one waits until no
-// other has come for 8 × 0.5 ms, at most 200 × 0.5 ms.
+// other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms.
 #define COMPANY_TRIES    200
-#define COMPANY_QUIET    8
+#define COMPANY_QUIET    40
 #define COMPANY_SLEEP_NS 500000
 
 // How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
