@@ -29,18 +29,29 @@ enum Debugger {
 
   /// Runs a program under gdb, several times in one session, because gdb takes long to read its symbols.
   ///
-  /// gdb 13 now and then waits for ever for a process that is gone: it is asked once more then.
+  /// gdb 13 now and then waits for ever for a process that is gone, or ends by an internal problem of its own: it is
+  /// asked once more then, for the runs that it has not answered.
   static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
-    do {
-      return try await unwindOnce(runs, of: program, under: daemon)
-    } catch let error as SystemError where error.errno == ETIMEDOUT {
-      return try await unwindOnce(runs, of: program, under: daemon)
+    var truths: [Truth] = []
+    var failures = 0
+    while truths.count < runs.count {
+      let session = try await unwindOnce(Array(runs.dropFirst(truths.count)), of: program, under: daemon)
+      truths += session.truths
+      failures = session.truths.isEmpty ? failures + 1 : 1
+      if let trouble = session.trouble, failures > failureLimit { throw SystemError(trouble, EPROTO) }
+      try #require(
+        session.trouble != nil || truths.count == runs.count, "gdb answered \(truths.count) of \(runs.count)")
     }
+    return truths
   }
 
+  /// How often gdb may fail at one run.
+  private static let failureLimit = 4
+
+  /// What it answered, and why not all of it.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
-  ) async throws -> [Truth] {
+  ) async throws -> (truths: [Truth], trouble: String?) {
     let directory = try TemporaryDirectory()
     let output = directory.path + "/frames"
     let errorPath = directory.path + "/stderr"
@@ -50,14 +61,23 @@ enum Debugger {
     let gdb = try ChildProcess.start(
       "/usr/bin/gdb", ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Support/gdb_frames.py", program],
       ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
-    let status = try await gdb.wait(slices: 240)
-    let error = try contents(of: errorPath)
-    try #require(status.code == 0, "gdb: \(status): \(error)")
-    return try contents(of: output).split(separator: "\n").map { line in
+    var trouble: String?
+    do {
+      let status = try await gdb.wait(slices: 240)
+      if status.code != 0 { trouble = "gdb: \(status): \(try contents(of: errorPath).suffix(2_000))" }
+    } catch let error as SystemError where error.errno == ETIMEDOUT {
+      trouble = "\(error)"
+    }
+    // A line that has no end is of a run that was under way.
+    let text = try contents(of: output)
+    let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
+    let truths = try lines.map { line in
       let words = line.split(separator: " ")
       let pid = try #require(words.dropFirst(2).first.flatMap { Int32($0) }, "gdb wrote '\(line)'")
       let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
+    // The last one may not have come to its own handler: the kernel ends it with gdb.
+    return (trouble == nil ? truths : truths.dropLast(), trouble)
   }
 }
