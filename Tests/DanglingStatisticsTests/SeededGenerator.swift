@@ -57,6 +57,13 @@ struct Sample {
 }
 
 /// Sizes of the simulations; `DANGLING_SIMULATION_SCALE=10` makes each ten times as large, and the tolerances smaller.
+///
+/// With the variable set, also to 1, the figures are printed.
 enum Simulation {
-  static let scale = max(1, Int(ProcessInfo.processInfo.environment["DANGLING_SIMULATION_SCALE"] ?? "") ?? 1)
+  private static let environment = ProcessInfo.processInfo.environment["DANGLING_SIMULATION_SCALE"]
+  static let scale = max(1, Int(environment ?? "") ?? 1)
+
+  static func note(_ text: String) {
+    if environment != nil { print("simulation:", text) }
+  }
 }

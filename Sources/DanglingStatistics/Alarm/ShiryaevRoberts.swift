@@ -13,7 +13,7 @@ public struct ShiryaevRoberts: Sendable, Hashable, Codable {
   /// Where the sums stop growing, far above any threshold.
   static let ceiling = 1e200
 
-  private var sums = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
+  private(set) var sums = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
 
   /// Nothing observed yet.
   public init() {}

@@ -1,0 +1,72 @@
+/// The figures of one class in one build, as a table or a person reads them.
+public struct ClassSummary: Sendable, Hashable, Codable {
+  /// The class's name.
+  public var className: String
+  /// The build's id.
+  public var build: String
+  /// Deallocations a second, on average and at most.
+  public var deallocationsPerSecond: Double
+  /// The highest rate of deallocations between two readings.
+  public var highestDeallocationsPerSecond: Double
+  /// Objects kept.
+  public var slots: Double
+  /// Memory that they take in one process.
+  public var bytes: Double
+  /// How long an object is kept; nil where none is deallocated, and each is kept for ever.
+  public var horizon_s: Double?
+  /// The probability to catch an access; nil while there are no hits.
+  public var detection: DetectionProbability?
+  /// Accesses caught.
+  public var hits: Double
+  /// Accesses in all, caught or missed, as far as the explorer reaches.
+  public var estimatedAccesses: Double
+  /// Its standard deviation.
+  public var estimatedAccesses_sd: Double
+  /// Accesses that were missed.
+  public var missed: Double
+  /// Crashes attributed to the class.
+  public var attributedCrashes: Double
+  /// The share of missed accesses that were seen to crash; nil while none is estimated to be missed.
+  public var crashShare: Double?
+  /// Accesses caught in a million requests; nil where requests are not counted.
+  public var hitsPerMillionRequests: EventRate?
+  /// Accesses a day that the next KiB would catch.
+  public var gainPerKiB: Double
+  /// Slots that would catch nine of ten accesses; before the first hit, those that keep a second's objects.
+  public var suggestedSlots: Int
+  /// Places of use that were seen.
+  public var groups: Int
+  /// The estimated share of accesses from places not seen yet.
+  public var unseenShare: Double
+  /// Hits since the last new place.
+  public var runSinceNewGroup: Int
+
+  /// Computes all figures.
+  public init(_ statistics: ClassStatistics) {
+    let retention = statistics.retention
+    let total = statistics.delays.total
+    className = statistics.className
+    build = statistics.build
+    deallocationsPerSecond = statistics.deallocations.mean
+    highestDeallocationsPerSecond = statistics.deallocations.maximum
+    slots = statistics.slots
+    bytes = statistics.slots * statistics.bytesPerSlot
+    horizon_s = retention.horizon_s.isFinite ? retention.horizon_s : nil
+    detection = DetectionProbability(delays: statistics.delays, retention: retention)
+    hits = statistics.hits.values.reduce(0, +)
+    estimatedAccesses = total.estimate
+    estimatedAccesses_sd = total.standardDeviation
+    missed = max(0, total.estimate - total.seen)
+    attributedCrashes = statistics.attributedCrashes
+    crashShare = missed >= 1 ? min(1, attributedCrashes / missed) : nil
+    hitsPerMillionRequests = EventRate(events: hits, exposure: statistics.requests / 1e6)
+    gainPerKiB = statistics.candidate(accessRate: statistics.evidence.mean).gainPerKiB(slots: statistics.slots)
+    suggestedSlots =
+      SlotSuggestion.slots(
+        catching: 0.9, delays: statistics.delays, deallocationsPerSecond: deallocationsPerSecond)
+      ?? SlotSuggestion.initial(deallocationsPerSecond: deallocationsPerSecond)
+    groups = statistics.coverage.groups
+    unseenShare = statistics.coverage.unseenShare
+    runSinceNewGroup = statistics.coverage.runSinceNewGroup
+  }
+}

@@ -1,0 +1,82 @@
+/// A change of a service's protection, or one that was not made, with its reason.
+public struct PolicyEvent: Sendable, Hashable, Codable {
+  /// Why it happened.
+  public enum Reason: Sendable, Hashable, Codable {
+    /// Dangling crashes became more frequent.
+    case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
+    /// A new build has more of them than the older ones that run beside it.
+    case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
+    /// Many hits in a row showed nothing new.
+    case enoughSeen(hits: Int, groups: Int, run: Int)
+    /// Dangling accesses became rarer than at the alarm.
+    case accessesDropped(value: Double, hits: Int)
+    /// The longest time was over.
+    case timeOver(days: Double)
+    /// The operator changed the rules.
+    case operatorsRules(pin: Pin)
+    /// A class that an alarm listed was not heard of for long.
+    case notSeen(className: String, days: Double)
+  }
+
+  /// What was done about it.
+  public enum Action: String, Sendable, Hashable, Codable {
+    /// The level changed.
+    case switched
+    /// An alarm, but the rules forbid to act on it.
+    case advised
+    /// A class was taken off the list.
+    case released
+  }
+
+  /// When, in seconds since 1970.
+  public var time_s: Double
+  /// What was done.
+  public var action: Action
+  /// The level before.
+  public var from: ProtectionLevel
+  /// The level after.
+  public var to: ProtectionLevel
+  /// Why.
+  public var reason: Reason
+  /// Classes that became protected by it.
+  public var classes: [String]
+
+  /// The event in words, for a log or a terminal.
+  public var text: String {
+    let change =
+      switch action {
+      case .switched: "protection \(from.rawValue) → \(to.rawValue)"
+      case .advised: "protection stays \(from.rawValue), the rules do not let it rise"
+      case .released: "a class is released"
+      }
+    let listed = classes.isEmpty ? "" : "; protects \(classes.joined(separator: ", "))"
+    return "\(change): \(reason.text)\(listed)"
+  }
+}
+
+extension PolicyEvent.Reason {
+  /// The reason in words.
+  public var text: String {
+    switch self {
+    case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
+      "\(recentCrashes) dangling crashes in two weeks where \(short(expected_perDay * 14)) are usual "
+        + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
+    case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
+      "build \(build) crashed \(newCrashes) times while older ones crashed \(oldCrashes) times "
+        + "(evidence \(short(value)))"
+    case .enoughSeen(let hits, let groups, let run):
+      "\(hits) hits in \(groups) groups, the last \(run) without a new one"
+    case .accessesDropped(let value, let hits):
+      "dangling accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
+    case .timeOver(let days): "\(short(days)) days are over"
+    case .operatorsRules(let pin): "the operator's rules (pin \(pin.rawValue))"
+    case .notSeen(let className, let days): "\(className) was not heard of for \(short(days)) days"
+    }
+  }
+
+  /// A number with one decimal where it is small.
+  private func short(_ value: Double) -> String {
+    if abs(value) >= 100 { return "\(Int(clamping: value.rounded()))" }
+    return "\((value * 10).rounded() / 10)"
+  }
+}

@@ -1,0 +1,220 @@
+/// Decides how much a service is protected: a state machine without a clock, a file or a process of its own.
+///
+/// The base level is always on for listed classes. An alarm (more dangling crashes than usual, or a new build worse than the
+/// old) raises it and lists the classes that the crashes named; the stop rule lowers it again, and those classes stay listed
+/// until they are not heard of any more. The operator's pin overrides both. Each change is an event with its reason. All of
+/// the state is in the value: encode it, and the loop goes on after a restart as if there had been none.
+///
+///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
+///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
+///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
+///     print(loop.protection.classes)
+public struct PolicyLoop: Sendable, Hashable, Codable {
+  /// A longer silence than this between two inputs counts as this long: nobody watched.
+  static let longestStretch_days = 1.0
+  /// A crash shows that a process ran for at least this long.
+  static let shortestLife_days = 1.0 / 1_440
+  /// An alarm that the rules forbid to act on is told again after this time at the earliest.
+  static let adviceAtMostEvery_s = 7 * 86_400.0
+  /// Builds that are remembered; one that comes back after more others than this looks new.
+  static let buildLimit = 64
+
+  /// The operator's rules.
+  public private(set) var rules: ProtectionRules
+  /// The level that the statistics ask for; `protection` has the one that holds.
+  public private(set) var automaticLevel = ProtectionLevel.base
+  /// The detector of a rise.
+  public private(set) var detector = ShiryaevRoberts()
+  /// What is usual.
+  public private(set) var baseline = CrashBaseline()
+  /// The newest build beside the older ones that still run.
+  public private(set) var comparison = BuildComparison()
+  /// While the level is raised: what would lower it.
+  public private(set) var stop: StopRule?
+  /// The last event that changed the level.
+  public private(set) var lastSwitch: PolicyEvent?
+  /// Crashes that counted.
+  public private(set) var countedCrashes = 0
+
+  private var counter = IncarnationCounter()
+  private var suspects = Suspects()
+  private var includesOwnClasses = false
+  private var loads: [String: Double] = [:]
+  /// Builds in the order in which they were first seen.
+  private var builds: [String] = []
+  private var lastTime_s: Double?
+  private var lastAdvice_s: Double?
+
+  /// A loop that has seen nothing.
+  public init(rules: ProtectionRules = ProtectionRules()) { self.rules = rules }
+
+  /// What the processes are to do now.
+  public var protection: Protection {
+    let level = effectiveLevel
+    let classes =
+      level == .off ? [] : rules.listedClasses.union(suspects.classes.keys).subtracting(rules.releasedClasses).sorted()
+    let budgetBytes: UInt64 =
+      switch level {
+      case .off: 0
+      case .base: rules.baseBudgetBytes
+      case .raised: rules.raisedBudgetBytes
+      }
+    return Protection(
+      level: level, budgetBytes: budgetBytes, classes: classes,
+      releasedClasses: rules.releasedClasses.sorted(), includesOwnClasses: level == .raised && includesOwnClasses)
+  }
+
+  /// Takes something that happened, and gives back the changes that follow from it.
+  ///
+  /// Inputs come in the order of their times; one that is earlier than the last counts as simultaneous.
+  public mutating func receive(_ input: PolicyInput, at time_s: Double) -> [PolicyEvent] {
+    let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
+    let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
+    lastTime_s = now_s
+    // Where nothing runs, nothing can crash, and no time passes for the detectors.
+    var running_days = loads.isEmpty ? 0 : elapsed_days
+
+    var events: [PolicyEvent] = []
+    switch input {
+    case .load(let loads):
+      pass(days: running_days, crashes: 0)
+      take(loads: loads)
+    case .crash(let crash):
+      let counts = counter.counts(
+        incarnation: crash.incarnation, instance: crash.instance, at: now_s, crashLoop_s: rules.crashLoop_s)
+      if counts { running_days = max(running_days, Self.shortestLife_days) }
+      pass(days: running_days, crashes: counts ? 1 : 0)
+      if counts { events += take(crash: crash, at: now_s) }
+    case .hit(let className, let group):
+      pass(days: running_days, crashes: 0)
+      suspects.list([className], at: now_s)
+      stop?.observe(group: group)
+    case .rules(let rules):
+      pass(days: running_days, crashes: 0)
+      events += take(rules: rules, at: now_s)
+    }
+    return events + lower(at: now_s) + release(at: now_s)
+  }
+
+  private var effectiveLevel: ProtectionLevel {
+    switch rules.pin {
+    case .on: .raised
+    case .off: .off
+    case .automatic: automaticLevel
+    }
+  }
+
+  /// Time, and whether a crash ended it, for the detector or for the stop rule, whichever is at work.
+  private mutating func pass(days: Double, crashes: Double) {
+    let load = loads.values.reduce(0, +)
+    if effectiveLevel == .raised {
+      stop?.observe(days: days)
+      if crashes > 0 { stop?.observeCrash() }
+      if stop != nil { baseline.observeWaiting(days: days, load: load, events: crashes) }
+    } else {
+      detector.observe(days: days, expected: baseline.expected(days: days, load: load), events: crashes)
+      baseline.observe(days: days, load: load, events: crashes)
+    }
+  }
+
+  private mutating func take(loads new: [String: Double]) {
+    loads = new.filter { $0.value.amount > 0 }
+    // Builds that appear together have no order in time; their names give one.
+    for build in loads.keys.sorted() where !builds.contains(build) {
+      builds.append(build)
+      comparison = BuildComparison()
+    }
+    if builds.count > Self.buildLimit { builds.removeFirst(builds.count - Self.buildLimit) }
+  }
+
+  private mutating func take(crash: DanglingCrash, at time_s: Double) -> [PolicyEvent] {
+    countedCrashes += 1
+    suspects.observeCrash(className: crash.className, at: time_s)
+    guard effectiveLevel != .raised else { return [] }
+    if detector.value >= rules.alarmThreshold_days {
+      return alarm(
+        .rise(
+          value: detector.value, threshold_days: rules.alarmThreshold_days, expected_perDay: baseline.rate_perDay,
+          recentCrashes: suspects.recentCrashes), at: time_s)
+    }
+    if let newest = builds.last, let newLoad = loads[newest] {
+      comparison.observe(isNewBuild: crash.build == newest, newShare: newLoad / loads.values.reduce(0, +))
+      if comparison.value >= rules.buildThreshold {
+        return alarm(
+          .worseBuild(
+            build: newest, value: comparison.value, newCrashes: comparison.newEvents,
+            oldCrashes: comparison.oldEvents), at: time_s)
+      }
+    }
+    return []
+  }
+
+  /// Raises the level if the rules allow it, and says so if not; either way the detectors begin anew.
+  private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {
+    let rise = detector.estimatedRise
+    let before = effectiveLevel
+    detector.reset()
+    comparison = BuildComparison()
+    guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
+      // Nothing will change, so what was told of becomes the norm; until that is learned it is not told again.
+      baseline.learnRecent()
+      if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
+      lastAdvice_s = time_s
+      return [
+        PolicyEvent(time_s: time_s, action: .advised, from: before, to: before, reason: reason, classes: [])
+      ]
+    }
+    automaticLevel = .raised
+    stop = StopRule(at: time_s, usualRate_perDay: baseline.rate_perDay, rise: rise)
+    includesOwnClasses = suspects.hasUnknownClass
+    let named = suspects.recentClasses.subtracting(rules.releasedClasses)
+    suspects.list(named, at: time_s)
+    return [switched(from: before, because: reason, classes: named.sorted(), at: time_s)]
+  }
+
+  private mutating func take(rules new: ProtectionRules, at time_s: Double) -> [PolicyEvent] {
+    let before = effectiveLevel
+    rules = new
+    if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
+    let after = effectiveLevel
+    guard after != before else { return [] }
+    // What came under other protection says nothing about what comes now.
+    detector.reset()
+    baseline.forgetRecent()
+    return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
+  }
+
+  private mutating func lower(at time_s: Double) -> [PolicyEvent] {
+    guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
+    // Protection that caught nothing in all its time met no dangling pointer that it could reach.
+    if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
+    endRaise()
+    return [switched(from: .raised, because: reason, classes: [], at: time_s)]
+  }
+
+  private mutating func endRaise() {
+    automaticLevel = .base
+    stop = nil
+    includesOwnClasses = false
+    detector.reset()
+    baseline.forgetRecent()
+  }
+
+  private mutating func release(at time_s: Double) -> [PolicyEvent] {
+    let level = effectiveLevel
+    return suspects.release(silentFor: rules.suspectMemory_days, at: time_s).map {
+      PolicyEvent(
+        time_s: time_s, action: .released, from: level, to: level,
+        reason: .notSeen(className: $0, days: rules.suspectMemory_days), classes: [])
+    }
+  }
+
+  private mutating func switched(
+    from before: ProtectionLevel, because reason: PolicyEvent.Reason, classes: [String], at time_s: Double
+  ) -> PolicyEvent {
+    let event = PolicyEvent(
+      time_s: time_s, action: .switched, from: before, to: effectiveLevel, reason: reason, classes: classes)
+    lastSwitch = event
+    return event
+  }
+}

@@ -1,0 +1,44 @@
+/// When a raised level has done its work.
+public struct StopRule: Sendable, Hashable, Codable {
+  /// What the quarantine has seen since the level was raised.
+  public private(set) var coverage = GroupCoverage()
+  /// The evidence that accesses became rarer.
+  public private(set) var drop = RateDrop()
+  /// When the level was raised.
+  public let start_s: Double
+  /// Dangling accesses a day that were taken for the raised rate.
+  public let raisedRate_perDay: Double
+
+  /// Begins with the raise.
+  ///
+  /// The detector tends to overrate a rise at the moment of its alarm, so half of what it says is taken: a lower rate is harder to
+  /// have dropped from.
+  public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
+    start_s = time_s
+    raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)
+  }
+
+  /// Takes a hit.
+  public mutating func observe(group: String) {
+    coverage.add(group: group)
+    drop.observe(expectedAtRaisedRate: 0, events: 1)
+  }
+
+  /// Takes a crash that came in spite of the protection.
+  public mutating func observeCrash() { drop.observe(expectedAtRaisedRate: 0, events: 1) }
+
+  /// Takes time, in which processes ran.
+  public mutating func observe(days: Double) {
+    drop.observe(expectedAtRaisedRate: raisedRate_perDay * days.amount, events: 0)
+  }
+
+  /// The reason to stop, if there is one.
+  public func reason(at time_s: Double, rules: ProtectionRules) -> PolicyEvent.Reason? {
+    if coverage.runSinceNewGroup >= max(1, rules.enoughHitsWithoutNewGroup) {
+      return .enoughSeen(hits: coverage.hits, groups: coverage.groups, run: coverage.runSinceNewGroup)
+    }
+    if drop.value >= rules.dropThreshold { return .accessesDropped(value: drop.value, hits: coverage.hits) }
+    let days = (time_s - start_s) / 86_400
+    return days >= rules.raisedAtMost_days ? .timeOver(days: days) : nil
+  }
+}

@@ -1,0 +1,45 @@
+/// Classes that crashes and hits have named, and when they were last heard of.
+struct Suspects: Sendable, Hashable, Codable {
+  /// More classes than this are not remembered; the longest silent one gives way.
+  static let limit = 256
+  /// Crashes that may have been part of a rise.
+  static let recentLimit = 64
+  static let recent_days = 14.0
+
+  private struct Crash: Hashable, Codable, Sendable {
+    var time_s: Double
+    var className: String?
+  }
+
+  private(set) var classes: [String: Double] = [:]
+  private var recent: [Crash] = []
+
+  /// Counted crashes of the last two weeks.
+  var recentCrashes: Int { recent.count }
+  /// Whether one of them did not name its class.
+  var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
+  /// The classes that they named.
+  var recentClasses: Set<String> { Set(recent.compactMap(\.className)) }
+
+  mutating func observeCrash(className: String?, at time_s: Double) {
+    recent.append(Crash(time_s: time_s, className: className))
+    recent.removeAll { time_s - $0.time_s > Self.recent_days * 86_400 }
+    if recent.count > Self.recentLimit { recent.removeFirst(recent.count - Self.recentLimit) }
+    // A class that is listed already is still not quiet.
+    if let className, classes[className] != nil { classes[className] = time_s }
+  }
+
+  mutating func list(_ names: some Sequence<String>, at time_s: Double) {
+    for name in names { classes[name] = time_s }
+    while classes.count > Self.limit, let oldest = classes.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+      classes[oldest.key] = nil
+    }
+  }
+
+  /// Takes the classes off the list that were silent for longer.
+  mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
+    let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
+    for name in silent { classes[name] = nil }
+    return silent
+  }
+}

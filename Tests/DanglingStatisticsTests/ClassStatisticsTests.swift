@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+@testable import DanglingStatistics
+
+@Suite("Class statistics")
+struct ClassStatisticsTests {
+  /// A process that frees 100 objects a second for two hours, with a dangling access to one in a hundred.
+  private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
+    var generator = SeededGenerator(seed: 91)
+    var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)
+    var accesses = 0
+    var hits = 0
+    statistics.readDeallocations(count: 0, at: 0)
+    for second in 1...7_200 {
+      statistics.readDeallocations(count: UInt64(second) * 100, at: Double(second))
+      statistics.observe(admitted: 100, skipped: [.size: 1])
+      let delay = generator.exponential(mean: 0.5)
+      accesses += 1
+      guard generator.chance(statistics.retention.probability(after: delay)) else { continue }
+      hits += 1
+      statistics.observeHit(kind: .call, delay_s: delay, group: "App.handle(\(second % 3))")
+    }
+    statistics.observeAttributedCrash()
+    statistics.endPeriod(days: 2.0 / 24, requests: 7_200, hits: Double(hits), attributedCrashes: 1)
+    return (statistics, accesses, hits)
+  }
+
+  @Test("the figures of a simulated class are those of the simulation")
+  func summary() throws {
+    let (statistics, accesses, hits) = Self.simulate()
+    let summary = ClassSummary(statistics)
+    #expect(summary.deallocationsPerSecond == 100)
+    #expect(summary.horizon_s == 0.5)
+    #expect(summary.bytes == 5_600)
+    #expect(summary.hits == Double(hits))
+    #expect(abs(summary.estimatedAccesses - Double(accesses)) < 4 * summary.estimatedAccesses_sd)
+    #expect(summary.estimatedAccesses_sd < 0.1 * Double(accesses))
+    #expect(summary.missed == summary.estimatedAccesses - summary.hits)
+    // 1 - e^-1 of all accesses come within the horizon, 1 - e^-4 within the reach.
+    let truth = (1 - exp(-1.0)) / (1 - exp(-4))
+    #expect(try #require(summary.detection).interval.contains(truth))
+    #expect(try #require(summary.hitsPerMillionRequests).estimate == Double(hits) / 7_200 * 1e6)
+    #expect(try #require(summary.crashShare) == 1 / summary.missed)
+    // Nine of ten delays are below 0.5 s · ln 10.
+    #expect(abs(Double(summary.suggestedSlots) - 115) < 35)
+    #expect(summary.groups == 3)
+    #expect(summary.runSinceNewGroup < hits - 2 && summary.runSinceNewGroup > hits - 50)
+    #expect(summary.gainPerKiB > 0)
+    #expect(statistics.skipped == [.size: 7_200])
+  }
+
+  @Test("a class that nothing is known of has a summary that says so")
+  func empty() {
+    let summary = ClassSummary(ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50))
+    #expect(summary.detection == nil)
+    #expect(summary.horizon_s == nil)
+    #expect(summary.crashShare == nil)
+    #expect(summary.hitsPerMillionRequests == nil)
+    #expect(summary.suggestedSlots == 50)
+    #expect(summary.unseenShare == 1)
+  }
+
+  @Test("statistics and summary survive their encoding")
+  func coding() throws {
+    let (statistics, _, _) = Self.simulate()
+    #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
+    let summary = ClassSummary(statistics)
+    #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
+  }
+
+  @Test("values from a broken ring change nothing that they should not, and never trap")
+  func hostileValues() throws {
+    var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: .nan, slots: .infinity)
+    statistics.readDeallocations(count: .max, at: 1)
+    statistics.readDeallocations(count: 0, at: 2)
+    statistics.observe(admitted: -.infinity, skipped: [.budget: .nan])
+    statistics.observeHit(kind: .field, delay_s: .nan, group: "")
+    statistics.observeHit(kind: .audit, delay_s: nil, group: "")
+    statistics.endPeriod(days: .nan, requests: -1, hits: .infinity, attributedCrashes: .nan)
+    var generator = SeededGenerator(seed: 92)
+    #expect(BudgetSplit.slots(for: [statistics.candidate(using: &generator)], budgetBytes: 1e6) == [0])
+    #expect(ClassSummary(statistics).hits == 2)
+    _ = try JSONEncoder().encode(ClassSummary(statistics))
+  }
+}

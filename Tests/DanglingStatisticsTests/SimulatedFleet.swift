@@ -1,0 +1,99 @@
+import Foundation
+
+@testable import DanglingStatistics
+
+/// `sim7_loop.py` around the real policy loop: services, their builds, some with bugs, and what the protection does to them.
+struct SimulatedFleet {
+  struct Result {
+    var builds = 0
+    var service_years = 0.0
+    var bugs = 0
+    var diagnosedBugs = 0
+    var crashes = 0
+    var silent = 0
+    var absorbed = 0
+    var falseSwitches = 0
+    var raisedDays = 0.0
+    var days = 0.0
+  }
+
+  /// A bug in one class of one build.
+  private struct Bug {
+    var className: String
+    var rate: Double
+    var isDiagnosed = false
+  }
+
+  /// Crashes a day that look dangling and are not.
+  var background = 0.3
+  /// The share of accesses that crash when nothing catches them: measured in the crash matrix.
+  var crashShare = 0.57
+  /// The share of dangling crashes whose class is known afterwards (rule L1).
+  var namedShare = 0.49
+  /// The share of accesses that each level catches in protected classes.
+  var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]
+  var rules = ProtectionRules(allowsAutomaticProtection: true)
+
+  /// One service: its builds follow one another, each runs for 14 days.
+  func run(builds: Int, _ generator: inout SeededGenerator, into result: inout Result) {
+    var loop = PolicyLoop(rules: rules)
+    var incarnation = 0
+    for build in 0..<builds {
+      var bugs: [Bug] = []
+      if generator.chance(0.1) {
+        for index in 0...generator.below(3) {
+          bugs.append(Bug(className: "App.C\(build)-\(index)", rate: 3 * exp(generator.normal())))
+        }
+      }
+      result.builds += 1
+      result.bugs += bugs.count
+      for day in 0..<14 {
+        let start_s = Double(build * 14 + day) * 86_400
+        receive(.load(["build\(build)": 50]), at: start_s, isFaulty: !bugs.isEmpty, &loop, &result)
+        var accesses: [(time_s: Double, bug: Int?)] = []
+        for _ in 0..<generator.poisson(background) { accesses.append((start_s + 86_400 * generator.uniform(), nil)) }
+        for (index, bug) in bugs.enumerated() {
+          for _ in 0..<generator.poisson(bug.rate) { accesses.append((start_s + 86_400 * generator.uniform(), index)) }
+        }
+        for access in accesses.sorted(by: { $0.time_s < $1.time_s }) {
+          incarnation += 1
+          var className: String?
+          if let index = access.bug {
+            let bug = bugs[index]
+            let protection = loop.protection
+            let isCovered = protection.includesOwnClasses || protection.classes.contains(bug.className)
+            if isCovered, generator.chance(caughtShare[protection.level] ?? 0) {
+              result.absorbed += 1
+              bugs[index].isDiagnosed = true
+              receive(
+                .hit(className: bug.className, group: bug.className), at: access.time_s, isFaulty: true, &loop, &result)
+              continue
+            }
+            guard generator.chance(crashShare) else {
+              result.silent += 1
+              continue
+            }
+            result.crashes += 1
+            className = generator.chance(namedShare) ? bug.className : nil
+          }
+          let crash = DanglingCrash(
+            build: "build\(build)", incarnation: "\(incarnation)", instance: "host\(generator.below(50))",
+            className: className)
+          receive(.crash(crash), at: access.time_s, isFaulty: !bugs.isEmpty, &loop, &result)
+        }
+        result.raisedDays += loop.protection.level == .raised ? 1 : 0
+        result.days += 1
+      }
+      result.diagnosedBugs += bugs.count { $0.isDiagnosed }
+    }
+    result.service_years += Double(builds * 14) / 365
+  }
+
+  private func receive(
+    _ input: PolicyInput, at time_s: Double, isFaulty: Bool, _ loop: inout PolicyLoop, _ result: inout Result
+  ) {
+    for event in loop.receive(input, at: time_s) where event.action == .switched && event.to == .raised {
+      result.falseSwitches += isFaulty ? 0 : 1
+    }
+  }
+}
