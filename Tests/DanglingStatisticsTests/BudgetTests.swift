@@ -161,6 +161,15 @@ struct BudgetTests {
     #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
   }
 
+  @Test("evidence counts hits, attributed crashes, and the chance to have seen either")
+  func evidence() {
+    var evidence = ClassEvidence()
+    evidence.observe(hits: 2, attributedCrashes: 1, expectedShare: 0.5)
+    #expect(abs(evidence.mean - 3.05 / (0.5 + 0.5 + 0.3 * 0.5)) < 1e-12)
+    evidence.observe(hits: 0, attributedCrashes: 9, expectedShare: 1, observesCrashes: false, periods: 2)
+    #expect(abs(evidence.mean - 3.05 / (1.15 + 2)) < 1e-12)
+  }
+
   @Test("the gain of the next KiB falls as slots are added")
   func gain() {
     let candidate = BudgetCandidate(

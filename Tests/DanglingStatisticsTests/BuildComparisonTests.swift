@@ -79,6 +79,19 @@ struct BuildComparisonTests {
     #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
   }
 
+  @Test("the evidence for a drop has mean 1 while the rate is what it was, summed exactly")
+  func rateDropIsFair() {
+    for expected in [0.1, 1, 5] {
+      var mean = 0.0
+      for events in 0..<100 {
+        var process = RateDrop()
+        process.observe(expectedAtRaisedRate: expected, events: Double(events))
+        mean += process.value * exp(Double(events) * log(expected) - expected - lgamma(Double(events) + 1))
+      }
+      #expect(abs(mean - 1) < 1e-12)
+    }
+  }
+
   @Test("a rate that did not fall is believed to have in at most 5 % of runs of 200 days")
   func rateDropFalseAlarms() {
     var generator = SeededGenerator(seed: 74)

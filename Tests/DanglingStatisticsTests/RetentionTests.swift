@@ -84,6 +84,15 @@ struct RetentionTests {
     #expect(abs(mean - (1 - pow(10_000.0 / 10_100, 50))) < 1e-4)
   }
 
+  @Test("the explorer of 4 slots, at 5 of 100 deallocations a second, keeps an object for 0.8 s on average")
+  func explorer() {
+    let retention = Retention(slots: 20, deallocationsPerSecond: 100)
+    #expect(retention.explorerProbability(after: 0) == 0.05)
+    #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
+    // The queue of 20 has lost it long before: what is left is the explorer's.
+    #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
+  }
+
   @Test("horizon and reach: 50 slots at 100/s keep 0.5 s, the explorer reaches four times as far")
   func horizon() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
