@@ -28,7 +28,7 @@ DYNAMIC := .build-dynamic
 STATIC  := .build-static
 VENV    := .build-venv
 
-BUILD_PACKAGES := libdw-dev libsqlite3-dev
+BUILD_PACKAGES := libdw-dev libsqlite3-dev libunwind-dev
 TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 gdb python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev

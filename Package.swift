@@ -57,8 +57,15 @@ var targets: [Target] = [
   .target(name: "DanglingStatistics", swiftSettings: swift),
   .target(
     name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CLibdw"], swiftSettings: swift),
+  .target(name: "CrashUnwinding", swiftSettings: swift),
+  // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
+  .target(
+    name: "CLibunwind", cSettings: c, linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
+  .target(
+    name: "CrashUnwinder", dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CLibdw", "CLibunwind", "CShimRing"],
+    swiftSettings: swift),
   .executableTarget(
-    name: "crash-analyse", dependencies: ["CrashSymbolBuilder"], swiftSettings: swift),
+    name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"], swiftSettings: swift),
 
   // Every way to crash.
   .target(name: "CCrashMaker", cSettings: c),
@@ -89,6 +96,9 @@ var targets: [Target] = [
   .testTarget(
     name: "CrashSymbolsTests",
     dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker", "confine-probe"],
+    swiftSettings: swift),
+  .testTarget(
+    name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing", "crash-analyse"],
     swiftSettings: swift),
 ]
 
@@ -123,7 +133,7 @@ if !coreOnly {
     .target(
       name: "CrashDaemon",
       dependencies: [
-        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashStore", log,
+        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashUnwinding", "CrashStore", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,

@@ -1,14 +1,22 @@
-// crashd's child: reads an untrusted ELF file on stdin and writes its symbol cache to stdout.
+// crashd's child: reads what nobody trusts on stdin, an ELF file or the memory of a process that is gone, and writes
+// what it found to stdout.
 import CrashSymbolBuilder
+import CrashUnwinder
 import Glibc
 
-let usage = "usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE"
+let usage = """
+  usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE \
+  or crash-analyse unwind-tables --build-id HEX <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER
+  """
 let arguments = Array(CommandLine.arguments.dropFirst())
 let addresses = arguments.count == 5 && arguments[3] == "--at" ? BuildCacheJob.addresses(of: arguments[4]) : nil
+let isOfBuild = arguments.count >= 3 && arguments[1] == "--build-id"
 let status: BuildCacheJob.Status =
-  if arguments.count == 3 || addresses != nil, arguments[0] == "build-cache", arguments[1] == "--build-id" {
+  switch (arguments.first, arguments.count) {
+  case ("build-cache", 3) where isOfBuild, ("build-cache", 5) where isOfBuild && addresses != nil:
     BuildCacheJob.run(buildID: arguments[2].lowercased(), addresses: addresses)
-  } else {
-    BuildCacheJob.fail(.usage, usage)
+  case ("unwind-tables", 3) where isOfBuild: UnwindTablesJob.run(buildID: arguments[2].lowercased())
+  case ("unwind", 1): UnwindJob.run()
+  default: BuildCacheJob.fail(.usage, usage)
   }
 exit(status.rawValue)

@@ -1,0 +1,49 @@
+#include "memory.h"
+#include <string.h>
+
+const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *snapshot, uint64_t address) {
+  size_t low = 0;
+  size_t high = snapshot->image_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const struct cs_snapshot_image *image = &snapshot->images[middle];
+    if (address < image->start)
+      high = middle;
+    else if (address >= image->end)
+      low = middle + 1;
+    else
+      return image;
+  }
+  return NULL;
+}
+
+/// How many of the 8 bytes at `address` the piece has; no sum here can overflow, whatever the addresses are.
+static unsigned copy(const struct cs_snapshot_piece *piece, uint64_t address, uint8_t word[8]) {
+  unsigned copied = 0;
+  for (unsigned i = 0; i < 8; i++) {
+    const uint64_t offset = address + i - piece->address; // wraps around for what lies before the piece
+    if (offset >= piece->count) continue;
+    word[i] = piece->bytes[offset];
+    copied++;
+  }
+  return copied;
+}
+
+bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word) {
+  uint8_t word[8] = {0};
+  if (copy(&snapshot->stack, address, word) != 8) return false;
+  memcpy(ret_word, word, sizeof word);
+  return true;
+}
+
+bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word) {
+  if (cs_snapshot_read_stack(snapshot, address, ret_word)) return true;
+  const struct cs_snapshot_image *image = cs_snapshot_image_at(snapshot, address);
+  // An aligned word may begin before its image.
+  if (!image) image = cs_snapshot_image_at(snapshot, address + 7);
+  if (!image) return false;
+  uint8_t word[8] = {0};
+  if (copy(&image->header, address, word) + copy(&image->frames, address, word) == 0) return false;
+  memcpy(ret_word, word, sizeof word);
+  return true;
+}

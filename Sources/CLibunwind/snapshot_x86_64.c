@@ -1,0 +1,182 @@
+#include "cs_snapshot.h"
+#include "memory.h"
+#include <libunwind.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+
+enum { REGISTER_SP = 7, REGISTER_PC = 16 };
+
+// libunwind exports it for debuggers and declares it in no header that it installs.
+extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t pc, unw_dyn_info_t *table,
+                                              unw_proc_info_t *ret_info, int needs_info, void *argument);
+
+// One walk: the snapshot, with the registers that libunwind is to begin with.
+struct walk {
+  const struct cs_snapshot *snapshot;
+  uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
+};
+
+static int read_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int is_write, void *argument) {
+  (void)space;
+  const struct walk *way = argument;
+  return !is_write && cs_snapshot_read_word(way->snapshot, address, value) ? 0 : -UNW_EINVAL;
+}
+
+static int read_register(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int is_write, void *argument) {
+  (void)space;
+  const struct walk *way = argument;
+  if (is_write || number < 0 || number >= CS_SNAPSHOT_REGISTER_COUNT) return -UNW_EBADREG;
+  *value = way->registers[number];
+  return 0;
+}
+
+static int find_procedure(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t *ret_info, int needs_info,
+                          void *argument) {
+  const struct walk *way = argument;
+  const struct cs_snapshot_image *image = cs_snapshot_image_at(way->snapshot, pc);
+  // Version 1; a count of four bytes (udata4) and a sorted table of pairs relative to the header (datarel, sdata4):
+  // what every linker writes, and the only form that libunwind searches.
+  enum { COUNT_AT = 8, TABLE_AT = 12, ENTRY_BYTES = 8 };
+  if (!image || image->header.count < TABLE_AT) return -UNW_ENOINFO;
+  const uint8_t *header = image->header.bytes;
+  if (header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b) return -UNW_ENOINFO;
+  uint32_t count = 0;
+  memcpy(&count, header + COUNT_AT, sizeof count);
+  if (count == 0 || count > (image->header.count - TABLE_AT) / ENTRY_BYTES) return -UNW_ENOINFO;
+  unw_dyn_info_t table = {.start_ip = image->start, .end_ip = image->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
+  table.u.rti.segbase = image->header.address;
+  table.u.rti.table_data = image->header.address + TABLE_AT;
+  table.u.rti.table_len = (unw_word_t)count * ENTRY_BYTES / sizeof(unw_word_t);
+  return UNW_OBJ(dwarf_search_unwind_table)(space, pc, &table, ret_info, needs_info, argument);
+}
+
+static void put_procedure(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {
+  (void)space;
+  (void)info;
+  (void)argument;
+}
+
+static int find_dynamic(unw_addr_space_t space, unw_word_t *ret_address, void *argument) {
+  (void)space;
+  (void)ret_address;
+  (void)argument;
+  return -UNW_ENOINFO;
+}
+
+static int access_float(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int is_write, void *argument) {
+  (void)space;
+  (void)number;
+  (void)value;
+  (void)is_write;
+  (void)argument;
+  return -UNW_EBADREG;
+}
+
+static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument) {
+  (void)space;
+  (void)cursor;
+  (void)argument;
+  return -UNW_EINVAL;
+}
+
+static int find_name(unw_addr_space_t space, unw_word_t address, char *buffer, size_t size, unw_word_t *ret_offset,
+                     void *argument) {
+  (void)space;
+  (void)address;
+  (void)buffer;
+  (void)size;
+  (void)ret_offset;
+  (void)argument;
+  return -UNW_ENOINFO;
+}
+
+// A call through a bad pointer has only pushed its return address; what libunwind and libdw make of such a pc by
+// themselves is a wrong caller.
+static bool leave_bad_call(struct walk *way) {
+  uint64_t *registers = way->registers;
+  uint64_t pc = 0;
+  if (cs_snapshot_image_at(way->snapshot, registers[REGISTER_PC]) && !way->snapshot->is_bad_fetch) return false;
+  if (!cs_snapshot_read_stack(way->snapshot, registers[REGISTER_SP], &pc)) return false;
+  if (!cs_snapshot_image_at(way->snapshot, pc - 1)) return false;
+  registers[REGISTER_PC] = pc;
+  registers[REGISTER_SP] += sizeof pc;
+  return true;
+}
+
+// Walks on from the registers of `way`, whose pc is `behind` bytes behind the instruction that it belongs to.
+static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uint64_t behind, uint64_t found,
+                                   struct cs_snapshot_frame *frames, size_t capacity, size_t *count) {
+  // libunwind takes the first pc for the instruction itself, and later ones for return addresses.
+  way->registers[REGISTER_PC] -= behind;
+  unw_cursor_t cursor;
+  if (unw_init_remote(&cursor, space, way) != 0) return CS_SNAPSHOT_STOP_NO_CALLER;
+  unw_word_t last_sp = 0;
+  for (bool is_first = true;; is_first = false) {
+    unw_word_t pc = 0;
+    unw_word_t sp = 0;
+    if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0)
+      return CS_SNAPSHOT_STOP_NO_CALLER;
+    if (pc == 0 && !is_first) return CS_SNAPSHOT_STOP_END;
+    if (!is_first && sp <= last_sp) return CS_SNAPSHOT_STOP_LOOP;
+    // Without tables libunwind believes any frame pointer.
+    if (found == CS_SNAPSHOT_FOUND_FRAME_POINTER && !cs_snapshot_image_at(way->snapshot, pc - 1))
+      return CS_SNAPSHOT_STOP_NO_CALLER;
+    if (*count == capacity) return CS_SNAPSHOT_STOP_LIMIT;
+    unw_proc_info_t info = {0};
+    // Of code without tables libunwind tells a function of one byte.
+    const bool has_tables =
+        unw_get_proc_info(&cursor, &info) == 0 && !(info.start_ip == pc && info.end_ip == info.start_ip + 1);
+    frames[(*count)++] = (struct cs_snapshot_frame){
+        .pc = is_first ? pc + behind : pc, .function_start = has_tables ? info.start_ip : 0, .found = found};
+    found = has_tables ? CS_SNAPSHOT_FOUND_CFI : CS_SNAPSHOT_FOUND_FRAME_POINTER;
+    last_sp = sp;
+    const int result = unw_step(&cursor);
+    if (result == 0) return has_tables ? CS_SNAPSHOT_STOP_END : CS_SNAPSHOT_STOP_NO_CALLER;
+    if (result < 0) return CS_SNAPSHOT_STOP_NO_CALLER;
+  }
+}
+
+// libunwind keeps the pointer.
+static unw_accessors_t accessors = {
+    .find_proc_info = find_procedure,
+    .put_unwind_info = put_procedure,
+    .get_dyn_info_list_addr = find_dynamic,
+    .access_mem = read_memory,
+    .access_reg = read_register,
+    .access_fpreg = access_float,
+    .resume = resume,
+    .get_proc_name = find_name,
+};
+
+enum cs_snapshot_stop cs_snapshot_unwind(const struct cs_snapshot *snapshot, struct cs_snapshot_frame *ret_frames,
+                                         size_t capacity, size_t *ret_count) {
+  *ret_count = 0;
+  if (capacity == 0) return CS_SNAPSHOT_STOP_LIMIT;
+  struct walk way = {.snapshot = snapshot};
+  memcpy(way.registers, snapshot->registers, sizeof way.registers);
+  uint64_t behind = snapshot->is_past_fault ? 1 : 0;
+  uint64_t found = CS_SNAPSHOT_FOUND_CONTEXT;
+  if (leave_bad_call(&way)) {
+    ret_frames[(*ret_count)++] =
+        (struct cs_snapshot_frame){.pc = snapshot->registers[REGISTER_PC], .found = CS_SNAPSHOT_FOUND_CONTEXT};
+    behind = 1;
+    found = CS_SNAPSHOT_FOUND_SCAN;
+  }
+  unw_addr_space_t space = unw_create_addr_space(&accessors, 0);
+  if (!space) return CS_SNAPSHOT_STOP_NO_CALLER;
+  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+  const enum cs_snapshot_stop stop = climb(space, &way, behind, found, ret_frames, capacity, ret_count);
+  unw_destroy_addr_space(space);
+  return stop;
+}
+
+void cs_snapshot_prepare(void) {
+  // The first cursor is what makes libunwind set itself up.
+  const struct cs_snapshot nothing = {0};
+  struct cs_snapshot_frame frame;
+  size_t count = 0;
+  (void)cs_snapshot_unwind(&nothing, &frame, 1, &count);
+}
+
+#endif

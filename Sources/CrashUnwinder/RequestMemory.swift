@@ -1,0 +1,83 @@
+import CLibunwind
+import CShimRing
+import CrashUnwinding
+import Glibc
+
+/// The request, mapped as long as the process lives.
+///
+/// Nobody but crashd can write it, and it does not any more; if somebody cuts it off, this process ends by SIGBUS. Safe,
+/// because only places within it are asked for.
+@safe
+struct RequestMemory {
+  let size: UInt64
+  private let start: UnsafeRawPointer
+
+  /// nil when it is no file, empty or too large.
+  init?(descriptor: Int32) {
+    var status = stat()
+    // fstat writes one struct stat.
+    guard unsafe fstat(descriptor, &status) == 0, (1...Int(UnwindRequest.limitBytes)).contains(status.st_size),
+      let memory = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0), unsafe memory != MAP_FAILED
+    else { return nil }
+    size = UInt64(status.st_size)
+    unsafe start = UnsafeRawPointer(memory)
+  }
+
+  /// As much as a header can have.
+  var header: [UInt8] {
+    let count = min(Int(size), UnwindRequest.headerLimitBytes)
+    return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// The bytes of a place, which the request has been checked for.
+  func bytes(_ place: UnwindRequest.Place) -> UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(start: start + Int(place.offset), count: Int(place.size))
+  }
+
+  /// The bytes of a place, as the process had them at `address`.
+  func piece(_ place: UnwindRequest.Place, at address: UInt64) -> cs_snapshot_piece {
+    unsafe cs_snapshot_piece(
+      address: address, bytes: bytes(place).baseAddress?.assumingMemoryBound(to: UInt8.self), count: place.size)
+  }
+}
+
+/// The images in the order of their addresses, those that overlap an earlier one left out.
+///
+/// Safe, because the request's memory that they point into is never unmapped.
+@safe
+struct ImageList {
+  private(set) var images: [cs_snapshot_image] = unsafe []
+
+  init(_ list: [UnwindRequest.Image], in input: RequestMemory) {
+    var end: UInt64 = 0
+    for image in list.sorted(by: { $0.start < $1.start }) where image.start < image.end && image.start >= end {
+      end = image.end
+      unsafe images.append(Self.image(image, input))
+    }
+  }
+
+  /// Without tables where the unwind file is none, or damaged.
+  private static func image(_ image: UnwindRequest.Image, _ input: RequestMemory) -> cs_snapshot_image {
+    var result = unsafe cs_snapshot_image()
+    unsafe result.start = image.start
+    unsafe result.end = image.end
+    let file = unsafe input.bytes(image.tables)
+    guard
+      let header = unsafe UnwindTablesHeader(
+        Array(file.prefix(UnwindTablesHeader.size)), fileSize: Int(image.tables.size)),
+      unsafe checksum(file) == header.checksum
+    else { return unsafe result }
+    let index = image.tables.offset + UInt64(UnwindTablesHeader.size)
+    unsafe result.header = input.piece(
+      UnwindRequest.Place(offset: index, size: header.index.size), at: header.index.address &+ image.bias)
+    unsafe result.frames = input.piece(
+      UnwindRequest.Place(offset: index + header.index.size, size: header.frames.size),
+      at: header.frames.address &+ image.bias)
+    return unsafe result
+  }
+
+  private static func checksum(_ file: UnsafeRawBufferPointer) -> UInt32 {
+    let checked = unsafe UnsafeRawBufferPointer(rebasing: file.dropFirst(UnwindTablesHeader.checkedFrom))
+    return unsafe cs_ring_crc32c(0, checked.baseAddress, checked.count)
+  }
+}

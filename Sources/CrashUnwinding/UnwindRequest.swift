@@ -1,0 +1,165 @@
+/// What `crash-analyse unwind` is asked: threads to unwind, and the images that they may have run in.
+///
+/// Form: the text `CSUNWRQ1`, how many threads and images there are (8 bytes each), the threads, the images, then stacks
+/// and unwind files at the offsets that those tell. Numbers are little-endian.
+public struct UnwindRequest: Sendable, Equatable {
+  /// Threads in one request.
+  public static let threadLimit = 8
+  /// Images in one request, as many as a ring has.
+  public static let imageLimit = 512
+  /// A request is never larger.
+  public static let limitBytes = 256 << 20
+  /// Registers of a thread, by DWARF number.
+  public static let registerCount = 17
+
+  /// Where bytes stand in the request.
+  public struct Place: Sendable, Equatable {
+    /// From the request's first byte.
+    public var offset: UInt64
+    /// How many.
+    public var size: UInt64
+
+    /// Makes a place from its parts.
+    public init(offset: UInt64, size: UInt64) {
+      self.offset = offset
+      self.size = size
+    }
+  }
+
+  /// A thread.
+  public struct Thread: Sendable, Equatable {
+    /// By DWARF number.
+    public var registers: [UInt64]
+    /// The processor could not run the instruction at pc.
+    public var isBadFetch: Bool
+    /// pc stands behind the instruction that faulted.
+    public var isPastFault: Bool
+    /// Address of the first byte of the stack's copy.
+    public var stackStart: UInt64
+    /// Where the copy is.
+    public var stack: Place
+
+    /// Makes a thread from its parts.
+    public init(registers: [UInt64], isBadFetch: Bool, isPastFault: Bool, stackStart: UInt64, stack: Place) {
+      self.registers = registers
+      self.isBadFetch = isBadFetch
+      self.isPastFault = isPastFault
+      self.stackStart = stackStart
+      self.stack = stack
+    }
+  }
+
+  /// An image.
+  public struct Image: Sendable, Equatable {
+    /// First mapped byte.
+    public var start: UInt64
+    /// One past the last mapped byte.
+    public var end: UInt64
+    /// Link address = pc - bias.
+    public var bias: UInt64
+    /// Its unwind file; empty where there is none.
+    public var tables: Place
+
+    /// Makes an image from its parts.
+    public init(start: UInt64, end: UInt64, bias: UInt64, tables: Place) {
+      self.start = start
+      self.end = end
+      self.bias = bias
+      self.tables = tables
+    }
+  }
+
+  /// Threads, whose answers come in the same order.
+  public var threads: [Thread]
+  /// Images.
+  public var images: [Image]
+
+  /// Makes a request from its parts.
+  public init(threads: [Thread], images: [Image]) {
+    self.threads = threads
+    self.images = images
+  }
+
+  private static let magic = Array("CSUNWRQ1".utf8)
+  private static let threadWords = registerCount + 4
+  private static let imageWords = 5
+
+  /// How many bytes stand before the first stack.
+  public static func headerBytes(threads: Int, images: Int) -> Int {
+    (3 + threads * threadWords + images * imageWords) * 8
+  }
+
+  /// More than any request's header has.
+  public static let headerLimitBytes = headerBytes(threads: threadLimit, images: imageLimit)
+
+  /// The header.
+  public var encoded: [UInt8] {
+    var bytes = Self.magic
+    bytes.append(word: UInt64(threads.count))
+    bytes.append(word: UInt64(images.count))
+    for thread in threads {
+      for index in 0..<Self.registerCount {
+        bytes.append(word: thread.registers.indices.contains(index) ? thread.registers[index] : 0)
+      }
+      bytes.append(word: (thread.isBadFetch ? 1 : 0) | (thread.isPastFault ? 2 : 0))
+      for word in [thread.stackStart, thread.stack.offset, thread.stack.size] { bytes.append(word: word) }
+    }
+    for image in images {
+      for word in [image.start, image.end, image.bias, image.tables.offset, image.tables.size] {
+        bytes.append(word: word)
+      }
+    }
+    return bytes
+  }
+
+  /// Reads a header; nil when it is none, or tells of bytes that a request of `size` bytes does not have.
+  public init?(_ bytes: [UInt8], size: UInt64) {
+    guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
+    var words = WordReader(bytes, from: Self.magic.count)
+    guard let threadCount = words.next(), threadCount <= UInt64(Self.threadLimit),
+      let imageCount = words.next(), imageCount <= UInt64(Self.imageLimit)
+    else { return nil }
+    self.init(threads: [], images: [])
+    for _ in 0..<threadCount {
+      guard let thread = Thread(&words), thread.stack.isWithin(size) else { return nil }
+      threads.append(thread)
+    }
+    for _ in 0..<imageCount {
+      guard let image = Image(&words), image.tables.isWithin(size) else { return nil }
+      images.append(image)
+    }
+  }
+}
+
+extension UnwindRequest.Place {
+  init?(_ words: inout WordReader) {
+    guard let offset = words.next(), let size = words.next() else { return nil }
+    self.init(offset: offset, size: size)
+  }
+
+  fileprivate func isWithin(_ whole: UInt64) -> Bool { offset <= whole && size <= whole - offset }
+}
+
+extension UnwindRequest.Thread {
+  init?(_ words: inout WordReader) {
+    var registers: [UInt64] = []
+    for _ in 0..<UnwindRequest.registerCount {
+      guard let word = words.next() else { return nil }
+      registers.append(word)
+    }
+    guard let flags = words.next(), let start = words.next(), let stack = UnwindRequest.Place(&words) else {
+      return nil
+    }
+    self.init(
+      registers: registers, isBadFetch: flags & 1 != 0, isPastFault: flags & 2 != 0, stackStart: start, stack: stack)
+  }
+}
+
+extension UnwindRequest.Image {
+  init?(_ words: inout WordReader) {
+    guard let start = words.next(), let end = words.next(), let bias = words.next(),
+      let tables = UnwindRequest.Place(&words)
+    else { return nil }
+    self.init(start: start, end: end, bias: bias, tables: tables)
+  }
+}

@@ -1,0 +1,142 @@
+import CShimTestSupport
+import CrashUnwinding
+import Foundation
+import Testing
+
+/// What `crash-analyse unwind` is asked, and how: the request's bytes made by hand, as crashd does.
+struct Snapshot {
+  static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .appendingPathComponent("crash-analyse")
+
+  struct Image {
+    var start: UInt64
+    var end: UInt64
+    var bias: UInt64
+    /// Its unwind file.
+    var tables: [UInt8]
+  }
+
+  var registers: [UInt64]
+  var stackStart: UInt64
+  var stack: [UInt8]
+  var images: [Image]
+  var isBadFetch = false
+  /// What the handler's unwinder found.
+  var handlerFrames: [UInt64] = []
+
+  /// Of this thread, in a callback of qsort.
+  static func take() throws -> Snapshot {
+    // 70 KiB: not on the stack that is copied, and never as a whole in a variable.
+    let memory = UnsafeMutablePointer<cs_test_snapshot>.allocate(capacity: 1)
+    defer { unsafe memory.deallocate() }
+    // The function fills all of it.
+    try #require(unsafe cs_test_take_snapshot(memory))
+    let frames = unsafe withUnsafeBytes(of: &memory.pointee.frames) { unsafe Array($0.bindMemory(to: UInt64.self)) }
+    let handlerFrames = unsafe Array(frames.prefix(memory.pointee.frame_count))
+    let stack = unsafe UnsafeBufferPointer(start: cs_test_snapshot_stack(memory), count: memory.pointee.stack_bytes)
+    return Snapshot(
+      registers: unsafe withUnsafeBytes(of: &memory.pointee.registers) {
+        unsafe Array($0.bindMemory(to: UInt64.self))
+      }, stackStart: unsafe memory.pointee.stack_start, stack: unsafe Array(stack),
+      images: try images(for: handlerFrames), handlerFrames: handlerFrames)
+  }
+
+  /// The images of these frames with their tables, which `crash-analyse unwind-tables` takes out.
+  private static func images(for frames: [UInt64]) throws -> [Image] {
+    var list = [cs_test_image](repeating: cs_test_image(), count: 512)
+    // The array has room for the limit that is passed.
+    let count = unsafe cs_test_list_images(&list, list.count)
+    return try list.prefix(count).filter { image in
+      frames.contains { image.start < $0 && $0 <= image.end }
+    }.map { image in
+      // snprintf has ended the text.
+      let path = unsafe withUnsafeBytes(of: image.path) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: URL(fileURLWithPath: path))
+      try #require(answer.status == 0, "\(path): \(answer.error)")
+      return Image(start: image.start, end: image.end, bias: image.bias, tables: [UInt8](answer.output))
+    }
+  }
+
+  var request: [UInt8] {
+    var end = UInt64(UnwindRequest.headerBytes(threads: 1, images: images.count))
+    var parts: [UInt8] = []
+    func place(_ bytes: [UInt8]) -> UnwindRequest.Place {
+      defer { end += UInt64(bytes.count) }
+      parts += bytes
+      return UnwindRequest.Place(offset: end, size: UInt64(bytes.count))
+    }
+    let thread = UnwindRequest.Thread(
+      registers: registers, isBadFetch: isBadFetch, isPastFault: false, stackStart: stackStart, stack: place(stack))
+    let list = images.map {
+      UnwindRequest.Image(start: $0.start, end: $0.end, bias: $0.bias, tables: place($0.tables))
+    }
+    return UnwindRequest(threads: [thread], images: list).encoded + parts
+  }
+
+  /// What libunwind makes of it.
+  func unwound() throws -> UnwindAnswer.Stack {
+    let answer = try Tool.run(["unwind"], input: request)
+    try #require(answer.status == 0, "\(answer.error)")
+    return try #require(UnwindAnswer([UInt8](answer.output), threads: 1)?.stacks.first)
+  }
+}
+
+/// Runs crash-analyse with files for its three streams: no pipe can fill up.
+enum Tool {
+  struct Answer {
+    /// The exit status, or the signal's number below 0.
+    var status: Int32
+    var output: Data
+    var error: String
+  }
+
+  static func run(_ arguments: [String], input: [UInt8]) throws -> Answer {
+    try withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("input")
+      try Data(input).write(to: file)
+      return try run(arguments, input: file)
+    }
+  }
+
+  static func run(_ arguments: [String], input: URL) throws -> Answer {
+    try withTemporaryFolder { folder in
+      let output = folder.appendingPathComponent("output")
+      let error = folder.appendingPathComponent("error")
+      let process = Process()
+      process.executableURL = Snapshot.program
+      process.arguments = arguments
+      process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+      process.standardInput = try FileHandle(forReadingFrom: input)
+      for file in [output, error] { try Data().write(to: file) }
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      process.standardError = try FileHandle(forWritingTo: error)
+      try process.run()
+      process.waitUntilExit()
+      return Answer(
+        status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+        output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
+    }
+  }
+
+  static func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("unwind-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    return try body(folder)
+  }
+}
+
+/// A generator with a seed, so that what failed can be run again.
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,140 @@
+import CrashUnwinding
+import Foundation
+import Testing
+
+@Suite("A snapshot unwound by libunwind")
+struct SnapshotTests {
+  @Test("has the frames that the handler finds, through a callback of qsort")
+  func agreement() throws {
+    let snapshot = try Snapshot.take()
+    let stack = try snapshot.unwound()
+    #expect(snapshot.handlerFrames.count > 4)
+    // Frame 0 is the same function, a few instructions further.
+    #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
+    #expect(stack.frames.first?.found == .context)
+    #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
+    #expect(stack.stop == .end)
+  }
+
+  @Test("a call through a bad pointer is left by its return address", arguments: [false, true])
+  func badCall(isDataOfAnImage: Bool) throws {
+    var snapshot = try Snapshot.take()
+    let pc = try #require(snapshot.registers.last)
+    // As if the callback had called it here: the return address is pushed, and pc is where no code is.
+    snapshot.stackStart -= 8
+    snapshot.stack = (0..<8).map { UInt8(truncatingIfNeeded: pc >> ($0 * 8)) } + snapshot.stack
+    snapshot.registers[7] -= 8
+    snapshot.registers[16] = isDataOfAnImage ? try #require(snapshot.images.first).end - 1 : 0x10
+    snapshot.isBadFetch = isDataOfAnImage
+    let stack = try snapshot.unwound()
+    #expect(stack.frames.prefix(2).map(\.pc) == [snapshot.registers[16], pc])
+    #expect(stack.frames.prefix(2).map(\.found) == [.context, .scan])
+    #expect(stack.frames.dropFirst(2).map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
+  }
+
+  @Test("a copy of the stack that ends early gives the inner frames")
+  func shortStack() throws {
+    var snapshot = try Snapshot.take()
+    snapshot.stack = Array(snapshot.stack.prefix(snapshot.stack.count / 4))
+    let stack = try snapshot.unwound()
+    let callers = stack.frames.dropFirst().map(\.pc)
+    #expect(callers == Array(snapshot.handlerFrames.dropFirst().prefix(callers.count)))
+    #expect(callers.count < snapshot.handlerFrames.count - 1)
+    #expect(stack.stop == .noCaller)
+  }
+
+  @Test("a stack pointer that does not grow ends the walk")
+  func cycle() throws {
+    var snapshot = try Snapshot.take()
+    // Without tables frame pointers are followed: this record is its own caller.
+    let pc = try #require(snapshot.registers.last)
+    for index in snapshot.images.indices { snapshot.images[index].tables = [] }
+    snapshot.registers[6] = snapshot.stackStart
+    for (offset, word) in [(0, snapshot.stackStart), (8, pc)] {
+      for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
+    }
+    let stack = try snapshot.unwound()
+    #expect([.loop, .noCaller].contains(stack.stop))
+    #expect(stack.frames.count < 4)
+  }
+
+  @Test("without tables nothing is taken for certain")
+  func noTables() throws {
+    var snapshot = try Snapshot.take()
+    for index in snapshot.images.indices { snapshot.images[index].tables = [] }
+    #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
+  }
+}
+
+@Suite("Hostile requests")
+struct HostileRequestTests {
+  @Test("what is no request is refused")
+  func strangers() throws {
+    for bytes in [[], [0], Array("CSUNWRQ1".utf8), [UInt8](repeating: 0xff, count: 5_000)] as [[UInt8]] {
+      let answer = try Tool.run(["unwind"], input: bytes)
+      #expect(answer.status == 65 && answer.output.isEmpty)
+      #expect(answer.error.hasPrefix("crash-analyse: ") && answer.error.filter(\.isNewline).count == 1)
+    }
+  }
+
+  @Test("a request cut off anywhere is refused", arguments: 1..<10)
+  func truncated(part: Int) throws {
+    let request = try Snapshot.take().request
+    #expect(try Tool.run(["unwind"], input: Array(request.prefix(request.count * part / 10))).status == 65)
+  }
+
+  @Test("counts and places beyond the request are refused")
+  func counts() throws {
+    let request = try Snapshot.take().request
+    for word in [1, 2, 3 + 19, 3 + 20] {
+      var bytes = request
+      bytes.replaceSubrange(word * 8..<word * 8 + 8, with: [UInt8](repeating: 0xff, count: 8))
+      #expect(try Tool.run(["unwind"], input: bytes).status == 65, "word \(word)")
+    }
+  }
+
+  @Test("registers and a stack of random bytes give an answer", arguments: 0..<10)
+  func random(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    var snapshot = try Snapshot.take()
+    let image = try #require(snapshot.images.randomElement(using: &generator))
+    for index in snapshot.stack.indices { snapshot.stack[index] = .random(in: 0...255, using: &generator) }
+    // Half of the words look like return addresses.
+    for offset in stride(from: 0, to: snapshot.stack.count - 8, by: 16) {
+      let word = UInt64.random(in: image.start..<image.end, using: &generator)
+      for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
+    }
+    snapshot.registers = snapshot.registers.map { seed % 2 == 0 ? $0 : $0 ^ .random(in: 0...0xffff, using: &generator) }
+    #expect(try snapshot.unwound().frames.count <= UnwindAnswer.frameLimit)
+  }
+
+  @Test("damaged tables give an answer, or end the child and nothing else", arguments: 0..<20)
+  func damaged(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    var snapshot = try Snapshot.take()
+    for index in snapshot.images.indices {
+      var tables = snapshot.images[index].tables
+      for _ in 0..<tables.count / 50 {
+        tables[Int.random(in: UnwindTablesHeader.size..<tables.count, using: &generator)] = .random(
+          in: 0...255, using: &generator)
+      }
+      // With the right checksum: this forger knows the form.
+      snapshot.images[index].tables = try Tables.resealed(tables)
+    }
+    let answer = try Tool.run(["unwind"], input: snapshot.request)
+    if answer.status == 0 {
+      #expect(UnwindAnswer([UInt8](answer.output), threads: 1) != nil)
+    } else {
+      // libunwind may run for ever, or into a fault: the kernel ends it after its two seconds.
+      #expect([-SIGSEGV, -SIGBUS, -SIGABRT, -SIGFPE, -SIGXCPU, -SIGKILL].contains(answer.status), "\(answer.status)")
+      #expect(answer.output.isEmpty)
+    }
+  }
+
+  @Test("tables with a wrong checksum are not used")
+  func checksum() throws {
+    var snapshot = try Snapshot.take()
+    for index in snapshot.images.indices { snapshot.images[index].tables[UnwindTablesHeader.size] ^= 1 }
+    #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
+  }
+}

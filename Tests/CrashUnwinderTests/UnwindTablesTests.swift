@@ -1,0 +1,133 @@
+import CShimRing
+import CrashUnwinding
+import Foundation
+import Testing
+
+/// An unwind file, made anew by hand.
+enum Tables {
+  /// The same bytes with their right checksum.
+  static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
+    var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
+    let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
+    // The array is the buffer, with its count.
+    header.checksum = unsafe cs_ring_crc32c(0, checked, checked.count)
+    return header.encoded + tables[UnwindTablesHeader.size...]
+  }
+}
+
+@Suite("Unwind files")
+struct UnwindTablesTests {
+  private static func tables(of image: URL, buildID: String = "") throws -> Tool.Answer {
+    try Tool.run(["unwind-tables", "--build-id", buildID], input: image)
+  }
+
+  @Test("have the two sections of the image, byte for byte, and its build id")
+  func sections() throws {
+    let answer = try Self.tables(of: Snapshot.program)
+    #expect(answer.status == 0 && answer.error.isEmpty)
+    let file = [UInt8](answer.output)
+    let header = try #require(UnwindTablesHeader(file, fileSize: file.count))
+    #expect(header.encoded == Array(file.prefix(UnwindTablesHeader.size)))
+    #expect(try Tables.resealed(file) == file)
+    let image = [UInt8](try Data(contentsOf: Snapshot.program))
+    let sections = try Self.sections(of: image)
+    for (name, section) in [(".eh_frame_hdr", header.index), (".eh_frame", header.frames)] {
+      let found = try #require(sections[name])
+      #expect(section.address == found.address && section.size == UInt64(found.bytes.count), "\(name)")
+    }
+    let bytes = Array(try #require(sections[".eh_frame_hdr"]).bytes) + Array(try #require(sections[".eh_frame"]).bytes)
+    #expect(Array(file[UnwindTablesHeader.size...]) == bytes)
+    let id = header.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(id.count == 40)
+    #expect(try Self.tables(of: Snapshot.program, buildID: id).output == answer.output)
+  }
+
+  @Test("are not made of another build, nor of what is no image")
+  func refused() throws {
+    let wrong = try Self.tables(of: Snapshot.program, buildID: "00ff")
+    #expect(wrong.status == 65 && wrong.error.hasSuffix(", not 00ff\n") && wrong.output.isEmpty)
+    for bytes in [[], Array("#!/bin/sh\n".utf8), [0x7f, 0x45, 0x4c, 0x46]] as [[UInt8]] {
+      #expect(try Tool.run(["unwind-tables", "--build-id", ""], input: bytes).status == 65)
+    }
+  }
+
+  @Test("of a damaged image are whole, or there are none and one line why", arguments: 0..<40)
+  func damaged(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    var image = [UInt8](try Data(contentsOf: Snapshot.program))
+    // Headers and segments, which is all that is read besides the tables.
+    for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
+    let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
+    #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
+    #expect(answer.error.filter(\.isNewline).count == (answer.status == 0 ? 0 : 1))
+    if answer.status == 0 {
+      #expect(UnwindTablesHeader([UInt8](answer.output), fileSize: answer.output.count) != nil)
+    }
+  }
+
+  @Test("whose header tells of more, or of fewer bytes than there are, are none")
+  func header() throws {
+    let header = UnwindTablesHeader(
+      checksum: 7, buildID: [1, 2], index: .init(address: 0x10, size: 4), frames: .init(address: 0x20, size: 6))
+    let size = UnwindTablesHeader.size + 10
+    #expect(UnwindTablesHeader(header.encoded, fileSize: size) == header)
+    #expect(UnwindTablesHeader(header.encoded, fileSize: size - 1) == nil)
+    #expect(UnwindTablesHeader(header.encoded, fileSize: size + 1) == nil)
+    #expect(UnwindTablesHeader(Array(header.encoded.dropLast()), fileSize: size) == nil)
+    #expect(UnwindTablesHeader(header.encoded, fileSize: UnwindTablesHeader.fileLimitBytes + 1) == nil)
+    var long = header
+    long.index.size = .max
+    #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
+  }
+
+  /// By the section table, which the job does not read.
+  private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
+    func number(_ at: Int, _ count: Int) -> Int {
+      Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    }
+    let table = number(40, 8)
+    let names = number(table + number(62, 2) * 64 + 24, 8)
+    var sections: [String: (address: UInt64, bytes: ArraySlice<UInt8>)] = [:]
+    for at in (0..<number(60, 2)).map({ table + $0 * 64 }) where number(at + 4, 4) != 8 {
+      let name = String(decoding: image[(names + number(at, 4))...].prefix { $0 != 0 }, as: UTF8.self)
+      let start = number(at + 24, 8)
+      sections[name] = (UInt64(number(at + 16, 8)), image[start..<start + number(at + 32, 8)])
+    }
+    return sections
+  }
+}
+
+@Suite("Questions and answers")
+struct UnwindFormTests {
+  @Test("a request survives its bytes")
+  func request() {
+    let request = UnwindRequest(
+      threads: [
+        UnwindRequest.Thread(
+          registers: (0..<17).map { UInt64($0) }, isBadFetch: true, isPastFault: false, stackStart: 0x7fff_0000,
+          stack: .init(offset: 400, size: 8))
+      ], images: [UnwindRequest.Image(start: 1, end: 2, bias: 3, tables: .init(offset: 408, size: 0))])
+    #expect(request.encoded.count == UnwindRequest.headerBytes(threads: 1, images: 1))
+    #expect(UnwindRequest(request.encoded, size: 408) == request)
+    #expect(UnwindRequest(request.encoded, size: 407) == nil)
+  }
+
+  @Test("an answer survives its bytes, and is none when it is damaged")
+  func answer() {
+    let answer = UnwindAnswer(stacks: [
+      .init(
+        frames: [.init(pc: 1, functionStart: nil, found: .context), .init(pc: 2, functionStart: 3, found: .cfi)],
+        stop: .end), .init(frames: [], stop: .noCaller),
+    ])
+    let bytes = answer.encoded
+    #expect(UnwindAnswer(bytes, threads: 2) == answer)
+    #expect(UnwindAnswer(bytes, threads: 1) == nil)
+    for count in 0..<bytes.count { #expect(UnwindAnswer(Array(bytes.prefix(count)), threads: 2) == nil) }
+    for word in 1..<bytes.count / 8 {
+      var damaged = bytes
+      damaged.replaceSubrange(word * 8..<word * 8 + 8, with: [UInt8](repeating: 0xff, count: 8))
+      let read = UnwindAnswer(damaged, threads: 2)
+      #expect(read == nil || read != answer, "word \(word)")
+    }
+  }
+}
