@@ -134,9 +134,11 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var losses: [String: Int]
   /// What was refused since it started, by kind.
   public var refusals: [String: Int]
+  /// Crashed threads that were unwound a second time, by what came of it; nil from an older crashd.
+  public var unwindings: [String: Int]?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, processes, reports, storeBytes, losses, refusals
+    case version, pid, processes, reports, storeBytes, losses, refusals, unwindings
     case uptimeSeconds = "uptime_s"
   }
 }

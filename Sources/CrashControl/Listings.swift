@@ -81,6 +81,7 @@ public enum Listings: Sendable {
     ]
     facts.append(("losses", counts(status.losses)))
     facts.append(("refusals", counts(status.refusals)))
+    if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
     let width = facts.map(\.0.count).max() ?? 0
     return facts.map { title, text in
       let padding = String(repeating: " ", count: width - title.count)

@@ -36,11 +36,11 @@ public final class Daemon: Sendable {
       let what = configuration.analysePath.map { "'\($0)' cannot be run" } ?? "crash-analyse was not found"
       logger.warning("\(what): reports will have addresses and no names")
     }
-    let caches = SymbolCaches(
-      SymbolCaches.Configuration(
-        directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger))
+    let symbols = SymbolCaches.Configuration(
+      directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger)
     analysis = CrashAnalysis(
-      caches: caches, store: store, hub: EventHub(), ledger: ledger, limits: configuration.limits, logger: logger)
+      caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(), ledger: ledger,
+      limits: configuration.limits, logger: logger)
     services = try Self.services(configuration, analysis, passed)
   }
 
@@ -59,7 +59,8 @@ public final class Daemon: Sendable {
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events)
       let interface = CrashdInterface(
-        store: analysis.store, reanalysis: Reanalysis(analysis), pipeline: pipeline, attach: attach,
+        store: analysis.store, reanalysis: Reanalysis(analysis), unwinder: analysis.unwinder, pipeline: pipeline,
+        attach: attach,
         ledger: analysis.ledger, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let notifier = Notifier(environment: configuration.environment)

@@ -37,6 +37,21 @@ public struct Limits: Sendable {
   /// Symbol caches kept on disk: those for everybody, and those of each user.
   public var cacheDirectoryBytes = 4 << 30
 
+  /// Images of one user whose unwind tables wait to be taken.
+  public var unwindTablesPerUser = 1024
+  /// How long taking the unwind tables of one image may take.
+  public var unwindTables_ms = 10_000
+  /// How long a second unwinding waits for the tables that it needs.
+  public var unwindTablesWait_ms = 5_000
+  /// Second unwindings at once.
+  public var unwinds = 2
+  /// Second unwindings that wait; later ones do not take place.
+  public var waitingUnwinds = 256
+  /// How long the second unwinding of one report may take.
+  public var unwind_ms = 2_000
+  /// What is handed to one second unwinding.
+  public var unwindRequestBytes = 64 << 20
+
   /// Varlink connections in all.
   public var connections = 512
   /// Varlink connections of one user who is not root.

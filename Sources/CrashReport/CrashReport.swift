@@ -40,6 +40,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var death: Death?
   /// Crash signals that somebody took from the shield after its start; nil when it has not noticed any.
   public var replacedHandlers: [ReplacedHandler]?
+  /// What a second unwinding of the crashed threads, outside of the process, found; nil when there was none.
+  public var unwinding: [Unwinding]?
 
   /// Makes a report from its parts.
   public init(

@@ -66,6 +66,25 @@ struct ReportStoreTests {
     }
   }
 
+  @Test("an amended report keeps its place, and is amended only while it is the one that was meant")
+  func amend() throws {
+    try withStore { store in
+      var report = sample(id: "ab12")
+      _ = try store.put(report, raw: [1])
+      let stored = try store.report(idPrefix: "ab12")
+      report.unwinding = [.init(tid: 1, agreement: .equal, shown: .handler, common: 3, found: 3)]
+      #expect(try store.amend(report, at: stored.cursor))
+      #expect(try store.report(idPrefix: "ab12").report == report)
+      #expect(try store.newestCursor() == stored.cursor)
+      #expect(try store.raw(id: "ab12") == [1])
+      report.reason = "another"
+      _ = try store.put(report, raw: [2])
+      let late = stored.report
+      #expect(try !store.amend(late, at: stored.cursor))
+      #expect(try store.report(idPrefix: "ab12").report.reason == "another")
+    }
+  }
+
   @Test("a process cannot replace the report of another one", arguments: [(1000, 8), (1001, 7)])
   func foreignIdentifier(uid: Int, pid: Int) throws {
     try withStore { store in

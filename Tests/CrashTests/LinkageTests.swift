@@ -20,6 +20,12 @@ struct LinkageTests {
     #expect(!libraries.contains("libunwind"))
   }
 
+  @Test("only crash-analyse links libunwind", arguments: ["crashd", "crashctl", "crash-maker", "DemoServer"])
+  func libunwind(program: String) async throws {
+    #expect(try await libraries(of: Binaries.path("crash-analyse")).contains("libunwind-x86_64.so"))
+    #expect(try await !libraries(of: Binaries.path(program)).contains("libunwind"))
+  }
+
   /// What ldd prints.
   private func libraries(of program: String) async throws -> String {
     let directory = try TemporaryDirectory()

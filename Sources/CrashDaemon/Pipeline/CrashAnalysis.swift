@@ -9,6 +9,7 @@ struct CrashAnalysis: Sendable {
   private static let symbolRounds = 4
 
   var caches: SymbolCaches
+  var unwinder: SnapshotUnwinder
   var store: ReportStore
   var hub: EventHub
   var ledger: Ledger
@@ -95,7 +96,7 @@ struct CrashAnalysis: Sendable {
     return (contents, await openCaches(for: contents, of: process))
   }
 
-  private func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
+  func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let user = process.facts.peer.uid
     let wanted = contents.addressesOfFrames
     await caches.prepare(ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil }), for: user)
@@ -103,7 +104,7 @@ struct CrashAnalysis: Sendable {
       asked: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
   }
 
-  private func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
+  func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
     var contents = process.ring.mapping.contents()
     // While the process lives, a record without an end is being written, and a thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }

@@ -61,8 +61,10 @@ actor CrashPipeline: Service {
   private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {
     switch event {
     case .attached(let process, let images):
-      let caches = analysis.caches
+      let (caches, tables) = (analysis.caches, analysis.unwinder.tables)
       let preparation = Task { await caches.prepare(images, for: process.facts.peer.uid) }
+      // No report waits for these.
+      Task { await tables.prepare(images, for: process.facts.peer.uid) }
       entries[process.number] = Entry(process: process, preparation: preparation)
     case .announced(let process):
       guard var entry = entries[process.number] else { return }
@@ -109,6 +111,7 @@ extension CrashPipeline {
         if isFinal { entries[process.number]?.isRead = true }
         // How it ended matters only where no handler told.
         if isFinal, outcome != .nothingNew || entry.seen != nil {
+          if let id = entries[process.number]?.reports.last { await analysis.unwindAgain(process, report: id) }
           end(process.number)
           break
         }
@@ -212,6 +215,7 @@ extension CrashPipeline {
       let outcome = await analysis.look(at: process, seen: nil, isFinal: true)
       // Not stored: the file stays for the next start.
       if outcome == .failed { return }
+      if case .stored(let id, _) = outcome { await analysis.unwindAgain(process, report: id) }
     } catch {
       analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
       if error.isPassing { return }

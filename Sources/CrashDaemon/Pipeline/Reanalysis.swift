@@ -42,7 +42,7 @@ actor Reanalysis {
   func run(idPrefix prefix: String?, for user: UInt32, visibility: Visibility) async throws(Failure) -> Outcome {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, raw, builder) = try await reopen(prefix, visibility)
+    let (before, raw, builder, unwinding) = try await reopen(prefix, visibility)
     let (old, symbols) = (before.report, builder.symbols)
     guard var report = Self.report(builder, old) else { throw .unreadable("no thread's record in it is whole") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
@@ -50,6 +50,7 @@ actor Reanalysis {
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
     // What was lost was lost then; the copy of a ring that was still being written would count more.
     report.losses = old.losses
+    report.unwinding = unwinding ?? old.unwinding
     let new = report
     let change = try stored { () throws(StoreError) in
       try analysis.store.put(new, raw: raw, replacing: before.cursor)
@@ -64,7 +65,7 @@ actor Reanalysis {
   ) async throws(Failure) -> Explanation {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, _, builder) = try await reopen(prefix, visibility)
+    let (before, _, builder, _) = try await reopen(prefix, visibility)
     let old = before.report
     if let death = old.death {
       let rules = SilentDeath(death, losses: old.losses).explanation(losses: old.losses)
@@ -78,15 +79,25 @@ actor Reanalysis {
     guard busy.count < Self.limit || visibility == .all, busy.insert(user).inserted else { throw .busy }
   }
 
+  /// The report with what it is made of: the frames are those of a second unwinding where these are better.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility
-  ) async throws(Failure) -> (StoredReport, [UInt8], ReportBuilder<OpenCaches>) {
+  ) async throws(Failure) -> (StoredReport, [UInt8], ReportBuilder<OpenCaches>, [CrashReport.Unwinding]?) {
     let (before, raw) = try stored { () throws(StoreError) in
       try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
     }
     let process = try Self.process(of: before.report, raw: raw)
-    let (contents, symbols) = await analysis.openAgain(process)
-    return (before, raw, ReportBuilder(contents, process: process.facts, symbols: symbols))
+    var (contents, symbols) = await analysis.openAgain(process)
+    let second = await analysis.unwinder.unwind(contents, for: process.facts.peer.uid)
+    if let second, second.isBetter {
+      contents = second.contents
+      symbols = await analysis.openCaches(for: contents, of: process)
+    } else if second == nil, before.report.unwinding?.contains(where: { $0.shown == .snapshot }) == true {
+      throw .unreadable("its frames came from a second unwinding, which is not possible today")
+    }
+    return (
+      before, raw, ReportBuilder(contents, process: process.facts, symbols: symbols), second?.findings
+    )
   }
 
   /// A silent death stays one: how the process ended is in its report alone.
@@ -104,30 +115,15 @@ actor Reanalysis {
       throw .unreadable("its process has an impossible id")
     }
     do {
-      let source = try RingSource(file: memory(with: ring))
+      let file = try MemoryFile(size: ring.count)
+      try file.write(ring, at: 0)
+      let source = try RingSource(file: file.descriptor)
       let facts = ProcessFacts(
         source.mapping.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
       return AttachedProcess(number: 0, facts: facts, ring: source)
     } catch {
       throw .unreadable("\(error)")
     }
-  }
-
-  /// A file in memory, which is what rings are read from.
-  private static func memory(with bytes: [UInt8]) throws(SystemError) -> Descriptor {
-    var number: Int32 = -1
-    try SystemError.check(unsafe cd_memory_create(bytes.count, &number), "make a file in memory")
-    let memory = Descriptor(owning: number)
-    var written = 0
-    while written < bytes.count {
-      let rest = Array(bytes[written...])
-      // pwrite reads as many bytes as the array has.
-      let count = unsafe pwrite(number, rest, rest.count, off_t(written))
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw SystemError("write a file in memory") }
-      written += count
-    }
-    return memory
   }
 
   /// Whether a place that had a name has none now.

@@ -1,13 +1,14 @@
 import FoundationEssentials
 
-/// The symbol caches on disk, kept below a size.
+/// The symbol caches and unwind files on disk, kept below a size.
 struct CacheDirectory {
   let path: String
 
-  /// Removes the caches that were made first until the rest fits; a mapped one stays readable until it is closed.
+  /// Removes the files that were made first until the rest fits; a mapped one stays readable until it is closed.
   func prune(to limitBytes: Int) throws {
     var files: [(name: String, bytes: Int, made: Date)] = []
-    for name in try FileManager.default.contentsOfDirectory(atPath: path) where name.hasSuffix(".cssym") {
+    for name in try FileManager.default.contentsOfDirectory(atPath: path)
+    where name.hasSuffix(".cssym") || name.hasSuffix(CacheName.unwindSuffix) {
       let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
       guard let bytes = attributes[.size] as? Int, let made = attributes[.modificationDate] as? Date else { continue }
       files.append((name, bytes, made))

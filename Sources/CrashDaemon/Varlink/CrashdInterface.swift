@@ -11,6 +11,7 @@ struct CrashdInterface: Sendable {
 
   var store: ReportStore
   var reanalysis: Reanalysis
+  var unwinder: SnapshotUnwinder
   var pipeline: CrashPipeline
   var attach: AttachServer
   var ledger: Ledger
@@ -154,7 +155,8 @@ struct CrashdInterface: Sendable {
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),
       uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes, reports: count,
-      storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals)
+      storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
+      unwindings: await unwinder.findings)
   }
 
   /// Checks the cursor's form; the store checks the rest.

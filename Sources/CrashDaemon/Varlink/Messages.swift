@@ -150,4 +150,5 @@ struct StatusReply: Encodable, Sendable {
   var storeBytes: Int
   var losses: [String: Int]
   var refusals: [String: Int]
+  var unwindings: [String: Int]
 }

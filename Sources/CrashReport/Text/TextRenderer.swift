@@ -40,6 +40,7 @@ public struct TextRenderer: Sendable {
       sections.append([style.faint("\(counted(others.count, "other thread")) in the verbose form\(note).")])
     }
     sections.append(replacedHandlersSection(report))
+    sections.append(unwindingSection(report))
     sections.append(lossesSection(report))
     return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
   }

@@ -1,0 +1,33 @@
+import CrashReport
+import CrashStore
+import Logging
+
+/// The second look at the stacks of a report that is stored already: nobody who follows waits for it.
+extension CrashAnalysis {
+  /// Unwinds the crashed threads of a ring that nobody writes any more again, and notes in the report what came of it.
+  ///
+  /// An agreement is no event. Better frames are: the report comes again with them.
+  func unwindAgain(_ process: AttachedProcess, report id: String) async {
+    let contents = read(process, isFinal: true)
+    guard let outcome = await unwinder.unwind(contents, for: process.facts.peer.uid) else { return }
+    do throws(StoreError) {
+      let stored = try store.report(idPrefix: id)
+      var report = stored.report
+      guard outcome.isBetter else {
+        report.unwinding = outcome.findings
+        _ = try store.amend(report, at: stored.cursor)
+        return
+      }
+      let symbols = await openCaches(for: outcome.contents, of: process)
+      let builder = ReportBuilder(outcome.contents, process: process.facts, symbols: symbols)
+      guard var better = builder.report(id: id) else { return }
+      better.timing = report.timing
+      better.losses = report.losses
+      better.unwinding = outcome.findings
+      let raw = try store.raw(id: id) ?? []
+      if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
+    } catch {
+      logger.warning("cannot note the second unwinding of \(id): \(error), ignoring")
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import CCrashDaemon
+import Glibc
+
+/// A run of `crash-analyse`, which reads what crashd trusts nobody with, in a process of its own.
+struct AnalyseChild {
+  var program: String
+  var arguments: [String]
+  var timeout_ms: Int
+
+  /// It did not do its work; one line for people says why.
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  private static let errorTextLimit = 512
+
+  /// Blocks until it has ended, which it has when this returns or throws.
+  func run(input: Descriptor, output: Descriptor) throws {
+    var (reader, writer): (Int32, Int32) = (-1, -1)
+    try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
+    let (errors, errorsForChild) = (Descriptor(owning: reader), Descriptor(owning: writer))
+    let pid = try spawn(input, output, errorsForChild)
+    let status = try wait(for: pid)
+    guard status == 0 else { throw Failure(description: Self.describe(status, Self.firstLine(of: errors))) }
+  }
+
+  private func spawn(_ input: Descriptor, _ output: Descriptor, _ error: Descriptor) throws(SystemError) -> Int32 {
+    var pid: Int32 = 0
+    // The strings live until the end of this function, the child has its own copy; the list ends with nil.
+    var pointers = unsafe ([program] + arguments).map { unsafe strdup($0) }
+    unsafe pointers.append(nil)
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    let code = unsafe cd_spawn(program, &pointers, input.number, output.number, error.number, &pid)
+    try SystemError.check(code, "start '\(program)'")
+    return pid
+  }
+
+  /// Its exit status, after SIGKILL at the time-out.
+  private func wait(for pid: Int32) throws -> Int32 {
+    var number: Int32 = -1
+    let code = unsafe cd_process_open(pid, &number)
+    guard code == 0 else {
+      // Without a pidfd there is no wait with an end: not a child to keep.
+      kill(pid, SIGKILL)
+      _ = waitpid(pid, nil, 0)
+      throw SystemError("watch process \(pid)", code: code)
+    }
+    let pidfd = Descriptor(owning: number)
+    let isTimely = Self.poll(pidfd, timeout_ms: timeout_ms)
+    if !isTimely {
+      kill(pid, SIGKILL)
+      while !Self.poll(pidfd, timeout_ms: 1_000) {}
+    }
+    var status: Int32 = 0
+    try SystemError.check(unsafe cd_child_status(pid, &status), "wait for process \(pid)")
+    guard isTimely else { throw Failure(description: "it took longer than \(timeout_ms) ms") }
+    return status
+  }
+
+  private static func poll(_ descriptor: Descriptor, timeout_ms: Int) -> Bool {
+    let end = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
+    while true {
+      let now = Moment.monotonic_ns()
+      var wanted = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+      // One pollfd is given and one is told.
+      let count = unsafe Glibc.poll(&wanted, 1, now < end ? Int32(clamping: (end - now) / 1_000_000 + 1) : 0)
+      if count > 0 { return true }
+      if count == 0 && now >= end { return false }
+    }
+  }
+
+  private static func firstLine(of pipe: Descriptor) -> String {
+    var bytes = [UInt8](repeating: 0, count: errorTextLimit)
+    // read writes at most as many bytes as the array has; the pipe does not block.
+    let count = unsafe read(pipe.number, &bytes, bytes.count)
+    let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
+    // It may quote the file: nothing but printable characters goes to the log.
+    return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
+
+  private static func describe(_ status: Int32, _ text: String) -> String {
+    let end = status > 128 ? "it was ended by signal \(status - 128)" : "exit status \(status)"
+    return text.isEmpty ? end : "\(text) (\(end))"
+  }
+}

@@ -1,0 +1,62 @@
+import CCrashDaemon
+import Glibc
+
+/// A file in memory, for what is read as a file: by a child, or by the reader of rings.
+struct MemoryFile {
+  let descriptor: Descriptor
+
+  /// An empty one, or one of `size` zeros.
+  init(size: Int = 0) throws(SystemError) {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_memory_create(size, &number), "make a file in memory")
+    descriptor = Descriptor(owning: number)
+  }
+
+  /// Its size can change no more, whoever has it.
+  func seal() throws(SystemError) {
+    try SystemError.check(cd_memory_seal(descriptor.number), "seal a file in memory")
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      // pwrite reads as many bytes as the array has behind `done`.
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe pwrite(
+          descriptor.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset + done))
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw SystemError("write a file in memory") }
+      done += count
+    }
+  }
+
+  /// Copies all of another file; nil, and nothing, when it is larger than `limitBytes`.
+  func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
+    let size = try Int(source.status().st_size)
+    guard size <= limitBytes else { return nil }
+    try write(try Self.read(source, limitBytes: size), at: offset)
+    return size
+  }
+
+  /// Its first bytes.
+  func read(limitBytes: Int) throws(SystemError) -> [UInt8] {
+    try Self.read(descriptor, limitBytes: limitBytes)
+  }
+
+  private static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
+    var done = 0
+    while done < bytes.count {
+      // pread writes at most as many bytes as the array has behind `done`.
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe pread(source.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(done))
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError("read a file") }
+      if count == 0 { break }
+      done += count
+    }
+    return Array(bytes.prefix(done))
+  }
+}

@@ -1,0 +1,84 @@
+import CrashRing
+import CrashUnwinding
+
+/// Which threads of a ring to unwind again, and which images that can need.
+struct UnwindQuestion {
+  /// The first to crash, eight at most, that kept their stacks.
+  let records: [CrashRecord]
+  /// Every image that a word of their stacks, or a register, points into: a return address is one of these words.
+  let images: [RingContents.Image]
+
+  /// nil where there is nothing to walk.
+  init?(_ contents: RingContents) {
+    records = Array(
+      contents.records.sorted { $0.sequence < $1.sequence }
+        .filter { $0.registers.count == UnwindRequest.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
+        .prefix(UnwindRequest.threadLimit))
+    guard !records.isEmpty else { return nil }
+    // Of images that overlap, which no process has, crash-analyse takes the first.
+    let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
+    var pointed = Set<Int>()
+    for record in records {
+      for word in record.registers { Self.note(word, in: sorted, &pointed) }
+      for word in Self.words(of: record) { Self.note(word, in: sorted, &pointed) }
+    }
+    images = sorted.indices.filter(pointed.contains).map { sorted[$0] }
+  }
+
+  /// The aligned words of the stack.
+  private static func words(of record: CrashRecord) -> [UInt64] {
+    let stack = record.stack
+    let start = Int(truncatingIfNeeded: (8 &- record.stackStart & 7) & 7)
+    return stride(from: start, through: stack.count - 8, by: 8).map { at in
+      (0..<8).reduce(0) { $0 | UInt64(stack[at + $1]) << UInt64($1 * 8) }
+    }
+  }
+
+  private static func note(_ word: UInt64, in images: [RingContents.Image], _ pointed: inout Set<Int>) {
+    var (low, high) = (0, images.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if word < images[middle].start {
+        high = middle
+      } else if word > images[middle].end {
+        low = middle + 1
+      } else {
+        pointed.insert(middle)
+        return
+      }
+    }
+  }
+
+  /// The question as crash-analyse reads it, with the unwind files of the images as far as `limitBytes` goes.
+  func request(tables: [String: Descriptor], limitBytes: Int) throws -> MemoryFile {
+    let file = try MemoryFile()
+    var end = UnwindRequest.headerBytes(threads: records.count, images: images.count)
+    var request = UnwindRequest(threads: [], images: [])
+    for record in records {
+      try file.write(record.stack, at: end)
+      request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
+      end += record.stack.count
+    }
+    for image in images {
+      var place = UnwindRequest.Place(offset: 0, size: 0)
+      if let table = tables[image.buildID] {
+        let size = try file.copy(table, at: end, limitBytes: min(UnwindTablesHeader.fileLimitBytes, limitBytes - end))
+        if let size { place = UnwindRequest.Place(offset: UInt64(end), size: UInt64(size)) }
+        end += size ?? 0
+      }
+      request.images.append(
+        UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
+    }
+    try file.write(request.encoded, at: 0)
+    return file
+  }
+
+  private func thread(_ record: CrashRecord, _ place: UnwindRequest.Place) -> UnwindRequest.Thread {
+    // x86-64: a page fault whose error code has bit 4 is one of fetching the instruction; a breakpoint's pc is past it.
+    let isBadFetch =
+      record.trapNumber == 14 && record.errorCode & 16 != 0 && record.faultAddress == record.registers.last
+    return UnwindRequest.Thread(
+      registers: record.registers, isBadFetch: isBadFetch, isPastFault: record.trapNumber == 3,
+      stackStart: record.stackStart, stack: place)
+  }
+}

@@ -1,0 +1,33 @@
+import Glibc
+
+/// Makes one unwind file: the tables of an image, taken out by `crash-analyse`, so that a crash can be unwound again when
+/// the image is no longer there.
+struct UnwindTableJob: Sendable {
+  var program: String
+  var image: Descriptor
+  var buildID: String
+  var output: String
+  var timeout_ms: Int
+
+  /// Waits for the child; the file stands at `output` when this returns, and nothing when it throws.
+  func run() throws {
+    let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
+    // No variadic argument but the mode, which open reads as one.
+    let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw SystemError("create '\(partial)'") }
+    defer { _ = unsafe unlink(partial) }
+    let child = AnalyseChild(
+      program: program, arguments: ["unwind-tables", "--build-id", buildID], timeout_ms: timeout_ms)
+    try child.run(input: image, output: Descriptor(owning: number))
+    guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
+  }
+}
+
+extension CacheName {
+  static let unwindSuffix = ".csunw"
+
+  /// Beside the symbol cache.
+  ///
+  /// The number is the version of the form: another one's file is not found.
+  func unwindPath(in caches: String) -> String { "\(directory(in: caches))/\(buildID).1\(Self.unwindSuffix)" }
+}

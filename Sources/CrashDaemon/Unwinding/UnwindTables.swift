@@ -1,0 +1,164 @@
+import Glibc
+import Logging
+
+/// The unwind files of all images: made when a process attaches, found by build id when one crashes.
+///
+/// One is made at a time: each takes milliseconds, and nobody waits for them but a crash that came at once.
+actor UnwindTables {
+  private struct Job {
+    var name: CacheName
+    var user: UInt32
+    var image: Descriptor
+    var file: ImageFile.Identity
+    var isUrgent: Bool
+    var order: UInt64
+  }
+
+  /// A file that has no tables for this build id.
+  private struct Failure: Hashable {
+    var name: CacheName
+    var file: ImageFile.Identity
+  }
+
+  private struct Waiter {
+    var names: Set<CacheName>
+    var continuation: CheckedContinuation<Void, Never>
+  }
+
+  private let configuration: SymbolCaches.Configuration
+  private var waiting: [Job] = []
+  private var running: Job?
+  private var failures: Set<Failure> = []
+  /// When each user that waits had his last turn.
+  private var turns: [UInt32: UInt64] = [:]
+  private var waiters: [UInt64: Waiter] = [:]
+  private var clock: UInt64 = 0
+
+  init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
+
+  private func tick() -> UInt64 {
+    clock += 1
+    return clock
+  }
+}
+
+// Making.
+extension UnwindTables {
+  /// Sees to it that there are files of these images, as far as there can be.
+  func prepare(_ images: [ImageFile], for user: UInt32) {
+    guard configuration.program != nil else { return }
+    for image in images where !names(image.buildID, user).contains(where: isThere) {
+      guard waiting.count < configuration.limits.heldDescriptors,
+        waiting.count(where: { $0.user == user }) < configuration.limits.unwindTablesPerUser
+      else {
+        configuration.ledger.refuse(
+          "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
+        return
+      }
+      // An image that is not here has no symbols either; those who make them have said so.
+      guard let opened = try? image.open(for: user) else { continue }
+      let name = CacheName(buildID: image.buildID, owner: opened.owner)
+      let isKnown =
+        failures.contains(Failure(name: name, file: opened.identity))
+        || (waiting + (running.map { [$0] } ?? [])).contains { $0.name == name && $0.file == opened.identity }
+      if isKnown { continue }
+      waiting.append(
+        Job(
+          name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
+    }
+    startNext()
+  }
+
+  private func startNext() {
+    guard running == nil else { return }
+    // Users in turn, then what a crash waits for, then first come.
+    let index = waiting.indices.min { rank(waiting[$0]) < rank(waiting[$1]) }
+    guard let index else {
+      turns = [:]
+      return
+    }
+    let job = waiting.remove(at: index)
+    turns[job.user] = tick()
+    running = job
+    let work = UnwindTableJob(
+      program: configuration.program ?? "", image: job.image, buildID: job.name.buildID,
+      output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms)
+    let directory = job.name.directory(in: configuration.directory)
+    do {
+      try Directories.make(directory, mode: 0o700)
+      try Thread.start(named: "unwind-tables") { [self] in
+        let result = Result { try work.run() }
+        Task { await finish(job, result) }
+      }
+    } catch {
+      finish(job, .failure(error))
+    }
+  }
+
+  private func rank(_ job: Job) -> (UInt64, Int, UInt64) { (turns[job.user] ?? 0, job.isUrgent ? 0 : 1, job.order) }
+
+  private func finish(_ job: Job, _ result: Result<Void, any Error>) {
+    running = nil
+    do {
+      try result.get()
+      try CacheDirectory(path: job.name.directory(in: configuration.directory))
+        .prune(to: configuration.limits.cacheDirectoryBytes)
+    } catch let error as AnalyseChild.Failure {
+      // Also an image without any: then libunwind has none, as the handler had none.
+      if failures.count >= configuration.limits.openCaches { failures = [] }
+      failures.insert(Failure(name: job.name, file: job.file))
+      configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
+    } catch {
+      configuration.logger.warning("cannot keep the unwind tables of build \(job.name.buildID): \(error), ignoring")
+    }
+    for (number, waiter) in waiters where isSettled(waiter.names) {
+      waiters[number] = nil
+      waiter.continuation.resume()
+    }
+    startNext()
+  }
+}
+
+// Finding.
+extension UnwindTables {
+  /// The open files of these build ids that `user` may use, after waiting for the ones that are being made.
+  func files(of buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async -> [String: Descriptor] {
+    let wanted = Set(buildIDs.filter(CacheName.isBuildID).flatMap { names($0, user) })
+    for index in waiting.indices where wanted.contains(waiting[index].name) { waiting[index].isUrgent = true }
+    if !isSettled(wanted) { await wait(for: wanted, timeout_ms: timeout_ms) }
+    var found: [String: Descriptor] = [:]
+    for name in wanted where found[name.buildID] == nil || name.owner == .everybody {
+      // No variadic argument: nothing is created.
+      let number = unsafe open(name.unwindPath(in: configuration.directory), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+      if number >= 0 { found[name.buildID] = Descriptor(owning: number) }
+    }
+    return found
+  }
+
+  private func wait(for names: Set<CacheName>, timeout_ms: Int) async {
+    let number = tick()
+    let alarm = Task {
+      try await Task.sleep(for: .milliseconds(timeout_ms))
+      giveUp(number)
+    }
+    await withCheckedContinuation { waiters[number] = Waiter(names: names, continuation: $0) }
+    alarm.cancel()
+  }
+
+  private func giveUp(_ number: UInt64) {
+    waiters.removeValue(forKey: number)?.continuation.resume()
+  }
+
+  private func isSettled(_ names: Set<CacheName>) -> Bool {
+    !waiting.contains { names.contains($0.name) } && !(running.map { names.contains($0.name) } ?? false)
+  }
+
+  /// A user's own file, or one for everybody.
+  private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
+    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+  }
+
+  private func isThere(_ name: CacheName) -> Bool {
+    unsafe access(name.unwindPath(in: configuration.directory), R_OK) == 0
+  }
+}

@@ -1,0 +1,209 @@
+import CrashReport
+import CrashRing
+import CrashUnwinding
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What is asked of a second unwinding")
+struct UnwindQuestionTests {
+  private func image(_ index: Int, _ start: UInt64, _ end: UInt64, buildID: String = "") -> RingContents.Image {
+    RingContents.Image(
+      index: index, bias: start, start: start, end: end, buildID: buildID, path: "/\(index)", isExecutable: index == 0)
+  }
+
+  private func words(_ words: [UInt64]) -> [UInt8] {
+    words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+  }
+
+  @Test("are the images that words of the stack point into, with their tables")
+  func images() throws {
+    let record = CrashRecord.sample(
+      pc: 0x1010, errorCode: 16, stackStart: 0x7ffe_0004, stack: [1, 2, 3, 4] + words([0x3000, 0x9999, 0x4100]))
+    var contents = RingContents.sample([record])
+    contents.images = [
+      image(0, 0x1000, 0x2000, buildID: "aa"), image(1, 0x2000, 0x2800), image(2, 0x2801, 0x3000, buildID: "bb"),
+      image(3, 0x4000, 0x5000), image(4, 0x6000, 0x7000),
+    ]
+    let question = try #require(UnwindQuestion(contents))
+    // A return address may be the first byte behind its image, as 0x3000.
+    #expect(question.images.map(\.index) == [0, 2, 3])
+    let table = try MemoryFile()
+    try table.write([7, 8, 9], at: 0)
+    let file = try question.request(tables: ["bb": table.descriptor], limitBytes: 1 << 20)
+    let bytes = try file.read(limitBytes: 1 << 20)
+    let request = try #require(UnwindRequest(bytes, size: UInt64(bytes.count)))
+    #expect(request.images.map(\.tables.size) == [0, 3, 0])
+    #expect(bytes.suffix(3) == [7, 8, 9])
+    let thread = try #require(request.threads.first)
+    #expect(Array(bytes[Int(thread.stack.offset)...].prefix(record.stack.count)) == record.stack)
+    #expect(thread.registers == record.registers && thread.stackStart == record.stackStart)
+  }
+
+  @Test("leaves out tables for which there is no room")
+  func room() throws {
+    var contents = RingContents.sample([.sample(pc: 0x1010, stack: words([0x4100]))])
+    contents.images = [image(0, 0x1000, 0x2000, buildID: "aa"), image(1, 0x4000, 0x5000, buildID: "bb")]
+    let table = try MemoryFile(size: 10_000)
+    let small = try MemoryFile(size: 10)
+    let file = try #require(UnwindQuestion(contents)).request(
+      tables: ["aa": table.descriptor, "bb": small.descriptor], limitBytes: 5_000)
+    let bytes = try file.read(limitBytes: 1 << 20)
+    let request = try #require(UnwindRequest(bytes, size: UInt64(bytes.count)))
+    #expect(request.images.map(\.tables.size) == [0, 10])
+  }
+
+  @Test("is nothing where no stack was kept, and eight threads at most")
+  func threads() {
+    #expect(UnwindQuestion(.sample([.sample()])) == nil)
+    #expect(UnwindQuestion(.sample([])) == nil)
+    let records = (0..<12).map { number in
+      var record = CrashRecord.sample(stack: [UInt8](repeating: 0, count: 3))
+      record.sequence = UInt64(11 - number)
+      return record
+    }
+    #expect(UnwindQuestion(.sample(records))?.records.map(\.sequence) == Array(0..<8))
+  }
+}
+
+@Suite("The second unwinding")
+struct SnapshotUnwinderTests {
+  /// An unwinder whose child is a script.
+  private func unwinder(
+    _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
+  ) throws -> SnapshotUnwinder {
+    let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    var limits = Limits()
+    change(&limits)
+    return SnapshotUnwinder(
+      SymbolCaches.Configuration(
+        directory: directory.path, program: program, limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
+  }
+
+  private var contents: RingContents {
+    let frames = [CrashRecord.Frame.at(0x10010, exact: true)]
+    return .sample([.sample(frames: frames, unwindStop: 3, stack: [UInt8](repeating: 1, count: 64))])
+  }
+
+  @Test("better frames take the place of the handler's")
+  func better() async throws {
+    let directory = try TestDirectory()
+    let frames = [(0x10010, UnwindAnswer.Found.context), (0x10020, .cfi)] as [(UInt64, UnwindAnswer.Found)]
+    let answer = UnwindAnswer(stacks: [
+      .init(frames: frames.map { .init(pc: $0.0, functionStart: nil, found: $0.1) }, stop: .end)
+    ])
+    let file = try directory.write(answer.encoded, to: "answer")
+    let unwinder = try unwinder("case $1 in unwind) cat '\(file)' ;; *) exit 65 ;; esac", in: directory)
+    var contents = contents
+    contents.records[0].frameTotal = 1
+    let outcome = try #require(await unwinder.unwind(contents, for: 0))
+    #expect(outcome.isBetter)
+    #expect(outcome.contents.records[0].frames.map(\.pc) == [0x10010, 0x10020])
+    #expect(outcome.findings.map(\.agreement) == [.longer])
+    #expect(await unwinder.findings == ["longer": 1])
+  }
+
+  @Test(
+    "a child that says nothing, nonsense or too much, or that crashes, changes nothing and is counted",
+    arguments: [
+      "exit 0", "head -c 4000 /dev/urandom", "cat /dev/zero", "exit 65", "kill -SEGV $$", "printf 'CSUNWAN1'",
+    ])
+  func hostileChild(script: String) async throws {
+    let directory = try TestDirectory()
+    let unwinder = try unwinder(script, in: directory)
+    #expect(await unwinder.unwind(contents, for: 0) == nil)
+    #expect(await unwinder.findings == ["failed": 1])
+  }
+
+  @Test("a child that does not end is ended")
+  func endless() async throws {
+    let directory = try TestDirectory()
+    let unwinder = try unwinder("while :; do :; done", in: directory) { $0.unwind_ms = 1 }
+    #expect(await unwinder.unwind(contents, for: 0) == nil)
+    #expect(await unwinder.findings == ["failed": 1])
+  }
+
+  @Test("beyond what may wait, threads are skipped and counted; the rest take their turns")
+  func crowd() async throws {
+    let directory = try TestDirectory()
+    let unwinder = try unwinder("exit 65", in: directory) {
+      $0.unwinds = 1
+      $0.waitingUnwinds = 3
+    }
+    let contents = contents
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<40 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
+    }
+    let findings = await unwinder.findings
+    #expect((findings["failed"] ?? 0) + (findings["skipped"] ?? 0) == 40)
+    #expect((findings["failed"] ?? 0) >= 1)
+    // Nobody holds a place any more.
+    #expect(await unwinder.unwind(contents, for: 0) == nil)
+    #expect(await unwinder.findings["failed"] == (findings["failed"] ?? 0) + 1)
+  }
+}
+
+@Suite("Unwind files of images")
+struct UnwindTableFileTests {
+  private func tables(_ script: String, in directory: TestDirectory) throws -> UnwindTables {
+    let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    return UnwindTables(
+      SymbolCaches.Configuration(
+        directory: "\(directory.path)/cache", program: program, limits: Limits(),
+        ledger: Ledger(logger: TestLog.logger, limits: Limits()), logger: TestLog.logger))
+  }
+
+  private func image(_ directory: TestDirectory, buildID: String = "abcd") throws -> ImageFile {
+    let path = try directory.write(Array("image".utf8), to: "image-\(buildID)")
+    return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
+  }
+
+  @Test("are made once, are found by build id, and stay when the image is gone")
+  func made() async throws {
+    let directory = try TestDirectory()
+    let tables = try tables(
+      #"echo "$# $1 $2 $3" >>"$0.log"; cat; echo " with tables""#, in: directory)
+    let image = try image(directory)
+    await tables.prepare([image], for: geteuid())
+    #expect(await tables.files(of: ["abcd"], for: geteuid(), timeout_ms: 300_000).count == 1)
+    #expect(unsafe unlink(image.path) == 0)
+    await tables.prepare([image], for: geteuid())
+    let found = await tables.files(of: ["abcd", "ef01", "../x"], for: geteuid(), timeout_ms: 300_000)
+    #expect(Array(found.keys) == ["abcd"])
+    let copy = try MemoryFile()
+    _ = try copy.copy(try #require(found["abcd"]), at: 0, limitBytes: 100)
+    #expect(String(decoding: try copy.read(limitBytes: 100), as: UTF8.self) == "image with tables\n")
+    let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
+    #expect(String(decoding: log, as: UTF8.self) == "3 unwind-tables --build-id abcd\n")
+  }
+
+  @Test("a file without tables is asked once")
+  func failed() async throws {
+    let directory = try TestDirectory()
+    let tables = try tables(#"echo asked >>"$0.log"; echo part; exit 65"#, in: directory)
+    let image = try image(directory)
+    for _ in 0..<3 {
+      await tables.prepare([image], for: geteuid())
+      #expect(await tables.files(of: ["abcd"], for: geteuid(), timeout_ms: 300_000).isEmpty)
+    }
+    let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
+    #expect(String(decoding: log, as: UTF8.self) == "asked\n")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache").isEmpty)
+  }
+
+  @Test("are removed with the caches of their directory, the oldest first")
+  func pruned() throws {
+    let directory = try TestDirectory()
+    for (index, name) in ["a.1.csunw", "b.cssym", "c.1.csunw"].enumerated() {
+      let path = try directory.write([UInt8](repeating: 0, count: 100), to: name)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: Double(1_000 + index))], ofItemAtPath: path)
+    }
+    try CacheDirectory(path: directory.path).prune(to: 200)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["b.cssym", "c.1.csunw"])
+  }
+}

@@ -1,0 +1,53 @@
+import CrashReport
+import Testing
+
+@Suite("The second unwinding in a report")
+struct UnwindingTests {
+  private func report(_ unwinding: [CrashReport.Unwinding]?) -> CrashReport {
+    var report = Sample.indexOutOfRange
+    report.unwinding = unwinding
+    return report
+  }
+
+  private let equal = CrashReport.Unwinding(tid: 12, agreement: .equal, shown: .handler, common: 7, found: 7)
+  private let different = CrashReport.Unwinding(
+    tid: 13, agreement: .different, shown: .snapshot, common: 1, found: 9,
+    others: [.init(address: 0x40_0010, trust: .framePointer)])
+
+  @Test("an agreement is told in the verbose form only")
+  func agreement() {
+    let report = report([equal])
+    #expect(!TextRenderer().render(report).contains("Unwound again"))
+    let lines = TextRenderer(verbose: true).render(report).split(separator: "\n")
+    #expect(lines.contains("Unwound again outside of the process"))
+    #expect(lines.contains("  Thread 12: the same 7 frames."))
+  }
+
+  @Test("a difference is told always, with the frames that are not shown")
+  func difference() {
+    let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
+    let start = lines.firstIndex(of: "Unwound again outside of the process")
+    #expect(
+      start.map { Array(lines[($0 + 1)...].prefix(2)) } == [
+        "  Thread 13: the same 1 frame, then another caller; the new ones are shown above, and these are the",
+        "  others.",
+      ])
+    #expect(lines.contains("    0x400010  frame-pointer"))
+  }
+
+  @Test("frames that one has and the other has not are counted")
+  func lengths() {
+    let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
+    let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)
+    let text = TextRenderer(verbose: true).render(report([shorter, longer]))
+    #expect(text.contains("  Thread 1: the same 3 frames, then the copy of the stack leads no further.\n"))
+    #expect(text.contains("  Thread 2: the same 3 frames, then 2 more; the new ones are shown above.\n"))
+  }
+
+  @Test("survives the JSON form, and is not in that of a report without it")
+  func json() throws {
+    let report = report([equal, different])
+    #expect(try ReportCoding.decode(try ReportCoding.encode(report).utf8) == report)
+    #expect(try !ReportCoding.encode(self.report(nil)).contains("unwinding"))
+  }
+}

@@ -1,0 +1,73 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// libunwind in crash-analyse beside the handler's unwinder: other code, another process, and only a copy of the stack.
+@Suite(.sharedDaemon, .serialized)
+struct UnwindingTests {
+  @Test(
+    "both find the same frames",
+    arguments: ["array-index", "null-write", "null-call", "memcpy-bad-pointer", "qsort-callback", "abort"])
+  func agreement(scenario: String) async throws {
+    try await check(scenario)
+  }
+
+  @Test(
+    "also in an optimized program",
+    arguments: ["array-index", "null-call", "memcpy-bad-pointer", "qsort-callback"])
+  func optimized(scenario: String) async throws {
+    guard let program = try Binaries.optimizedCrashMaker() else { return }
+    try await check(scenario, program: program)
+  }
+
+  @Test("also on a thread of Dispatch's, and in a task", arguments: [CrashRun.Thread.dispatch, .task, .pthread])
+  func threads(thread: CrashRun.Thread) async throws {
+    try await check("array-index", ["--thread", thread.rawValue])
+  }
+
+  @Test("also when the program is deleted while it runs")
+  func deleted() async throws {
+    let directory = try TemporaryDirectory()
+    let copy = directory.path + "/crash-maker"
+    try await run("/bin/cp", [Binaries.path("crash-maker"), copy])
+    let report = try await check("null-write", program: copy)
+    #expect(unsafe unlink(copy) == 0)
+    let client = try SharedDaemon.current.client
+    let again = try await blocking { try client.reanalyse(id: report.id) }
+    #expect(!again.changed)
+    #expect(again.report.report.unwinding?.map(\.agreement) == [.equal])
+  }
+
+  @Test("Status counts what came of it")
+  func counts() async throws {
+    let daemon = try SharedDaemon.current
+    let client = daemon.client
+    let before = try await blocking { try client.status() }
+    try await check("null-write")
+    let after = try await blocking { try client.status() }
+    #expect((after.unwindings?["equal"] ?? 0) == (before.unwindings?["equal"] ?? 0) + 1)
+    #expect(after.unwindings?["different"] == nil && after.unwindings?["failed"] == nil)
+  }
+
+  @discardableResult
+  private func check(_ scenario: String, _ options: [String] = [], program: String? = nil) async throws -> CrashReport {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run(
+      scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    let unwinding = try #require(report.unwinding?.first, "\(scenario) was not unwound again")
+    let thread = try #require(report.crashedThread)
+    #expect(unwinding.agreement == .equal, "\(scenario): \(unwinding)\n\(thread.listing)")
+    #expect(unwinding.tid == thread.tid && unwinding.shown == .handler && unwinding.others.isEmpty)
+    let addresses = thread.frames.filter { !$0.isAsync && !$0.isInline }.map(\.address)
+    #expect(unwinding.found == addresses.count && addresses.count > 3, "\(scenario): \(unwinding)\n\(thread.listing)")
+    return report
+  }
+
+  private func run(_ program: String, _ arguments: [String]) async throws {
+    let child = try ChildProcess.start(program, arguments, ChildProcess.Options())
+    #expect(try await child.wait().code == 0)
+  }
+}
