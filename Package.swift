@@ -95,10 +95,10 @@ var targets: [Target] = [
   .executableTarget(name: "confine-probe", dependencies: ["CLibdw"], path: "Tests/ConfineProbe", cSettings: c),
   .testTarget(
     name: "CrashSymbolsTests",
-    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-analyse", "crash-maker", "confine-probe"],
+    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"],
     swiftSettings: swift),
   .testTarget(
-    name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing", "crash-analyse"],
+    name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing"],
     swiftSettings: swift),
 ]
 
@@ -165,13 +165,12 @@ if !coreOnly {
       name: "CrashControlTests",
       dependencies: [
         "CrashControl", "CrashClient", "CrashReport", "FakeDaemon", "crashctl", "crashd", "crash-maker",
-        "crash-analyse",
       ],
       swiftSettings: swift),
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "crash-analyse", "DemoServer",
+        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "DemoServer",
       ],
       swiftSettings: swift),
   ]

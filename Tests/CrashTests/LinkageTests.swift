@@ -26,6 +26,13 @@ struct LinkageTests {
     #expect(try await !libraries(of: Binaries.path(program)).contains("libunwind"))
   }
 
+  @Test("the tests themselves run without libunwind, whose symbols would take the place of libgcc's")
+  func testRunner() throws {
+    let maps = try contents(of: "/proc/self/maps")
+    #expect(maps.contains("libgcc_s.so"))
+    #expect(!maps.contains("libunwind"))
+  }
+
   /// What ldd prints.
   private func libraries(of program: String) async throws -> String {
     let directory = try TemporaryDirectory()
