@@ -176,7 +176,7 @@ extension SymbolCaches {
       entries[job.name] = files.isEmpty ? nil : .pending(files)
     }
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
-    guard error is SymbolJob.Failure else { return }
+    guard error is AnalyseChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [] }
     failures.insert(Failure(name: job.name, file: job.file))
   }

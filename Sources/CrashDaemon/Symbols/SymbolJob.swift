@@ -1,4 +1,3 @@
-import CCrashDaemon
 import CrashSymbols
 import Glibc
 
@@ -11,13 +10,6 @@ struct SymbolJob: Sendable {
   var timeout_ms: Int
   /// Where to look when the image has no debug information itself; nil: nowhere.
   var debugFiles: DebugFiles?
-
-  /// Why there is no cache.
-  struct Failure: Error, CustomStringConvertible {
-    var description: String
-  }
-
-  private static let errorTextLimit = 512
 
   /// Waits for the child; the cache stands at `output` when this returns, and nothing when it throws.
   ///
@@ -79,79 +71,8 @@ struct SymbolJob: Sendable {
   }
 
   private func fill(_ file: Descriptor, from image: Descriptor, _ addresses: Set<UInt64>?) throws {
-    let (errors, errorsForChild) = try Self.pipe()
-    let child = try spawn(image, addresses, output: file, error: errorsForChild)
-    let status = try Self.wait(for: child, timeout_ms: timeout_ms)
-    guard status == 0 else { throw Failure(description: Self.describe(status, Self.firstLine(of: errors))) }
-  }
-
-  private func spawn(
-    _ image: Descriptor, _ addresses: Set<UInt64>?, output: Descriptor, error: Descriptor
-  ) throws(SystemError) -> Int32 {
-    var arguments = [program, "build-cache", "--build-id", buildID]
+    var arguments = ["build-cache", "--build-id", buildID]
     if let addresses { arguments += ["--at", addresses.map { String($0, radix: 16) }.joined(separator: ",")] }
-    var pid: Int32 = 0
-    let what = "start '\(program)'"
-    // The strings live until the end of this function, the child has its own copy; the list ends with nil.
-    var pointers = unsafe arguments.map { unsafe strdup($0) }
-    unsafe pointers.append(nil)
-    defer { unsafe pointers.forEach { unsafe free($0) } }
-    let code = unsafe cd_spawn(program, &pointers, image.number, output.number, error.number, &pid)
-    try SystemError.check(code, what)
-    return pid
-  }
-
-  private static func pipe() throws(SystemError) -> (reader: Descriptor, writer: Descriptor) {
-    var (reader, writer): (Int32, Int32) = (-1, -1)
-    try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
-    return (Descriptor(owning: reader), Descriptor(owning: writer))
-  }
-
-  /// Its exit status, after SIGKILL at the time-out.
-  private static func wait(for pid: Int32, timeout_ms: Int) throws -> Int32 {
-    var number: Int32 = -1
-    let code = unsafe cd_process_open(pid, &number)
-    guard code == 0 else {
-      // Without a pidfd there is no wait with an end: not a child to keep.
-      kill(pid, SIGKILL)
-      _ = waitpid(pid, nil, 0)
-      throw SystemError("watch process \(pid)", code: code)
-    }
-    let pidfd = Descriptor(owning: number)
-    let isTimely = poll(pidfd, timeout_ms: timeout_ms)
-    if !isTimely {
-      kill(pid, SIGKILL)
-      while !poll(pidfd, timeout_ms: 1_000) {}
-    }
-    var status: Int32 = 0
-    try SystemError.check(unsafe cd_child_status(pid, &status), "wait for process \(pid)")
-    guard isTimely else { throw Failure(description: "it took longer than \(timeout_ms) ms") }
-    return status
-  }
-
-  private static func poll(_ descriptor: Descriptor, timeout_ms: Int) -> Bool {
-    let end = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
-    while true {
-      let now = Moment.monotonic_ns()
-      var wanted = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      // One pollfd is given and one is told.
-      let count = unsafe Glibc.poll(&wanted, 1, now < end ? Int32(clamping: (end - now) / 1_000_000 + 1) : 0)
-      if count > 0 { return true }
-      if count == 0 && now >= end { return false }
-    }
-  }
-
-  private static func firstLine(of pipe: Descriptor) -> String {
-    var bytes = [UInt8](repeating: 0, count: errorTextLimit)
-    // read writes at most as many bytes as the array has; the pipe does not block.
-    let count = unsafe read(pipe.number, &bytes, bytes.count)
-    let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    // It may quote the file: nothing but printable characters goes to the log.
-    return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
-  }
-
-  private static func describe(_ status: Int32, _ text: String) -> String {
-    let end = status > 128 ? "it was ended by signal \(status - 128)" : "exit status \(status)"
-    return text.isEmpty ? end : "\(text) (\(end))"
+    try AnalyseChild(program: program, arguments: arguments, timeout_ms: timeout_ms).run(input: image, output: file)
   }
 }
