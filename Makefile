@@ -6,7 +6,7 @@
 #   make bench    side by side with Swift's own backtracer
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
-#   make fuzz     the readers of rings, images and symbol caches under libFuzzer, twice FUZZ_SECONDS in all
+#   make fuzz     the readers of rings, images, symbol caches and stacks under libFuzzer, 2.5 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
@@ -124,6 +124,7 @@ fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 2 )) elf-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 2 )) cache-reader
+	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 2 )) unwind-reader
 
 box: release
 	@scripts/install-packages $(BOX_PACKAGES)

@@ -11,16 +11,23 @@ enum { REGISTER_SP = 7, REGISTER_PC = 16 };
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t pc, unw_dyn_info_t *table,
                                               unw_proc_info_t *ret_info, int needs_info, void *argument);
 
+// A forged table can lead in circles, and libunwind counts no steps; every one of them reads. A frame of a large server
+// takes a few hundred.
+enum { READ_LIMIT = 4 << 20 };
+
 // One walk: the snapshot, with the registers that libunwind is to begin with.
 struct walk {
   const struct cs_snapshot *snapshot;
   uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
+  uint32_t reads;
 };
 
 static int read_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int is_write, void *argument) {
   (void)space;
-  const struct walk *way = argument;
-  return !is_write && cs_snapshot_read_word(way->snapshot, address, value) ? 0 : -UNW_EINVAL;
+  struct walk *way = argument;
+  if (is_write || way->reads == READ_LIMIT) return -UNW_EINVAL;
+  way->reads++;
+  return cs_snapshot_read_word(way->snapshot, address, value) ? 0 : -UNW_EINVAL;
 }
 
 static int read_register(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int is_write, void *argument) {

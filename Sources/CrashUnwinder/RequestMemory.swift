@@ -16,11 +16,17 @@ struct RequestMemory {
   init?(descriptor: Int32) {
     var status = stat()
     // fstat writes one struct stat.
-    guard unsafe fstat(descriptor, &status) == 0, (1...Int(UnwindRequest.limitBytes)).contains(status.st_size),
+    guard unsafe fstat(descriptor, &status) == 0, (1...UnwindRequest.limitBytes).contains(status.st_size),
       let memory = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0), unsafe memory != MAP_FAILED
     else { return nil }
-    size = UInt64(status.st_size)
-    unsafe start = UnsafeRawPointer(memory)
+    unsafe self.init(UnsafeRawBufferPointer(start: memory, count: status.st_size))
+  }
+
+  /// Bytes that outlive what is made of this; nil when there are none, or too many.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard let first = bytes.baseAddress, (1...UnwindRequest.limitBytes).contains(bytes.count) else { return nil }
+    size = UInt64(bytes.count)
+    unsafe start = first
   }
 
   /// As much as a header can have.

@@ -1,6 +1,6 @@
 // Unwinds a thread that is gone, from its registers, a copy of its stack and the unwind tables of its images.
-// libunwind stays behind this header. Everything in a snapshot may be forged: no byte outside of it is read, and the
-// number of frames is bounded; how long a forged table may keep libunwind busy is for the caller's CPU limit.
+// libunwind stays behind this header. Everything in a snapshot may be forged: no byte outside of it is read, and both
+// the frames and what libunwind may read for them are counted.
 #pragma once
 
 #include <stddef.h>

@@ -1,0 +1,34 @@
+import CLibunwind
+import CrashUnwinding
+
+extension UnwindRequest.Thread {
+  /// What libunwind makes of this thread; its stack is a place that `input` has.
+  func unwound(_ images: ImageList, _ input: RequestMemory) -> UnwindAnswer.Stack {
+    var snapshot = unsafe cs_snapshot()
+    // The tuple has as many words as there are registers.
+    unsafe withUnsafeMutableBytes(of: &snapshot.registers) {
+      unsafe $0.copyBytes(from: registers.flatMap(Self.bytes))
+    }
+    unsafe snapshot.stack = input.piece(stack, at: stackStart)
+    unsafe snapshot.is_bad_fetch = isBadFetch ? 1 : 0
+    unsafe snapshot.is_past_fault = isPastFault ? 1 : 0
+    var frames = [cs_snapshot_frame](repeating: cs_snapshot_frame(), count: UnwindAnswer.frameLimit)
+    var count = 0
+    // The images and the frames live during the call, which writes at most as many frames as there are.
+    let stop = unsafe images.images.withUnsafeBufferPointer { buffer in
+      unsafe snapshot.images = buffer.baseAddress
+      unsafe snapshot.image_count = buffer.count
+      return unsafe cs_snapshot_unwind(&snapshot, &frames, frames.count, &count)
+    }
+    return UnwindAnswer.Stack(
+      frames: frames.prefix(count).map { frame in
+        UnwindAnswer.Frame(
+          pc: frame.pc, functionStart: frame.function_start == 0 ? nil : frame.function_start,
+          found: UnwindAnswer.Found(rawValue: frame.found) ?? .scan)
+      }, stop: UnwindAnswer.Stop(rawValue: UInt64(stop.rawValue)) ?? .noCaller)
+  }
+
+  private static func bytes(_ word: UInt64) -> [UInt8] {
+    stride(from: 0, to: 64, by: 8).map { UInt8(truncatingIfNeeded: word >> $0) }
+  }
+}
