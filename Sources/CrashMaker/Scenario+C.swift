@@ -42,6 +42,7 @@ extension Scenario {
     with {
       $0.threads = [.main]
       $0.function = "kill_from_outside"
+      $0.mark = ""
     }
   }
 

@@ -11,7 +11,7 @@ extension Scenario {
     ) { await placeOrder() },
     Scenario(
       "task-named", "SIGILL", "faultTaskNamed", reason: "Index out of range",
-      summary: "crash in a task that has a name and a priority", asyncCallers: []
+      summary: "crash in a task that has a name and a priority", asyncCallers: ["closure #1 in nameTask"]
     ) { await nameTask() },
     Scenario(
       "continuation-twice", "SIGILL", "faultContinuationTwice", reason: "SWIFT TASK CONTINUATION MISUSE",
@@ -19,7 +19,7 @@ extension Scenario {
     ) { await faultContinuationTwice() },
     Scenario(
       "in-task-group", "SIGILL", "faultInTaskGroup", reason: "Index out of range",
-      summary: "crash in a child of a task group", asyncCallers: []
+      summary: "crash in a child of a task group", asyncCallers: ["closure #1 in collectPrices"]
     ) { await collectPrices() },
     Scenario(
       "in-async-let", "SIGILL", "faultInAsyncLet", reason: "Index out of range", summary: "crash in an async let",

@@ -9,11 +9,14 @@ extension Scenario {
 
   static let handlers = [
     Scenario(
-      "crash-in-our-handler", "SIGSEGV", "", summary: "crash in the shield's own handler"
+      "crash-in-our-handler", "SIGSEGV", "cs_fault_null_write", summary: "crash in the shield's own handler"
     ) {
       cs_testing_trouble_handler(.CS_TROUBLE_CRASH, cs_trouble_place.CS_TROUBLE_REGISTERS.rawValue)
       cs_fault_null_write()
-    }.with { $0.withoutDebugger = "the record is minimal" },
+    }.with {
+      $0.mark = "null-write"
+      $0.withoutDebugger = "the record is minimal"
+    },
     c(
       "crash-in-previous-handler", "SIGSEGV", "crash in the handler that was there before",
       cs_fault_crash_in_previous_handler
@@ -51,7 +54,8 @@ extension Scenario {
     },
     c(
       "sigaltstack-owned-by-app", "SIGSEGV", "overflow the stack with an alternate stack of the program's",
-      function: "descend", cs_fault_sigaltstack_owned_by_app),
+      function: "descend", cs_fault_sigaltstack_owned_by_app
+    ).withoutLine(),
     c("swift-backtrace-enabled", "SIGSEGV", "crash with Swift's own backtracer on", cs_fault_swift_backtrace_enabled)
       .with {
         $0.output = "Program crashed"

@@ -18,10 +18,11 @@ extension Scenario {
 
   static let stacks =
     [
-      c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow),
+      c("stack-overflow", "SIGSEGV", "call without end", cs_fault_stack_overflow).withoutLine(),
       c(
         "stack-overflow-small-thread", "SIGSEGV", "the same on a thread with a small stack", function: "descend",
-        cs_fault_stack_overflow_small_thread),
+        cs_fault_stack_overflow_small_thread
+      ).withoutLine(),
       c(
         "qsort-callback", "SIGSEGV", "crash in a callback of qsort", function: "cs_fault_compare",
         cs_fault_qsort_callback),
@@ -36,6 +37,7 @@ extension Scenario {
       c("smashed-return-address", "SIGSEGV", "return to where nothing is mapped", cs_fault_smashed_return_address).with
       {
         $0.function = ""
+        $0.mark = ""
         $0.withoutDebugger = "the return address is gone, for gdb too"
       },
       c("smashed-frame-pointer", "SIGSEGV", "write by a frame pointer that is none", cs_fault_smashed_frame_pointer)

@@ -101,6 +101,9 @@ public struct Scenario: Sendable {
     silence = reason
   }
 
+  /// The same where any line of the function may be the one that faults.
+  func withoutLine() -> Scenario { with { $0.mark = "" } }
+
   /// The same with what is special about it.
   func with(_ change: (inout Scenario) -> Void) -> Scenario {
     var changed = self

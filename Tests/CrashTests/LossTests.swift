@@ -74,12 +74,12 @@ struct LossTests {
     // The first crash opens what stays open: the store's files.
     let warmUp = try await Crasher.run("raise", ["--wait-attached"], environment: daemon.place.environment)
     _ = try await daemon.reports(of: warmUp.pid)
-    let before = try await settledDescriptorCount(daemon, at: nil)
+    let before = try await daemon.settledDescriptorCount(at: nil)
     for name in ["array-index", "abort", "stack-overflow", "task-deep-async", "raise"] {
       let crash = try await Crasher.run(name, ["--wait-attached"], environment: daemon.place.environment)
       #expect(try await daemon.reports(of: crash.pid).count == 1)
     }
-    #expect(try await settledDescriptorCount(daemon, at: before) == before)
+    #expect(try await daemon.settledDescriptorCount(at: before) == before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
     #expect(try processes(mentioning: daemon.place.root.path).isEmpty)
@@ -88,22 +88,6 @@ struct LossTests {
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)
-  }
-
-  /// crashd's descriptors once their number is `expected`, or does not change over some calls; each call gives it time.
-  private func settledDescriptorCount(_ daemon: PrivateDaemon, at expected: Int?) async throws -> Int {
-    let client = daemon.client
-    var last = -1
-    var same = 0
-    for _ in 0..<2_000 {
-      let status = try await blocking { try client.status() }
-      let count = try daemon.descriptorCount()
-      if count == expected { return count }
-      same = count == last && status.processes == 0 ? same + 1 : 0
-      last = count
-      if expected == nil && same == 50 { return count }
-    }
-    return last
   }
 
   /// Processes whose command line or environment names a path.

@@ -8,9 +8,9 @@ struct Findings {
   var capture: String?
   /// Whether there is one to look into.
   var isReported = false
-  /// The topmost own function, and its line.
+  /// The topmost own function and its line, of every crashed thread; who awaits it.
   var frames: String?
-  /// The runtime's words.
+  /// The runtime's words, and what `Expectation` wants.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
@@ -24,6 +24,7 @@ struct Findings {
       let kinds = reports.map { "\($0.kind?.rawValue ?? "crash") \($0.signal.name)" }
       if kinds != ["silent \(scenario.reportedSignal)"] { capture = "reports: \(kinds)" }
       isReported = capture == nil
+      if isReported { reason = try Expectation(scenario, isOptimized: isOptimized).complaint(aboutDeath: reports[0]) }
       return
     }
     guard let report = reports.first, reports.count == 1, let thread = report.crashedThread else {
@@ -36,10 +37,15 @@ struct Findings {
       capture = "\(report.signal.name) is reported, not \(scenario.reportedSignal)"
     } else if crashedCount != scenario.crashedCount {
       capture = "\(crashedCount) crashed threads, not \(scenario.crashedCount)"
+    } else if thread.tid != report.threads[0].tid || thread.signal != report.signal {
+      capture = "the report is not about the thread that crashed first"
     }
     let words = (isOptimized ? scenario.optimizedReason : nil) ?? scenario.reason
-    if !report.reason.contains(words) { reason = "'\(report.reason)' does not contain '\(words)'" }
-    frames = try Self.checkFrames(thread, scenario)
+    reason =
+      report.reason.contains(words)
+      ? try Expectation(scenario, isOptimized: isOptimized).complaint(about: report)
+      : "'\(report.reason)' does not contain '\(words)'"
+    frames = try report.threads.filter(\.crashed).lazy.compactMap { try Self.checkFrames($0, scenario) }.first
   }
 
   private static func checkFrames(_ thread: CrashReport.CrashedThread, _ scenario: Scenario) throws -> String? {
@@ -47,10 +53,15 @@ struct Findings {
     guard let top = thread.topOwnFrame, top.function.contains(scenario.function) else {
       return "'\(scenario.function)' is not on top of\n\(thread.listing)"
     }
-    guard let mark = try SourceMark.find(scenario.mark, in: ["CrashMaker", "CCrashMaker", "CXXCrashMaker"])
-    else { return nil }
+    let mark = scenario.mark.isEmpty ? nil : try SourceMark.find(scenario.mark)
     let place = "\(top.file?.split(separator: "/").last ?? ""):\(top.line ?? 0)"
-    return place == mark.description ? nil : "\(mark) is not on top of\n\(thread.listing)"
+    if let mark, place != mark.description { return "\(mark) is not on top of\n\(thread.listing)" }
+    var callers = thread.frames.filter(\.isAsync)[...]
+    for caller in scenario.asyncCallers {
+      callers = callers.drop { !$0.function.contains(caller) }
+      if callers.isEmpty { return "\(caller) is not among the async callers, in order, of\n\(thread.listing)" }
+    }
+    return nil
   }
 }
 
@@ -81,6 +92,11 @@ extension Scenario {
 
   /// Whether a report on this thread is known to lack something.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
+
+  /// Ends a child that outlives its parent on purpose.
+  func endChild(of crash: Crasher.Outcome) {
+    if isSilentDeath, let child = crash.child { kill(child, SIGKILL) }
+  }
 
   /// What is wrong with how a run ended; nil when nothing is.
   func complaint(about crash: Crasher.Outcome) throws -> String? {

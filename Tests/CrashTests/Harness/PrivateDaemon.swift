@@ -125,4 +125,20 @@ final class PrivateDaemon: Sendable {
         .hasPrefix(place.state + "/reports.")
     }
   }
+
+  /// Its descriptors once their number is `expected`, or does not change over some calls; each call gives it time.
+  func settledDescriptorCount(at expected: Int?) async throws -> Int {
+    let client = client
+    var last = -1
+    var same = 0
+    for _ in 0..<2_000 {
+      let status = try await blocking { try client.status() }
+      let count = try descriptorCount()
+      if count == expected { return count }
+      same = count == last && status.processes == 0 ? same + 1 : 0
+      last = count
+      if expected == nil && same == 50 { return count }
+    }
+    return last
+  }
 }

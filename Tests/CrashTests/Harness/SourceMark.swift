@@ -1,4 +1,4 @@
-import Testing
+import Glibc
 
 /// The line of this package's source that carries a comment `// fault: NAME`.
 struct SourceMark: Equatable, CustomStringConvertible {
@@ -8,18 +8,20 @@ struct SourceMark: Equatable, CustomStringConvertible {
 
   var description: String { "\(file):\(line)" }
 
-  /// Finds the mark in a directory below `Sources`; nil when no line has it.
-  static func find(_ name: String, in directories: [String]) throws -> SourceMark? {
+  /// Finds the mark in directories below `Sources`; throws when no line has it.
+  static func find(
+    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker", "CXXCrashMaker"]
+  ) throws -> SourceMark {
     for directory in directories {
       let path = package + "/Sources/" + directory
-      for file in try entries(of: path) where file.hasSuffix(".swift") || file.hasSuffix(".c") {
+      for file in try entries(of: path) where [".swift", ".c", ".cpp"].contains(where: file.hasSuffix) {
         let lines = try contents(of: path + "/" + file).split(separator: "\n", omittingEmptySubsequences: false)
         if let index = lines.firstIndex(where: { $0.hasSuffix("// fault: \(name)") }) {
           return SourceMark(file: file, line: index + 1)
         }
       }
     }
-    return nil
+    throw SystemError("no line is marked '// fault: \(name)'", ENOENT)
   }
 
   /// The directory of this package, by way of this file: Tests/CrashTests/Harness/SourceMark.swift.

@@ -69,9 +69,10 @@ extension MatrixCell {
     cell.results[.sameExit] = .some(
       with.status == without.status
         ? try scenario.complaint(about: with) : "\(with.status), without the shield \(without.status): \(with.error)")
+    let reports = try await daemon.reports(of: with.reportedPid(of: scenario))
+    for run in [with, without] { scenario.endChild(of: run) }
     let left = try remains(of: token)
     cell.results[.nothingLeft] = .some(left.isEmpty ? nil : "left: \(left)")
-    let reports = try await daemon.reports(of: with.reportedPid(of: scenario))
     cell.judge(try Findings(reports, of: scenario, isOptimized: build.isOptimized), scenario)
     return cell
   }

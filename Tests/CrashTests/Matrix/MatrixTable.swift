@@ -5,6 +5,8 @@ struct MatrixTable {
   var cells: [MatrixCell]
   /// Scenarios and builds that were not run, with the reason.
   var notRun: [(name: String, reason: String)]
+  /// How many cells those are.
+  var notRunCount: Int
   /// What crashd is left with.
   var remains: [String]
 
@@ -24,6 +26,8 @@ struct MatrixTable {
       failed.flatMap { cell in cell.complaints.map { "\(cell.label): \($0.0.rawValue): \(short($0.1))" } } + remains)
     lines += section("Not built yet", gaps)
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
+    let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
+    lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot be."]
     let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for what is not built yet)"
     return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
   }

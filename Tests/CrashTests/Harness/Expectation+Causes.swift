@@ -1,0 +1,53 @@
+import CrashMaker
+
+extension Expectation {
+  /// Scenarios in which freed memory is used.
+  static let freed = ["use-after-free-call", "c-callback-context"]
+
+  /// Scenarios that say what they are: by their names.
+  private static let named: [String: [String]] = [
+    "swift-fatal-error": [
+      "fatal-error", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try", "assertion",
+      "continuation-twice", "exclusivity",
+    ],
+    "dangling": freed + ["unowned-dangling"],
+    "wrong-executor": ["actor-assume-isolated", "main-actor-off-main"],
+    "dispatch-misuse": ["dispatch-sync-self", "dispatch-over-resume", "dispatch-unbalanced-leave"],
+    "null-pointer-offset": ["null-plus-offset"],
+    "null-call": ["null-call"],
+    "wild-pointer": ["wild-read", "memcpy-bad-pointer", "smashed-frame-pointer"],
+    "non-canonical": ["non-canonical", "inside-malloc"],
+    "read-only-write": ["read-only-write"],
+    "jump-to-data": ["no-exec-jump"],
+    "jump-to-unmapped": ["jump-to-odd-address", "smashed-return-address", "after-dlclose"],
+    "truncated-mapping": ["bus-truncated-mmap"],
+    "privileged-instruction": ["privileged-instruction"],
+    "trap": ["undefined-instruction", "builtin-trap"],
+    "breakpoint": ["int3"],
+    "integer-division": ["float-divide"],
+    "blocked-system-call": ["seccomp-sys"],
+    "abort": ["abort", "watchdog-abort", "sigabrt-ignored", "pure-virtual"],
+    "assertion": ["libc-assert"],
+    "heap-corruption": ["double-free", "free-invalid", "heap-overwrite-metadata", "malloc-corrupt-top"],
+    "stack-smashing": ["stack-smash"],
+    "raised-signal": ["raise"],
+    "sent-signal": ["kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside"],
+    "cxx-exception": ["cxx-terminate", "cxx-throw-int", "cxx-throw-derived", "noexcept-throw"],
+    "killed": ["killed-mid-record", "sigkill", "sigkill-with-child"],
+    "handler-did-not-run": ["all-signals-blocked"],
+    "stack-overflow": ["stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app"],
+  ]
+  private static let swiftFailures: Set = ["swift-fatal-error", "swift-runtime-failure"]
+
+  /// The causes that a rule may say of a scenario; by what crashes it, where its name does not say.
+  static func causes(of scenario: Scenario) -> Set<String> {
+    // Swift's checks: the same in words or by an inlined reason, as the build has it; an optimized precondition keeps no
+    // words of its own.
+    if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
+      return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
+    }
+    if scenario.reportedSignal == "SIGILL" { return swiftFailures }
+    // The others crash in many places, by one access through null.
+    return ["null-pointer"]
+  }
+}

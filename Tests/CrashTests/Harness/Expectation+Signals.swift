@@ -1,0 +1,35 @@
+import CrashMaker
+
+extension Expectation {
+  /// What `si_code` says, by scenario, else by signal.
+  static func codes(of scenario: Scenario) -> Set<String> {
+    // Where glibc's mark on free memory leads is not known beforehand.
+    if freed.contains(scenario.name) { return ["SEGV_MAPERR", "SI_KERNEL"] }
+    return switch scenario.name {
+    case "read-only-write", "no-exec-jump": ["SEGV_ACCERR"]
+    // Below a stack there is a guard page, or nothing.
+    case "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app": ["SEGV_MAPERR", "SEGV_ACCERR"]
+    case "non-canonical", "inside-malloc", "privileged-instruction": ["SI_KERNEL"]
+    case "kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside": ["SI_USER"]
+    case "raise": ["SI_TKILL"]
+    default: codes(of: scenario.reportedSignal)
+    }
+  }
+
+  static func sender(of scenario: Scenario) -> Sender {
+    if scenario.name.hasPrefix("kill-") { return .another }
+    return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .nobody
+  }
+
+  private static func codes(of signal: String) -> Set<String> {
+    switch signal {
+    case "SIGILL": ["ILL_ILLOPN"]
+    case "SIGABRT": ["SI_TKILL"]
+    case "SIGBUS": ["BUS_ADRERR"]
+    case "SIGTRAP": ["SI_KERNEL"]
+    case "SIGFPE": ["FPE_INTDIV"]
+    case "SIGSYS": ["SYS_SECCOMP"]
+    default: ["SEGV_MAPERR"]
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import CrashReport
+
+extension Expectation {
+  /// What people must be told, by scenario: the last column of SCENARIOS.md where the scenario's `reason` has it not.
+  static let words: [String: [String]] = [
+    "forced-cast-any": ["to 'Swift.Int'"],
+    "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
+    "unowned-dangling": ["was already destroyed"],
+    "continuation-twice": ["faultContinuationTwice"],
+    "dispatch-sync-self": ["__DISPATCH_WAIT_FOR_QUEUE__"],
+    "dispatch-over-resume": ["_dispatch_lane_resume"],
+    "dispatch-unbalanced-leave": ["dispatch_group_leave"],
+    "null-read": ["read of address 0"],
+    "null-write": ["write to address 0"],
+    "null-plus-offset": ["read of offset 512 of null"],
+    "null-call": ["null function pointer"],
+    "wild-read": ["read of 0x123456789000"],
+    "memcpy-bad-pointer": ["read of 0x123456789000"],
+    "non-canonical": ["0x4141414141414141", "non-canonical"],
+    "inside-malloc": ["non-canonical"],
+    "read-only-write": ["Write to", "read-only"],
+    "no-exec-jump": ["Jump to", "holds no code"],
+    "jump-to-odd-address": ["Jump to 0x123456789001"],
+    "smashed-return-address": ["Jump to 0x123456789000"],
+    "smashed-frame-pointer": ["write to 0x41414149"],
+    "bus-truncated-mmap": ["behind the end of the file"],
+    "privileged-instruction": ["only the kernel may use"],
+    "float-divide": ["Integer division by zero"],
+    "kill-from-outside": ["sent it SIGSEGV"],
+    "kill-abort-from-outside": ["sent it SIGABRT"],
+    "kill-ill-from-outside": ["sent it SIGILL"],
+    "raise": ["sent itself SIGSEGV"],
+    "cxx-throw-int": ["exception of type int"],
+    "noexcept-throw": ["exception of type std::runtime_error"],
+    "abort": ["called abort()"],
+    "stack-smash": ["past the end of a buffer on its stack"],
+    "stack-overflow": ["calls deep"],
+    "stack-overflow-small-thread": ["calls deep"],
+    "sigaltstack-owned-by-app": ["calls deep"],
+    "use-after-free-call": ["freed"],
+    "c-callback-context": ["freed"],
+    "sigkill": ["SIGKILL from outside"],
+    "sigkill-with-child": ["SIGKILL from outside"],
+    "killed-mid-record": ["SIGKILL from outside"],
+    "all-signals-blocked": ["SIGSEGV without a record"],
+  ]
+  .merging(seccomp) { $1 }
+
+  #if arch(x86_64)
+    /// The number of personality().
+    private static let seccomp = ["seccomp-sys": ["system call 135"]]
+  #else
+    private static let seccomp = ["seccomp-sys": ["system call"]]
+  #endif
+
+  /// Those whose words begin with file and line; the others lose theirs in an optimized program.
+  static let placedAlways = ["fatal-error", "forced-try"]
+  static let placedInDebug = ["precondition-message", "assertion", "force-unwrap"]
+
+  static let losses = ["crash-in-our-handler": ["minimal": 1], "killed-mid-record": ["torn": 1]]
+
+  /// The crashed thread, the shield's own, and those that the scenario makes.
+  static let threadCounts = [
+    "many-threads": 1002, "spinning-threads": 102, "blocked-signals-thread": 3, "uninterruptible-thread": 3,
+    "loader-lock-held-by-other": 3, "stdio-lock-held": 3, "thread-list-lock": 3, "malloc-lock-held": 3,
+  ]
+
+  static let silences = [
+    "blocked-signals-thread": CrashReport.Silence(isBlocking: true, runState: "S"),
+    "uninterruptible-thread": CrashReport.Silence(isBlocking: false, runState: "D"),
+  ]
+}
