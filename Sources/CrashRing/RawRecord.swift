@@ -55,7 +55,7 @@ struct RawRecord {
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
-      exceptionText: trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])),
+      exceptionText: isOfFile ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
       task: record.task, memory: memory, heapEnd: record[\.heap_end])
   }
 
@@ -65,6 +65,17 @@ struct RawRecord {
       CrashRecord.Memory(
         start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
     }
+  }
+
+  private var isOfFile: Bool { record[\.flags] & CS_RING_RECORD_FILE != 0 }
+
+  private var exceptionText: String { trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])) }
+
+  /// `OFFSET PATH`; nil where it is something else.
+  private var mappedFile: CrashRecord.MappedFile? {
+    let parts = exceptionText.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, let offset = UInt64(parts[0]), parts[1].hasPrefix("/") else { return nil }
+    return CrashRecord.MappedFile(path: CleanText.line(String(parts[1])), offset: offset)
   }
 
   private var systemCall: Int32? {

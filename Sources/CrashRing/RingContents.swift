@@ -206,6 +206,8 @@ public struct CrashRecord: Sendable, Equatable {
   public var isLate = false
   /// What the C++ exception was made with; may be empty.
   public var exceptionText = ""
+  /// The mapped file that the faulting address lies in; only of a SIGBUS.
+  public var mappedFile: MappedFile?
   /// The Swift task that the thread ran.
   public var task: TaskFacts?
   /// The words around what registers point at, outside of `stack`.
@@ -224,6 +226,20 @@ public struct CrashRecord: Sendable, Equatable {
     public init(start: UInt64, bytes: [UInt8]) {
       self.start = start
       self.bytes = bytes
+    }
+  }
+
+  /// A byte of a file.
+  public struct MappedFile: Sendable, Equatable {
+    /// As the kernel lists it.
+    public var path: String
+    /// Where the byte is, or would be if the file were so long.
+    public var offset: UInt64
+
+    /// Makes one from its parts.
+    public init(path: String, offset: UInt64) {
+      self.path = path
+      self.offset = offset
     }
   }
 

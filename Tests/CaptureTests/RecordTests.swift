@@ -25,6 +25,14 @@ struct RecordTests {
     #expect(record.exceptionText == "closed on Sundays")
   }
 
+  @Test("of a SIGBUS, the file that was mapped there, and where in it")
+  func mappedFile() throws {
+    let record = try #require(try capture("bus-truncated-mmap").records.first)
+    #expect(record.mappedFile == CrashRecord.MappedFile(path: "/memfd:truncated (deleted)", offset: 100))
+    #expect(record.exceptionText.isEmpty)
+    #expect(try capture("null-read").records.first?.mappedFile == nil)
+  }
+
   @Test("of a crash in a task, the task's number, priority and name")
   func task() throws {
     let record = try #require(try capture("task-named").records.first)

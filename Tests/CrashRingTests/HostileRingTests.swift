@@ -111,6 +111,25 @@ struct HostileRingTests {
     #expect(try ring.contents().losses == ["corrupt": 1])
   }
 
+  @Test(
+    "what is no offset and path names no file",
+    arguments: [
+      ("100 /srv/prices.db", true), ("0 /a", true), ("18446744073709551615 /a", true),
+      ("18446744073709551616 /a", false),
+      ("-1 /a", false), ("100", false), ("100 prices.db", false), ("/srv/prices.db", false), ("", false), (" ", false),
+    ])
+  func mappedFile(text: String, isOne: Bool) throws {
+    let ring = fullRing()
+    ring.set(\cs_ring_record.flags, at: TestRing.record(0), UInt32(CS_RING_RECORD_FILE))
+    ring.set(\cs_ring_record.exception_text_bytes, at: TestRing.record(0), UInt32(text.utf8.count))
+    ring.setBytes(\cs_ring_record.exception_text, at: TestRing.record(0), text.utf8)
+    ring.commit(slot: 0, stackBytes: 4)
+    let record = try #require(try ring.contents().records.first)
+    #expect(record.exceptionText.isEmpty)
+    #expect((record.mappedFile != nil) == isOne)
+    if let file = record.mappedFile { #expect("\(file.offset) \(file.path)" == text) }
+  }
+
   @Test("a record that is rewritten while it is read is whole or counted, never mixed")
   func concurrentWriter() async throws {
     let shared = SharedRing()

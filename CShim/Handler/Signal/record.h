@@ -31,4 +31,7 @@ void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE;
 // Its text, given libstdc++'s __cxa_eh_globals of the thread.
 void cs_record_exception_text(cs_ring_record *record, uint64_t globals) SIGNAL_SAFE;
 
+// The file whose mapping a SIGBUS is about.
+void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
+
 #endif

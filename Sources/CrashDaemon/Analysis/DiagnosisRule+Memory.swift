@@ -87,6 +87,10 @@ extension DiagnosisRule {
     },
     DiagnosisRule("truncated-mapping", 0.9, on: [.signal, .address]) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 2 else { return nil }
+      if let file = facts.record.mappedFile {
+        return
+          "Access to \(facts.address), byte \(file.offset) of '\(file.path)', which is shorter or could not be read,"
+      }
       let file = facts.place(of: facts.record.address).map { "'\($0)', which" } ?? "the file that"
       return "Access to \(facts.address), behind the end of \(file) is mapped there,"
     },

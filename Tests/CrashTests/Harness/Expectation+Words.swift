@@ -23,7 +23,7 @@ extension Expectation {
     "jump-to-odd-address": ["Jump to 0x123456789001"],
     "smashed-return-address": ["Jump to 0x123456789000"],
     "smashed-frame-pointer": ["write to 0x41414149"],
-    "bus-truncated-mmap": ["behind the end of the file"],
+    "bus-truncated-mmap": ["byte 100 of '/memfd:truncated (deleted)'"],
     "privileged-instruction": ["only the kernel may use"],
     "float-divide": ["Integer division by zero"],
     "kill-from-outside": ["sent it SIGSEGV"],

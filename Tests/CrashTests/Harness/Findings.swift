@@ -15,7 +15,9 @@ struct Findings {
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
 
-  init(_ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool) throws {
+  init(
+    _ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool, moreCauses: Set<String> = []
+  ) throws {
     if scenario.silence != nil {
       if let report = reports.first { capture = "a report of \(report.signal.name) where there is none to be" }
       return
@@ -41,9 +43,11 @@ struct Findings {
       capture = "the report is not about the thread that crashed first"
     }
     let words = (isOptimized ? scenario.optimizedReason : nil) ?? scenario.reason
+    var expectation = try Expectation(scenario, isOptimized: isOptimized)
+    expectation.causes.formUnion(moreCauses)
     reason =
       report.reason.contains(words)
-      ? try Expectation(scenario, isOptimized: isOptimized).complaint(about: report)
+      ? expectation.complaint(about: report)
       : "'\(report.reason)' does not contain '\(words)'"
     frames = try report.threads.filter(\.crashed).lazy.compactMap { try Self.checkFrames($0, scenario) }.first
   }

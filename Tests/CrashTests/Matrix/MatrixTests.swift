@@ -18,7 +18,7 @@ struct MatrixTests {
       "without the memory shield they do what chance wants; with it: QuarantineTests"
     ),
     ("on a NIO event loop", "DemoServerTests, StackOverflowTests.eventLoop"),
-    ("swift-backtrace-enabled in a static build", "EarlyStartTests, which 'make test' runs over the installed programs"),
+    ("swift-backtrace-enabled in a static build", "EarlyStartTests, over the installed programs"),
     ("daemon-down-at-start, daemon-down-at-crash", "LossTests"),
     ("store-corrupt", "ReportStoreTests"),
     ("hostile-ring, hostile-hello, descriptor-flood", "HostileRingTests, HostileHelloTests, AttachServerTests"),
