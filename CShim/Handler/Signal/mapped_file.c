@@ -77,7 +77,7 @@ static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
 }
 
 static void search(int file, cs_ring_record *record) SIGNAL_SAFE {
-  char text[READ_BYTES];
+  char text[READ_BYTES] = {0};
   line line = {.size = 0};
   for (int piece = 0; piece < READ_LIMIT; piece++) {
     const long size = cs_read(file, text, sizeof text);
