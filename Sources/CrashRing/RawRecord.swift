@@ -55,7 +55,8 @@ struct RawRecord {
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
-      exceptionText: isOfFile ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
+      exceptionText: isOfFile || isOfClass ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
+      objectClass: isOfClass ? CleanText.line(exceptionText) : "",
       task: record.task, memory: memory, heapEnd: record[\.heap_end])
   }
 
@@ -68,6 +69,8 @@ struct RawRecord {
   }
 
   private var isOfFile: Bool { record[\.flags] & CS_RING_RECORD_FILE != 0 }
+
+  private var isOfClass: Bool { record[\.flags] & CS_RING_RECORD_CLASS != 0 }
 
   private var exceptionText: String { trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])) }
 

@@ -208,6 +208,8 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceptionText = ""
   /// The mapped file that the faulting address lies in; only of a SIGBUS.
   public var mappedFile: MappedFile?
+  /// The class of the object that `message` is about, such as `Shop.Cart`; empty when it is not known.
+  public var objectClass = ""
   /// The Swift task that the thread ran.
   public var task: TaskFacts?
   /// The words around what registers point at, outside of `stack`.

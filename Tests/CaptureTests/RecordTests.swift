@@ -33,6 +33,14 @@ struct RecordTests {
     #expect(try capture("null-read").records.first?.mappedFile == nil)
   }
 
+  @Test("of an unowned reference, the class of what it referred to")
+  func objectClass() throws {
+    let record = try #require(try capture("unowned-dangling").records.first)
+    #expect(record.objectClass == "CrashMaker.Customer")
+    #expect(record.exceptionText.isEmpty)
+    #expect(try capture("forced-cast-class").records.first?.objectClass == "")
+  }
+
   @Test("of a crash in a task, the task's number, priority and name")
   func task() throws {
     let record = try #require(try capture("task-named").records.first)

@@ -31,6 +31,9 @@ void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE;
 // Its text, given libstdc++'s __cxa_eh_globals of the thread.
 void cs_record_exception_text(cs_ring_record *record, uint64_t globals) SIGNAL_SAFE;
 
+// The class of the object that the message is about. Precondition: message and exception are recorded.
+void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
+
 // The file whose mapping a SIGBUS is about.
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 

@@ -86,6 +86,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_TASK 4u
 // The faulting address lies in a mapped file: exception_text is "OFFSET PATH", the decimal offset of that byte.
 #define CS_RING_RECORD_FILE 8u
+// exception_text is the class of the object that the message is about, as `Module.Outer.Class`.
+#define CS_RING_RECORD_CLASS 16u
 
 // What is kept of the program's memory (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {

@@ -11,7 +11,8 @@ extension DiagnosisRule {
       let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
       guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
       let message = isSaid ? ": \(MessageText.core(facts.record.message))" : ""
-      return "An unowned reference outlived its object\(message)"
+      let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
+      return "An unowned reference outlived its object\(of)\(message)"
     },
     DiagnosisRule("dangling-escaped", cause: "dangling", 1, on: [.signal, .message]) { facts in
       guard facts.record.message.contains("deallocated with non-zero retain count") else { return nil }

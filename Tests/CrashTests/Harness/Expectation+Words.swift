@@ -5,7 +5,7 @@ extension Expectation {
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
-    "unowned-dangling": ["was already destroyed"],
+    "unowned-dangling": ["was already destroyed", "its object, a CrashMaker.Customer"],
     "continuation-twice": ["faultContinuationTwice"],
     "dispatch-sync-self": ["__DISPATCH_WAIT_FOR_QUEUE__"],
     "dispatch-over-resume": ["_dispatch_lane_resume"],

@@ -136,6 +136,7 @@ private func check(_ contents: RingContents) {
     }
     precondition(
       record.memory.count <= 17 && record.memory.allSatisfy { $0.bytes.count <= 128 && $0.bytes.count % 8 == 0 })
+    precondition(CleanText.line(record.objectClass) == record.objectClass)
     precondition(record.mappedFile.map { CleanText.line($0.path) == $0.path } ?? true)
     for text in [record.message, record.abortMessage, record.exceptionType, record.exceptionText, record.threadName] {
       precondition(CleanText.clean(text) == text)
