@@ -13,6 +13,7 @@ typedef SWIFTCC void cs_destroy_function(SWIFTSELF void *object);
 
 extern void *swift_unownedRetain(void *object);
 extern void swift_unownedRelease(void *object);
+extern void swift_slowDealloc(void *object, size_t size, size_t align_mask);
 
 // What class metadata points at: the words before it are its destroy function and its value witnesses.
 typedef struct cs_metadata {
@@ -46,6 +47,9 @@ typedef struct cs_object {
 #define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
+// At the last release of an object that nobody refers to weakly or as unowned: deiniting, its own unowned reference,
+// and the mark of an object that Swift frees itself.
+#define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
 // Where the counts of an object stand: in its word 1, or in the side table that a weak reference made.
 static inline uint64_t *cs_object_counts(cs_object *object) {

@@ -1,10 +1,12 @@
 // The listed classes: how one is listed, and how that is undone.
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fields.h"
 #include "quarantine.h"
 
 // One for each link of the longest chain of objects that hold each other.
@@ -43,21 +45,27 @@ static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   // Most of it is never touched: a place of the default limit fits into one page.
   void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
-  return memory == MAP_FAILED ? NULL : memory;
+  return memory == MAP_FAILED ? NULL : (cs_slot *)memory + CS_EXPLORER_SLOTS;
+}
+
+static void free_slots(cs_slot *slots) {
+  if (slots != NULL) munmap(slots - CS_EXPLORER_SLOTS, CS_CLASS_SLOTS * sizeof(cs_slot));
 }
 
 static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **ret_class) {
   const uint32_t index = cs_class_count();
   if (index == CS_QUARANTINE_CLASSES) return CS_QUARANTINE_FULL;
   if (!is_writable((void *)cs_metadata_destroy(metadata))) return CS_QUARANTINE_READ_ONLY;
-  cs_class *const class = calloc(1, sizeof *class);
+  cs_class *const class = aligned_alloc(_Alignof(cs_class), sizeof *class);
   if (class == NULL) return CS_QUARANTINE_NO_MEMORY;
+  memset(class, 0, sizeof *class);
   class->metadata = metadata;
   class->index = index;
   class->destroy = *cs_metadata_destroy(metadata);
+  class->fields = cs_fields_audited(metadata->instance_size);
   class->slots = make_slots();
   if (class->slots == NULL || !cs_zombie_make(class)) {
-    if (class->slots != NULL) munmap(class->slots, CS_CLASS_SLOTS * sizeof(cs_slot));
+    free_slots(class->slots);
     free(class);
     return CS_QUARANTINE_NO_MEMORY;
   }
@@ -77,7 +85,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   if (limit > CS_QUARANTINE_LIMIT_MAX) limit = CS_QUARANTINE_LIMIT_MAX;
   const bool shrinks = limit < atomic_load(&class->limit);
   atomic_store(&class->policy, policy);
-  atomic_store(&class->limit, limit);
+  cs_queue_resize(class, limit);
   if (shrinks) cs_queue_empty(class);
   atomic_store(&class->is_listed, 1);
   // From here on other threads come in, by cs_quarantine_destroy.

@@ -8,23 +8,21 @@ typedef struct ghost {
   _Atomic uint64_t sequence; // odd: being written
   const void *object;
   uint64_t ticks;
-  uint32_t class_index;
   uint32_t id;
-  uint32_t stack;
   uint32_t thread;
+  uint32_t stack;
 } ghost;
 
 static ghost ghosts[GHOSTS];
 static _Atomic uint64_t next;
 
-void cs_ghost_put(const cs_class *class, const cs_slot *slot) {
+void cs_ghost_put(const cs_slot *slot) {
   ghost *const ghost = &ghosts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % GHOSTS];
   uint64_t sequence = atomic_load_explicit(&ghost->sequence, memory_order_relaxed);
   // A whole round behind another thread: its own ghost is the younger one.
   if ((sequence & 1) != 0 || !atomic_compare_exchange_strong(&ghost->sequence, &sequence, sequence + 1)) return;
   ghost->object = slot->object;
   ghost->ticks = slot->ticks;
-  ghost->class_index = class->index;
   ghost->id = slot->id;
   ghost->stack = slot->stack;
   ghost->thread = slot->thread;
@@ -38,12 +36,12 @@ bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness) {
     const ghost *const ghost = &ghosts[(last - back) % GHOSTS];
     const uint64_t before = atomic_load_explicit(&ghost->sequence, memory_order_acquire);
     if ((before & 1) != 0 || __atomic_load_n(&ghost->object, __ATOMIC_RELAXED) != object) continue;
-    const uint32_t class_index = ghost->class_index, id = ghost->id, stack = ghost->stack, thread = ghost->thread;
+    const uint32_t id = ghost->id, stack = ghost->stack, thread = ghost->thread;
     const uint64_t ticks = ghost->ticks;
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&ghost->sequence, memory_order_relaxed) != before) continue;
     ret_liveness->state = CS_QUARANTINE_FREED;
-    ret_liveness->metadata = cs_classes[class_index]->metadata;
+    ret_liveness->metadata = cs_classes[id >> CS_ID_CLASS_SHIFT]->metadata;
     ret_liveness->id = id;
     ret_liveness->age_ns = cs_ticks_ns(cs_ticks() - ticks);
     cs_stack_read(stack, &ret_liveness->free);

@@ -16,19 +16,24 @@
 // The record of one object in quarantine.
 typedef struct cs_slot {
   _Atomic uint64_t sequence; // odd: somebody has it; else it grows by 2 with each tenant
+  uint64_t checksum;         // of its fields, where they are not filled
   cs_object *object;         // NULL: none
-  uint64_t counts;           // of references, when it came
   uint64_t ticks;
-  uint64_t checksum; // of its fields
-  uint32_t bytes;    // charged to the budget
   uint32_t id;
   uint32_t thread;
   uint32_t stack;
+  uint32_t bytes;  // charged to the budget
+  uint64_t counts; // of references, when it came
   cs_quarantine_policy policy;
-  uint32_t is_explorer;
+  uint32_t is_explorer; // the place is
 } cs_slot;
 
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
+
+// A record's number tells its class.
+#define CS_ID_CLASS_SHIFT 21
+#define CS_ID_MASK        ((UINT32_C(1) << CS_ID_CLASS_SHIFT) - 1)
+_Static_assert(CS_QUARANTINE_CLASSES <= 1 << (32 - CS_ID_CLASS_SHIFT), "the class fits into the number");
 
 // A class that is or was listed. Never freed: zombies point here.
 typedef struct cs_class {
@@ -38,13 +43,15 @@ typedef struct cs_class {
   uint32_t index;
   uint32_t hooked;
   uint32_t unhooked;
+  uint32_t fields;                     // words of an object that are audited
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
   _Atomic uint32_t is_listed;
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
-  // Places: five of the queue and one of the explorer by turns, so that few instances stay on one page.
+  // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
   cs_slot *slots;
-  _Atomic uint64_t ticket;
+  _Alignas(64) _Atomic uint64_t ticket;
+  _Atomic uint32_t full; // places of the queue when it has all that it may have; else 0
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
   _Atomic uint64_t admitted;
@@ -56,16 +63,19 @@ typedef struct cs_class {
   _Atomic uint64_t skipped_isolated;
 } cs_class;
 
-#define CS_EXPLORER_SHARE 5 // the queue's limit divided by it, and one place in six
-#define CS_CLASS_SLOTS    (CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE * (CS_EXPLORER_SHARE + 1) + CS_EXPLORER_SHARE + 1)
+#define CS_EXPLORER_SHARE 5 // the queue's limit divided by it
+#define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
+// In the page that the queue begins in. The explorer's whole share, in full pages and this.
+#define CS_EXPLORER_FIRST 12
+#define CS_EXPLORER_SLOTS (13 * CS_SLOTS_A_PAGE + CS_EXPLORER_FIRST)
+#define CS_CLASS_SLOTS    (CS_EXPLORER_SLOTS + CS_QUARANTINE_LIMIT_MAX)
 
-static inline uint32_t cs_queue_place(uint32_t index) {
-  return index / CS_EXPLORER_SHARE * (CS_EXPLORER_SHARE + 1) + index % CS_EXPLORER_SHARE;
-}
+_Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE, "room for the explorer");
+_Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST + 50 <= CS_SLOTS_A_PAGE,
+               "one page for the usual limit");
 
-static inline uint32_t cs_explorer_place(uint32_t index) {
-  return index * (CS_EXPLORER_SHARE + 1) + CS_EXPLORER_SHARE;
-}
+// Within one image, without the detour over its table of addresses.
+#pragma GCC visibility push(hidden)
 
 // class_table.c
 extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // entries appear by release stores, and stay
@@ -80,18 +90,19 @@ uint32_t cs_class_count(void);
 bool cs_zombie_make(cs_class *class);
 
 // stubs_x86_64.S: the functions that metadata and zombies point at.
-extern const uint8_t cs_stubs_destroy[] __attribute__((visibility("hidden")));
-extern const uint8_t cs_stubs_call[] __attribute__((visibility("hidden")));
-extern const uint8_t cs_stubs_async[] __attribute__((visibility("hidden")));
+extern const uint8_t cs_stubs_destroy[];
+extern const uint8_t cs_stubs_call[];
+extern const uint8_t cs_stubs_async[];
 
 // queue.c
 typedef struct cs_arrival {
   cs_object *object;
   const void *frame; // of the function that the runtime's release called
+  uint64_t counts;   // of references, now
   cs_quarantine_policy policy;
 } cs_arrival;
-// Takes a place for the object and gives up the one it replaces. False: there is none, nothing has happened.
-bool cs_queue_put(cs_class *class, const cs_arrival *arrival);
+// The limit is another one.
+void cs_queue_resize(cs_class *class, uint32_t limit);
 void cs_queue_empty(cs_class *class);
 // A copy of the record of an object; false: none, or it is about to change.
 bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
@@ -100,9 +111,8 @@ extern _Atomic uint64_t cs_queue_budget;
 
 // evict.c
 // Looks at what was done to the object meanwhile, leaves a ghost record, and gives it back to Swift.
-void cs_evict(cs_class *class, const cs_slot *slot);
-uint64_t cs_fields_checksum(const cs_object *object, uint32_t bytes);
-void cs_fields_fill(cs_object *object, uint32_t bytes, cs_quarantine_policy policy, uint32_t id);
+void cs_evict(cs_class *class, const cs_slot *slot);          // its deinit has run
+void cs_evict_deferred(cs_class *class, const cs_slot *slot); // and runs its deinit
 
 // reaper.c: a thread that runs the deinits that were put off, because only a thread without the program's locks may.
 bool cs_reaper_start(void);
@@ -117,7 +127,13 @@ extern _Atomic uint32_t cs_stacks_are_on;
 // The number of a stack that reads the same as the caller's; 0: none. `frame` is where the walk begins.
 uint32_t cs_stack_take(const void *frame);
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack);
-uint32_t cs_thread_number(void);
+// The kernel's number of this thread.
+uint32_t cs_thread_learn(void);
+extern __thread uint32_t cs_thread_known; // 0: not asked yet
+static inline uint32_t cs_thread_number(void) {
+  const uint32_t number = cs_thread_known;
+  return number != 0 ? number : cs_thread_learn();
+}
 bool cs_is_on_this_stack(const void *pointer);
 
 // hits.c
@@ -136,16 +152,23 @@ void cs_hit(const cs_touch *touch);
 // destroy.c
 extern bool cs_heap_is_glibc;
 
+// Of an object of the heap: what glibc's malloc says of it in front of it, with its three flags left out.
+static inline uint64_t cs_chunk_bytes(const cs_object *object) {
+  return ((const uint64_t *)object)[-1] & ~UINT64_C(7);
+}
+
 // liveness.c
 // Reads by a system call first: the address may be anything.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 // ghosts.c
-void cs_ghost_put(const cs_class *class, const cs_slot *slot);
+void cs_ghost_put(const cs_slot *slot);
 bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness);
 
 // clock_x86_64.c
 uint64_t cs_ticks_ns(uint64_t ticks);
 void cs_ticks_start(void);
+
+#pragma GCC visibility pop
 
 #endif

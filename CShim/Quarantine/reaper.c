@@ -43,7 +43,7 @@ static bool reap_one(void) {
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return false;
   cs_class *const class = place->class;
   const cs_slot slot = place->slot;
-  cs_evict(class, &slot);
+  cs_evict_deferred(class, &slot);
   place->slot.object = NULL;
   atomic_store(&taken, number + 1);
   atomic_store_explicit(&place->turn, number + PLACES, memory_order_release);

@@ -23,13 +23,13 @@ _Atomic uint32_t cs_stacks_are_on = 1;
 // Of this thread. A frame pointer is believed only within these bounds.
 static __thread uintptr_t stack_start;
 static __thread uintptr_t stack_end; // 0: not asked yet
-static __thread uint32_t thread_number;
+__thread uint32_t cs_thread_known;
 
 __attribute__((cold, noinline)) static void learn_thread(void) {
   pthread_attr_t attributes;
   void *lowest = NULL;
   size_t size = 0;
-  thread_number = (uint32_t)syscall(SYS_gettid);
+  cs_thread_known = (uint32_t)syscall(SYS_gettid);
   stack_end = 1;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   if (pthread_attr_getstack(&attributes, &lowest, &size) == 0) {
@@ -40,7 +40,7 @@ __attribute__((cold, noinline)) static void learn_thread(void) {
 }
 
 static void forget_thread(void) {
-  thread_number = 0;
+  cs_thread_known = 0;
   stack_end = 0;
 }
 
@@ -54,9 +54,9 @@ bool cs_is_on_this_stack(const void *pointer) {
   return (uintptr_t)pointer >= stack_start && (uintptr_t)pointer < stack_end;
 }
 
-uint32_t cs_thread_number(void) {
-  if (thread_number == 0) learn_thread();
-  return thread_number;
+uint32_t cs_thread_learn(void) {
+  learn_thread();
+  return cs_thread_known;
 }
 
 static inline uint64_t mix(uint64_t hash, uint64_t frame) {

@@ -1,0 +1,57 @@
+// Each way to use a dead object, in a function of its own whose name scripts/check-dangling finds in the object code: there
+// it sees whether the call is still a virtual one.
+import Glibc
+
+@_silgen_name("access_virtual_call") @inline(never)
+func virtualCall(_ session: Session) -> Int { session.greet() }
+
+@_silgen_name("access_devirtualised_call") @inline(never)
+func devirtualisedCall(_ session: Session) -> Int { session.plain() }
+
+@_silgen_name("access_field_read") @inline(never)
+func fieldRead(_ session: Session) -> Int { session.number }
+
+@_silgen_name("access_field_write") @inline(never)
+func fieldWrite(_ session: Session) -> Int {
+  session.number = 8
+  return 8
+}
+
+@_silgen_name("access_async_method") @inline(never)
+func asyncMethod(_ session: Session) async -> Int { await session.later() }
+
+@_silgen_name("access_protocol_witness") @inline(never)
+func protocolWitness(_ object: any Answering) -> Int { object.answer() }
+
+@_silgen_name("access_generic_class") @inline(never)
+func genericClass(_ box: Box<Int>) -> Int { box.get() }
+
+@_silgen_name("access_closure_capture") @inline(never)
+func closureCapture(_ session: Session) -> Int { session.greet() }
+
+@_silgen_name("access_c_callback") @inline(never)
+func callback(_ session: Session) -> Int { session.greet() }
+
+/// A closure that holds the object without counting.
+@inline(never)
+func capturing(_ session: Session) -> () -> Int {
+  { [unowned(unsafe) session] in unsafe closureCapture(session) }
+}
+
+/// What the callback below was answered.
+nonisolated(unsafe) var answer = 0
+
+/// A C function that gives a context back to its callback: the C library's sort.
+@inline(never)
+func callBack(with context: UnsafeMutableRawPointer) {
+  var bytes: [UInt8] = [2, 1]
+  // The callback gets the context that is passed here; what is behind it is the point of this program.
+  unsafe qsort_r(
+    &bytes, 2, 1,
+    { _, _, context in
+      guard let context = unsafe context else { return 0 }
+      let session = unsafe Unmanaged<Session>.fromOpaque(context)
+      unsafe answer = session._withUnsafeGuaranteedRef { callback($0) }
+      return 0
+    }, context)
+}
