@@ -4,6 +4,7 @@
 #   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
+#   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fuzz     the readers of rings, images, symbol caches and stacks under libFuzzer, 2.5 times FUZZ_SECONDS
@@ -36,7 +37,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
+.PHONY: measure-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload \
   test-debug test-release test-sanitizers
 
@@ -132,6 +133,10 @@ box: release
 
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
+
+measure-dangling:
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	@scripts/measure-dangling
 
 # The large server takes 20 minutes the first time.
 symbols: release $(VENV)/bin/python3

@@ -35,6 +35,9 @@ typedef struct vtable {
   const method_descriptor *methods;
 } vtable;
 
+#define DESCRIPTOR_DEFAULT_ACTOR (UINT32_C(1) << 24)
+#define DEFAULT_ACTOR_WORDS      12
+
 static uint32_t at(const uint8_t *bytes, uint32_t offset) {
   return *(const uint32_t *)((uintptr_t)bytes + offset);
 }
@@ -47,6 +50,16 @@ bool cs_metadata_is_class(const cs_metadata *metadata) {
          metadata->instance_address_point == 0 && metadata->instance_size >= sizeof(cs_object) &&
          metadata->class_address_point % 8 == 0 &&
          metadata->class_size > metadata->class_address_point + sizeof *metadata - 8;
+}
+
+uint32_t cs_metadata_own_words(const cs_metadata *metadata) {
+  uint32_t depth = 0;
+  for (const cs_metadata *owner = metadata; owner != NULL && depth < SUPERCLASSES_MAX; owner = owner->superclass) {
+    if (owner->descriptor != NULL && (at(owner->descriptor, 0) & DESCRIPTOR_DEFAULT_ACTOR) != 0)
+      return DEFAULT_ACTOR_WORDS;
+    depth++;
+  }
+  return 0;
 }
 
 // The trailing parts of a descriptor before its vtable. False: of a kind that is not understood here.

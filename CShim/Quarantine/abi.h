@@ -58,6 +58,10 @@ static inline uint64_t *cs_object_counts(cs_object *object) {
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
+// What an object in quarantine has beside: more unowned references than anybody comes to.
+#define CS_CLAIM        (UINT64_C(1) << 24)
+#define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
+
 static inline uint64_t cs_counts_unowned(uint64_t counts) {
   return (counts & CS_COUNTS_UNOWNED_MASK) >> CS_COUNTS_UNOWNED_SHIFT;
 }
@@ -85,6 +89,9 @@ typedef struct cs_method {
 } cs_method;
 
 typedef void cs_method_visitor(cs_method method, void *context);
+
+// Words at the start of an object's fields that are the runtime's own: an actor's.
+uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 
 // Visits each instance method that `metadata` has or inherits. Returns how many words are left out because the
 // descriptors have a form that is not understood here.

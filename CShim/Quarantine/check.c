@@ -62,5 +62,6 @@ bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe
 }
 
 const char *cs_quarantine_unavailable(void) {
+  if (cs_quarantine_is_forked()) return "this is a forked child of a process with protected classes";
   return atomic_load(&is_checked) != 0 ? unavailable : "the quarantine has not checked Swift's runtime yet";
 }

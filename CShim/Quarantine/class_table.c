@@ -9,12 +9,15 @@
 #include "fields.h"
 #include "quarantine.h"
 
-// One for each link of the longest chain of objects that hold each other.
-#define DRAIN_ROUNDS 1000000
+// Rounds of a drain: each but the first is for a thread that was on its way in before.
+#define DRAIN_ROUNDS 100
+#define IS_DRAINED   UINT32_C(2)
 
 cs_class *cs_classes[CS_QUARANTINE_CLASSES];
 static _Atomic uint32_t count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_prepared; // under the lock
+static _Atomic uint32_t is_forked;
 
 uint32_t cs_class_count(void) {
   return atomic_load_explicit(&count, memory_order_acquire);
@@ -32,6 +35,19 @@ bool cs_is_zombie(const void *metadata) {
     if (cs_classes[index]->zombie == metadata) return true;
   }
   return false;
+}
+
+bool cs_quarantine_is_forked(void) {
+  return atomic_load_explicit(&is_forked, memory_order_relaxed) != 0;
+}
+
+// Places that other threads had in hand stay so in a forked child, and what the reaper was doing is half done: objects
+// go as they always went, and those in quarantine stay there.
+static void forget(void) {
+  if (cs_class_count() == 0) return;
+  atomic_store(&is_forked, 1);
+  for (uint32_t index = 0; index < cs_class_count(); index++)
+    atomic_store(&cs_classes[index]->is_listed, 0);
 }
 
 // The kernel says whether a word can be written, without a fault: it is overwritten with itself.
@@ -62,7 +78,8 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   class->metadata = metadata;
   class->index = index;
   class->destroy = *cs_metadata_destroy(metadata);
-  class->fields = cs_fields_audited(metadata->instance_size);
+  class->first_field = cs_metadata_own_words(metadata);
+  class->fields = cs_fields_audited(class->first_field, metadata->instance_size);
   class->slots = make_slots();
   if (class->slots == NULL || !cs_zombie_make(class)) {
     free_slots(class->slots);
@@ -77,8 +94,10 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   return CS_QUARANTINE_OK;
 }
 
-static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_policy policy, uint32_t limit) {
+static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_policy policy, uint32_t limit,
+                                cs_class **ret_shrunk) {
   cs_class *class = cs_class_of_metadata(metadata);
+  if (!is_prepared) is_prepared = pthread_atfork(NULL, NULL, forget) == 0;
   const cs_quarantine_error error = class == NULL ? make_class(metadata, &class) : CS_QUARANTINE_OK;
   if (error != CS_QUARANTINE_OK) return error;
   if (limit == 0) limit = 1;
@@ -86,7 +105,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   const bool shrinks = limit < atomic_load(&class->limit);
   atomic_store(&class->policy, policy);
   cs_queue_resize(class, limit);
-  if (shrinks) cs_queue_empty(class);
+  if (shrinks) *ret_shrunk = class;
   atomic_store(&class->is_listed, 1);
   // From here on other threads come in, by cs_quarantine_destroy.
   cs_destroy_function *const stub =
@@ -103,15 +122,18 @@ cs_quarantine_error cs_quarantine_list(const void *pointer, cs_quarantine_policy
   if (policy == CS_QUARANTINE_ABSORB && !cs_reaper_start()) return CS_QUARANTINE_NO_MEMORY;
   cs_ticks_start();
   pthread_mutex_lock(&lock);
-  const cs_quarantine_error error = list(metadata, policy, limit);
+  cs_class *shrunk = NULL;
+  const cs_quarantine_error error = list(metadata, policy, limit, &shrunk);
   pthread_mutex_unlock(&lock);
+  if (shrunk != NULL) cs_queue_empty(shrunk);
   return error;
 }
 
 bool cs_quarantine_unlist(const void *pointer) {
+  if (cs_quarantine_is_forked()) return false;
   pthread_mutex_lock(&lock);
   cs_class *const class = cs_class_of_metadata(pointer);
-  const bool is_listed = class != NULL && atomic_load(&class->is_listed) != 0;
+  const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
     // Whoever is on its way in sees this, or is seen by cs_queue_empty.
@@ -129,7 +151,7 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
       .metadata = class->metadata,
       .policy = atomic_load(&class->policy),
       .limit = atomic_load(&class->limit),
-      .is_listed = atomic_load(&class->is_listed),
+      .is_listed = atomic_load(&class->is_listed) & 1,
       .instance_bytes = class->metadata->instance_size,
       .hooked_methods = class->hooked,
       .unhooked_methods = class->unhooked,
@@ -144,19 +166,35 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
+// Nobody comes in while the quarantine is drained: under load it would not end.
+static void pause_all(bool is_paused) {
+  pthread_mutex_lock(&lock);
+  for (uint32_t index = 0; index < cs_class_count(); index++) {
+    if (is_paused) {
+      uint32_t listed = 1;
+      atomic_compare_exchange_strong(&cs_classes[index]->is_listed, &listed, 1 | IS_DRAINED);
+    } else {
+      atomic_fetch_and(&cs_classes[index]->is_listed, ~IS_DRAINED);
+    }
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 void cs_quarantine_drain(void) {
-  // What a deinit releases may be of a listed class, too: rounds, until one gives nothing more.
+  if (cs_quarantine_is_forked()) return;
+  pause_all(true);
   for (uint32_t round = 0; round < DRAIN_ROUNDS; round++) {
-    uint64_t before = 0, after = 0;
-    for (uint32_t index = 0; index < cs_class_count(); index++)
-      before += atomic_load(&cs_classes[index]->admitted);
+    uint64_t admitted = 0, evicted = 0;
     for (uint32_t index = 0; index < cs_class_count(); index++)
       cs_queue_empty(cs_classes[index]);
     cs_reaper_wait();
-    for (uint32_t index = 0; index < cs_class_count(); index++)
-      after += atomic_load(&cs_classes[index]->admitted);
-    if (before == after) return;
+    for (uint32_t index = 0; index < cs_class_count(); index++) {
+      evicted += atomic_load(&cs_classes[index]->evicted);
+      admitted += atomic_load(&cs_classes[index]->admitted);
+    }
+    if (evicted >= admitted) break;
   }
+  pause_all(false);
 }
 
 void cs_quarantine_set_budget(uint64_t bytes) {

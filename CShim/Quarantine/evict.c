@@ -35,23 +35,30 @@ static inline void leave(cs_class *class, const cs_slot *slot) {
   __atomic_store_n(&slot->object->metadata, class->metadata, __ATOMIC_RELEASE);
 }
 
-void cs_evict(cs_class *class, const cs_slot *slot) {
-  cs_object *const object = slot->object;
-  const cs_metadata *const metadata = class->metadata;
-  audit(class, slot, !cs_fields_are(object, class->fields, cs_fields_filling(slot->policy, slot->id)));
-  leave(class, slot);
-  // The quarantine's own unowned reference holds the memory. When nobody else has one, this is what
-  // swift_unownedRelease comes to.
-  if (__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) == CS_COUNTS_LAST) {
-    swift_slowDealloc(object, metadata->instance_size, metadata->instance_align_mask);
-  } else {
-    swift_unownedRelease(object);
+void cs_claim_end(const cs_class *class, cs_object *object) {
+  uint64_t *const word = cs_object_counts(object);
+  uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  // The deinit has ended and nobody has a reference: this is what swift_unownedRelease comes to.
+  if (word == &object->counts && (counts & ~UINT64_C(1)) == (CS_COUNTS_DEINITING | CS_COUNTS_CLAIM)) {
+    swift_slowDealloc(object, class->metadata->instance_size, class->metadata->instance_align_mask);
+    return;
   }
+  const uint64_t rest = CS_COUNTS_CLAIM - (UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT);
+  while (!__atomic_compare_exchange_n(word, &counts, counts - rest, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+  swift_unownedRelease(object);
+}
+
+void cs_evict(cs_class *class, const cs_slot *slot) {
+  audit(class, slot, !cs_fields_are(class, slot->object, cs_fields_filling(slot->policy, slot->id)));
+  leave(class, slot);
+  cs_claim_end(class, slot->object);
 }
 
 void cs_evict_deferred(cs_class *class, const cs_slot *slot) {
-  cs_object *const object = slot->object;
-  audit(class, slot, cs_fields_checksum(object, class->fields) != slot->checksum);
+  audit(class, slot, cs_fields_checksum(class, slot->object) != slot->checksum);
   leave(class, slot);
-  class->destroy(object);
+  class->destroy(slot->object);
+  // Not before: until the memory goes a release too many is recognised by the claim.
+  cs_claim_end(class, slot->object);
 }

@@ -52,10 +52,10 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
 
 void cs_hit(const cs_touch *touch) {
   atomic_fetch_add_explicit(&touch->class->hits, 1, memory_order_relaxed);
-  const uint32_t use_stack = touch->frame == NULL ? 0 : cs_stack_take(touch->frame);
+  const uint32_t use_stack = touch->frame == NULL ? 0 : cs_stack_take(touch->frame, true);
   const uint64_t key = key_of(touch, use_stack);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
-    entry *const entry = &entries[(key + probe) % CS_QUARANTINE_HITS];
+    entry *const entry = &entries[((key >> 1) + probe) % CS_QUARANTINE_HITS];
     uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
     if (found == 0 && atomic_compare_exchange_strong(&entry->key, &found, key)) {
       fill_in(entry, touch, use_stack);

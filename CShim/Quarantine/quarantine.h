@@ -43,14 +43,16 @@ typedef struct cs_class {
   uint32_t index;
   uint32_t hooked;
   uint32_t unhooked;
+  uint32_t first_field;                // words before it are the runtime's own
   uint32_t fields;                     // words of an object that are audited
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
-  _Atomic uint32_t is_listed;
+  _Atomic uint32_t is_listed;          // 1: yes; 2 beside it while the quarantine is drained
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
   cs_slot *slots;
   _Alignas(64) _Atomic uint64_t ticket;
+  _Atomic uint64_t turn; // of the queue's places
   _Atomic uint32_t full; // places of the queue when it has all that it may have; else 0
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
@@ -84,6 +86,7 @@ cs_class *cs_class_of_metadata(const void *metadata);
 cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 bool cs_is_zombie(const void *metadata);
 uint32_t cs_class_count(void);
+bool cs_quarantine_is_forked(void);
 
 // zombie.c
 // Makes the copy of the metadata. False: no memory.
@@ -103,15 +106,20 @@ typedef struct cs_arrival {
 } cs_arrival;
 // The limit is another one.
 void cs_queue_resize(cs_class *class, uint32_t limit);
+// Gives back what is there, and waits for the reaper where that is behind.
 void cs_queue_empty(cs_class *class);
-// A copy of the record of an object; false: none, or it is about to change.
+// The same without waiting: what cannot go now stays.
+void cs_queue_sweep(cs_class *class);
+// A copy of the record of an object; false: none, or it changes all the time.
 bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 extern _Atomic uint64_t cs_queue_bytes;
 extern _Atomic uint64_t cs_queue_budget;
 
 // evict.c
 // Looks at what was done to the object meanwhile, leaves a ghost record, and gives it back to Swift.
-void cs_evict(cs_class *class, const cs_slot *slot);          // its deinit has run
+void cs_evict(cs_class *class, const cs_slot *slot); // its deinit has run
+// The quarantine has done with the object: memory that nobody else refers to is given back.
+void cs_claim_end(const cs_class *class, cs_object *object);
 void cs_evict_deferred(cs_class *class, const cs_slot *slot); // and runs its deinit
 
 // reaper.c: a thread that runs the deinits that were put off, because only a thread without the program's locks may.
@@ -120,12 +128,14 @@ bool cs_reaper_start(void);
 bool cs_reaper_give(cs_class *class, const cs_slot *slot);
 // Until it has done what it was given so far. False: it does not run in this process, or it is the caller.
 bool cs_reaper_wait(void);
+// There is something for it to do now.
+void cs_reaper_call(void);
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot);
 
 // stacks.c
 extern _Atomic uint32_t cs_stacks_are_on;
 // The number of a stack that reads the same as the caller's; 0: none. `frame` is where the walk begins.
-uint32_t cs_stack_take(const void *frame);
+uint32_t cs_stack_take(const void *frame, bool is_use);
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack);
 // The kernel's number of this thread.
 uint32_t cs_thread_learn(void);
@@ -134,7 +144,6 @@ static inline uint32_t cs_thread_number(void) {
   const uint32_t number = cs_thread_known;
   return number != 0 ? number : cs_thread_learn();
 }
-bool cs_is_on_this_stack(const void *pointer);
 
 // hits.c
 typedef struct cs_touch {

@@ -18,39 +18,26 @@ static inline uint64_t scatter(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-static inline bool has_room(uint64_t bytes) {
-  return atomic_load_explicit(&cs_queue_bytes, memory_order_relaxed) + bytes <=
-         atomic_load_explicit(&cs_queue_budget, memory_order_relaxed);
-}
-
 static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// Of the explorer, too: its part of the page that both begin in is charged with the queue's.
-static bool begins_page(uint32_t index, bool is_explorer) {
-  if (is_explorer) return index >= CS_EXPLORER_FIRST && (index - CS_EXPLORER_FIRST) % CS_SLOTS_A_PAGE == 0;
-  return index == 0 || (index + CS_EXPLORER_FIRST) % CS_SLOTS_A_PAGE == 0;
-}
-
 // One place more. False: the limit or the budget is reached, or another thread was quicker.
-static bool grow(cs_class *class, bool is_explorer, uint32_t limit, uint32_t bytes, uint32_t *ret_index) {
-  _Atomic uint32_t *const used = is_explorer ? &class->explorer_used : &class->queue_used;
+static bool grow(_Atomic uint32_t *used, uint32_t limit, uint32_t bytes, uint32_t *ret_index) {
   uint32_t present = atomic_load_explicit(used, memory_order_relaxed);
-  if (present >= limit || !has_room(bytes)) return false;
+  if (present >= limit || !cs_queue_has_room(bytes, 0)) return false;
   if (!atomic_compare_exchange_strong(used, &present, present + 1)) return false;
-  if (begins_page(present, is_explorer)) cs_queue_charge(4096);
   *ret_index = present;
   return true;
 }
 
-static cs_slot *explore(cs_class *class, uint64_t ticket, uint32_t most, uint32_t bytes) {
+static cs_slot *explore(cs_class *class, uint64_t random, uint32_t most, uint32_t bytes) {
   uint32_t index = 0;
-  if (!grow(class, true, most, bytes, &index)) {
+  if (!grow(&class->explorer_used, most, bytes, &index)) {
     uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
     if (present > most) present = most;
     if (present == 0) return NULL;
-    index = (uint32_t)((scatter(ticket + ((uint64_t)class->index + 1) * CS_GOLDEN) >> 32) % present);
+    index = (uint32_t)((scatter(random) >> 32) % present);
   }
   cs_slot *const slot = explorer_slot(class, index);
   slot->is_explorer = 1;
@@ -58,19 +45,22 @@ static cs_slot *explore(cs_class *class, uint64_t ticket, uint32_t most, uint32_
 }
 
 // The explorer's turn, or the queue is not full yet. NULL: there is no place at all.
-cs_slot *cs_queue_choose(cs_class *class, uint64_t ticket, cs_object *object) {
+cs_slot *cs_queue_choose(cs_class *class, uint64_t random, cs_object *object) {
   const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed), bytes = cs_queue_bytes_of(object);
-  if (ticket * CS_GOLDEN < CS_EXPLORED && limit >= CS_EXPLORER_SHARE)
-    return explore(class, ticket, limit / CS_EXPLORER_SHARE, bytes);
+  if (random < CS_EXPLORED && limit >= CS_EXPLORER_SHARE) {
+    cs_slot *const slot = explore(class, random, limit / CS_EXPLORER_SHARE, bytes);
+    if (slot != NULL) return slot;
+  }
   uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed), index = 0;
-  if (present < limit && grow(class, false, limit, bytes, &index)) return &class->slots[index];
+  if (present < limit && grow(&class->queue_used, limit, bytes, &index)) return &class->slots[index];
   if (present >= limit) {
     present = limit;
     atomic_store(&class->full, limit);
     // Else cs_queue_resize may have been between, and this figure is the old one.
     if (atomic_load(&class->limit) != limit) atomic_store(&class->full, 0);
   }
-  return present == 0 ? NULL : &class->slots[(uint32_t)ticket % present];
+  if (present == 0) return NULL;
+  return &class->slots[(uint32_t)atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed) % present];
 }
 
 void cs_queue_resize(cs_class *class, uint32_t limit) {
@@ -87,18 +77,33 @@ static cs_slot *end_of_slots(const cs_class *class) {
   return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
 }
 
+// False: the reaper is behind.
+static bool clear(cs_class *class, cs_slot *slot) {
+  uint64_t sequence = 0;
+  // Who has it is about to leave: no code of the program runs meanwhile.
+  while (!cs_slot_enter(slot, &sequence))
+    sched_yield();
+  const bool is_empty = cs_slot_make_room(class, slot);
+  if (is_empty) slot->object = NULL;
+  cs_slot_leave(slot, sequence + 2);
+  return is_empty;
+}
+
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = end_of_slots(class);
   for (cs_slot *slot = first_slot(class); slot < end; slot++) {
-    uint64_t sequence = 0;
-    // Who has it is about to leave: no code of the program runs meanwhile.
-    while (!cs_slot_enter(slot, &sequence))
-      sched_yield();
-    bool is_empty = cs_slot_make_room(class, slot);
-    while (!is_empty && cs_reaper_wait())
-      is_empty = cs_slot_make_room(class, slot);
-    if (is_empty) slot->object = NULL;
-    cs_slot_leave(slot, sequence + 2);
+    // Not with the place in hand: a deinit that the reaper runs may want it.
+    while (!clear(class, slot)) {
+      if (!cs_reaper_wait()) break;
+    }
+  }
+  cs_reaper_call();
+}
+
+void cs_queue_sweep(cs_class *class) {
+  const cs_slot *const end = end_of_slots(class);
+  for (cs_slot *slot = first_slot(class); slot < end; slot++) {
+    if (__atomic_load_n(&slot->object, __ATOMIC_RELAXED) != NULL) clear(class, slot);
   }
 }
 

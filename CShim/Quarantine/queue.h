@@ -9,26 +9,40 @@
 #include "ticks_x86_64.h"
 
 #define CS_QUEUE_TRIES 8
-// By the golden ratio the tickets' products spread evenly, in step with nothing that a program does.
-#define CS_GOLDEN   UINT64_C(0x9E3779B97F4A7C15)
-#define CS_EXPLORED (UINT64_MAX / 20)
+#define CS_EXPLORED    (UINT64_MAX / 20)
 
 // The explorer's turn, or the queue is not full yet. NULL: there is no place at all.
-cs_slot *cs_queue_choose(cs_class *class, uint64_t ticket, cs_object *object)
+cs_slot *cs_queue_choose(cs_class *class, uint64_t random, cs_object *object)
     __attribute__((visibility("hidden"), cold));
 
 static inline void cs_queue_charge(uint64_t bytes) {
   atomic_fetch_add_explicit(&cs_queue_bytes, bytes, memory_order_relaxed);
 }
 
+// For so many bytes in place of others.
+static inline bool cs_queue_has_room(uint32_t bytes, uint32_t instead_of) {
+  return atomic_load_explicit(&cs_queue_bytes, memory_order_relaxed) + bytes <=
+         atomic_load_explicit(&cs_queue_budget, memory_order_relaxed) + instead_of;
+}
+
+// Of the object and of its place.
 static inline uint32_t cs_queue_bytes_of(cs_object *object) {
-  return (uint32_t)(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 8);
+  const uint64_t chunk = cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 8;
+  return chunk < UINT32_MAX / 2 ? (uint32_t)(chunk + sizeof(cs_slot)) : UINT32_MAX / 2;
+}
+
+// Chance, as far as no program's rhythm is in step with it.
+static inline uint64_t cs_queue_random(const cs_class *class, uint64_t ticket) {
+  uint64_t value = (ticket + ((uint64_t)class->index << 32)) * UINT64_C(0xBF58476D1CE4E5B9);
+  value = (value ^ (value >> 31)) * UINT64_C(0x94D049BB133111EB);
+  return value ^ (value >> 29);
 }
 
 static inline cs_slot *cs_slot_choose(cs_class *class, uint64_t ticket, cs_object *object) {
   const uint32_t full = atomic_load_explicit(&class->full, memory_order_relaxed);
-  if (full == 0 || ticket * CS_GOLDEN < CS_EXPLORED) return cs_queue_choose(class, ticket, object);
-  return &class->slots[(uint32_t)ticket % full];
+  const uint64_t random = cs_queue_random(class, ticket);
+  if (full == 0 || random < CS_EXPLORED) return cs_queue_choose(class, random, object);
+  return &class->slots[(uint32_t)atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed) % full];
 }
 
 // acquire: pairs with leave.
@@ -65,11 +79,12 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, const cs_arri
   slot->stack = 0;
   cs_queue_charge(bytes);
   if (arrival->policy == CS_QUARANTINE_ABSORB) {
-    slot->checksum = cs_fields_checksum(object, class->fields);
+    slot->checksum = cs_fields_checksum(class, object);
   } else {
-    cs_fields_fill(object, class->metadata->instance_size, cs_fields_filling(arrival->policy, slot->id));
+    cs_fields_fill(class, object, cs_fields_filling(arrival->policy, slot->id));
   }
-  if (atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0) slot->stack = cs_stack_take(arrival->frame);
+  if (atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0)
+    slot->stack = cs_stack_take(arrival->frame, false);
 }
 
 // Takes a place for the object and gives up the one it replaces. False: there is none, nothing has happened.
@@ -83,9 +98,17 @@ static inline bool cs_queue_put(cs_class *class, const cs_arrival *arrival) {
       return false;
     }
     if (!cs_slot_enter(slot, &sequence)) continue;
+    const bool fits = cs_queue_has_room(cs_queue_bytes_of(arrival->object), slot->object == NULL ? 0 : slot->bytes);
     if (!cs_slot_make_room(class, slot)) {
       cs_slot_leave(slot, sequence);
       break;
+    }
+    // As when the budget has become smaller: the older one goes, and nobody comes.
+    if (!fits) {
+      slot->object = NULL;
+      cs_slot_leave(slot, sequence + 2);
+      atomic_fetch_add_explicit(&class->skipped_budget, 1, memory_order_relaxed);
+      return false;
     }
     cs_slot_fill_in(class, slot, arrival, ticket);
     // Before the place is left: then another thread may take it, and give the object back to Swift.

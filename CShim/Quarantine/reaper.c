@@ -1,5 +1,6 @@
 // A thread that runs the deinits that were put off. A thread of the program may hold a lock that such a deinit takes,
 // and its stack may be nearly full: this one holds none, and has a stack of its own.
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,8 +10,10 @@
 
 #include "quarantine.h"
 
-#define PLACES  1024 // a power of two
-#define WAKE_AT 64   // so many wait before the thread is woken; until then they stay in quarantine
+#define PLACES    1024 // a power of two
+#define WAKE_AT   64   // so many wait before the thread is woken at once; until then they stay in quarantine
+#define GATHER_MS 100  // so long after the first of them it begins anyhow
+#define ASK_MS    10   // who waits for the thread looks again
 
 // Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is.
 typedef struct waiting {
@@ -23,18 +26,24 @@ static waiting queue[PLACES];
 static _Atomic uint64_t given, taken, done;
 static _Atomic uint32_t call;     // what the thread sleeps on
 static _Atomic uint32_t has_done; // what those who wait for it sleep on
+static _Atomic uint32_t is_idle;  // it sleeps until it is called
 static _Atomic uint32_t is_running;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under start_lock
 static __thread bool is_reaper;
 
-static void sleep_on(_Atomic uint32_t *word, uint32_t value) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+// `ms` 0: until it is woken.
+static void sleep_on(_Atomic uint32_t *word, uint32_t value, long ms) {
+  const struct timespec time = {.tv_nsec = ms * 1000000};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ms == 0 ? NULL : &time, NULL, 0);
 }
 
+// In the middle of a release of the program's: errno is that of its last call.
 static void wake(_Atomic uint32_t *word) {
+  const int error = errno;
   atomic_fetch_add(word, 1);
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+  errno = error;
 }
 
 static bool reap_one(void) {
@@ -60,7 +69,13 @@ static void *reap(void *context) {
     while (reap_one())
       has_reaped = true;
     if (has_reaped) wake(&has_done);
-    sleep_on(&call, before);
+    // seq_cst: pairs with cs_reaper_give, which looks after it has raised `given`.
+    atomic_store(&is_idle, 1);
+    if (atomic_load(&given) == atomic_load(&taken)) sleep_on(&call, before, 0);
+    // The first one called; others may follow.
+    if (atomic_exchange(&is_idle, 0) == 0) sleep_on(&call, before + 1, GATHER_MS);
+    // Somebody is about to fill in what it has taken.
+    if (!has_reaped && atomic_load(&given) != atomic_load(&taken)) sleep_on(&call, atomic_load(&call), 1);
   }
 }
 
@@ -116,7 +131,7 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot) {
   place->slot = *slot;
   // release: pairs with reap_one.
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
-  if (number % WAKE_AT == WAKE_AT - 1) wake(&call);
+  if (number % WAKE_AT == WAKE_AT - 1 || (atomic_load(&is_idle) != 0 && atomic_exchange(&is_idle, 0) != 0)) wake(&call);
   return true;
 }
 
@@ -127,8 +142,12 @@ bool cs_reaper_wait(void) {
     const uint32_t before = atomic_load(&has_done);
     if (atomic_load(&done) >= goal) return true;
     wake(&call);
-    sleep_on(&has_done, before);
+    sleep_on(&has_done, before, ASK_MS);
   }
+}
+
+void cs_reaper_call(void) {
+  if (atomic_load(&is_running) != 0) wake(&call);
 }
 
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) {

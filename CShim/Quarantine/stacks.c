@@ -1,5 +1,6 @@
 // Stacks by number: equal ones are kept once, and what a number means never changes. So no record can show the stack of
 // somebody else. A table that is full gives 0, "not known".
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -9,6 +10,8 @@
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16
+// Of releases; the rest is for uses, of which there are few.
+#define STACKS_OF_RELEASES (STACKS / 8 * 7)
 
 typedef struct kept_stack {
   _Atomic uint64_t hash;  // 0: free
@@ -18,6 +21,7 @@ typedef struct kept_stack {
 } kept_stack;
 
 static kept_stack stacks[STACKS];
+static _Atomic uint32_t kept_count;
 _Atomic uint32_t cs_stacks_are_on = 1;
 
 // Of this thread. A frame pointer is believed only within these bounds.
@@ -29,14 +33,19 @@ __attribute__((cold, noinline)) static void learn_thread(void) {
   pthread_attr_t attributes;
   void *lowest = NULL;
   size_t size = 0;
+  const int error = errno;
   cs_thread_known = (uint32_t)syscall(SYS_gettid);
-  stack_end = 1;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-  if (pthread_attr_getstack(&attributes, &lowest, &size) == 0) {
-    stack_start = (uintptr_t)lowest;
-    stack_end = stack_start + size;
+  // No frame lies within. So it stays where the question fails, as on a main thread without a descriptor left.
+  stack_start = UINTPTR_MAX;
+  stack_end = UINTPTR_MAX;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_attr_getstack(&attributes, &lowest, &size) == 0 && size > 4096) {
+      stack_start = (uintptr_t)lowest;
+      stack_end = stack_start + size;
+    }
+    pthread_attr_destroy(&attributes);
   }
-  pthread_attr_destroy(&attributes);
+  errno = error;
 }
 
 static void forget_thread(void) {
@@ -47,11 +56,6 @@ static void forget_thread(void) {
 // A forked child has one thread, with another number.
 __attribute__((constructor)) static void prepare(void) {
   pthread_atfork(NULL, NULL, forget_thread);
-}
-
-bool cs_is_on_this_stack(const void *pointer) {
-  if (stack_end == 0) learn_thread();
-  return (uintptr_t)pointer >= stack_start && (uintptr_t)pointer < stack_end;
 }
 
 uint32_t cs_thread_learn(void) {
@@ -72,16 +76,19 @@ static bool is_same(const kept_stack *kept, uint32_t count, const uint64_t *fram
   return true;
 }
 
-__attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, const uint64_t *frames) {
+__attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, const uint64_t *frames, bool is_use) {
   for (uint32_t probe = 0; probe < STACKS_PROBES; probe++) {
-    const uint32_t index = (uint32_t)(hash + probe) % STACKS;
+    const uint32_t index = (uint32_t)((hash >> 1) + probe) % STACKS;
     kept_stack *const kept = &stacks[index];
     uint64_t found = atomic_load_explicit(&kept->hash, memory_order_acquire);
+    if (found == 0 && !is_use && atomic_load_explicit(&kept_count, memory_order_relaxed) >= STACKS_OF_RELEASES)
+      return 0;
     if (found == 0 && atomic_compare_exchange_strong(&kept->hash, &found, hash)) {
       for (uint32_t frame = 0; frame < count; frame++)
         kept->frames[frame] = frames[frame];
       // release: pairs with is_same and cs_stack_read.
       atomic_store_explicit(&kept->count, count, memory_order_release);
+      atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
       return index + 1;
     }
     // Another thread may still be writing the same stack: then this one gets another place, or none.
@@ -90,7 +97,7 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
   return 0;
 }
 
-uint32_t cs_stack_take(const void *frame) {
+uint32_t cs_stack_take(const void *frame, bool is_use) {
   if (stack_end == 0) learn_thread();
   uint64_t frames[CS_QUARANTINE_FRAMES];
   uint64_t hash = UINT64_C(0x243F6A8885A308D3);
@@ -111,11 +118,11 @@ uint32_t cs_stack_take(const void *frame) {
   }
   if (count == 0) return 0;
   const uint64_t key = hash | 1;
-  const kept_stack *const likely = &stacks[(uint32_t)key % STACKS];
+  const kept_stack *const likely = &stacks[(uint32_t)(key >> 1) % STACKS];
   if (atomic_load_explicit(&likely->hash, memory_order_acquire) == key && is_same(likely, count, frames)) {
-    return (uint32_t)key % STACKS + 1;
+    return (uint32_t)(key >> 1) % STACKS + 1;
   }
-  return keep(key, count, frames);
+  return keep(key, count, frames, is_use);
 }
 
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) {
@@ -130,6 +137,6 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) {
 }
 
 void cs_quarantine_here(cs_quarantine_stack *ret_stack) {
-  cs_stack_read(cs_stack_take(__builtin_frame_address(0)), ret_stack);
+  cs_stack_read(cs_stack_take(__builtin_frame_address(0), true), ret_stack);
   ret_stack->thread = cs_thread_number();
 }

@@ -45,7 +45,7 @@ struct BoundTests {
   @Test("a budget that is used up admits only in place of an older object; with none nothing is admitted")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      Shield.setDanglingBudget(bytes: 4096 + 10 * 64)
+      Shield.setDanglingBudget(bytes: 10 * 128)
       try Shield.protect(Session.self, policy: .zero, limit: 1000)
       try Shield.protect(Guest.self, policy: .zero, limit: 1000)
       for _ in 0..<1000 {

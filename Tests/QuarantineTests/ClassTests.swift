@@ -9,7 +9,7 @@ struct ClassTests {
   @Test("a generic class, a nested one, a subclass and an actor are protected by metatype, and only these")
   func kinds() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self)
+      try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self, policy: .absorb)
       let box = unsafe dangling { Box("text") }
       let number = unsafe dangling { Box(1) }
       let nested = unsafe dangling { Outer.Nested() }
@@ -63,7 +63,7 @@ struct ClassTests {
   @Test("casts, protocols and names of an object in quarantine work")
   func casts() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Guest.self, Session.self)
+      try Shield.protect(Guest.self, Session.self, policy: .absorb)
       let reference = unsafe dangling { Guest() as Session }
       let other = unsafe dangling { Session() }
       drop()
@@ -81,7 +81,7 @@ struct ClassTests {
   func unprotect() async {
     await #expect(processExitsWith: .exitCode(right)) {
       for round in 1...20 {
-        try Shield.protect(Session.self)
+        try Shield.protect(Session.self, policy: .absorb)
         _ = unsafe dangling { Session() }
         drop()
         check(deinitCount() == 2 * round - 2)
@@ -101,7 +101,7 @@ struct ClassTests {
   func changing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let (threads, rounds) = (4, 5000)
-      try Shield.protect(Session.self, limit: 5)
+      try Shield.protect(Session.self, policy: .absorb, limit: 5)
       DispatchQueue.concurrentPerform(iterations: threads) { thread in
         for round in 0..<rounds {
           let object = Session()
@@ -140,7 +140,7 @@ struct ClassTests {
   @Test("a long chain of objects, each the last to hold the next, goes without a deep stack")
   func chain() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Session.self, limit: 2)
+      try Shield.protect(Session.self, policy: .absorb, limit: 2)
       var first: Session? = Session()
       var last = first
       for _ in 0..<1000 {
@@ -167,7 +167,7 @@ struct ClassTests {
   @Test("the process ends with objects in quarantine, and with its own status")
   func exit() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Session.self)
+      try Shield.protect(Session.self, policy: .absorb)
       for _ in 0..<500 {
         _ = unsafe dangling { Session() }
         drop()

@@ -39,7 +39,7 @@ struct HandleTests {
   func steppingAside() throws {
     let reason = try #require(Shield.danglingUnavailable)
     #expect(reason.contains("sanitizer"))
-    #expect(throws: Shield.ProtectionError.unavailable(reason)) { try Shield.protect(Session.self) }
+    #expect(throws: Shield.ProtectionError.unavailable(reason)) { try Shield.protect(Session.self, policy: .absorb) }
   }
 
   @Test(
@@ -47,7 +47,7 @@ struct HandleTests {
     .enabled(if: Shield.danglingUnavailable == nil))
   func liveness() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Session.self)
+      try Shield.protect(Session.self, policy: .absorb)
       let alive = Guest()
       let pointer = unsafe Unmanaged.passUnretained(alive).toOpaque()
       check(unsafe Shield.liveness(of: pointer) == .live(className: "QuarantineTests.Guest"))

@@ -108,7 +108,7 @@ struct PolicyTests {
   @Test("the memory of an object with unowned references is given back when both are done")
   func unownedBalance() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      try Shield.protect(Session.self)
+      try Shield.protect(Session.self, policy: .absorb)
       for _ in 0..<1000 {
         let read = unownedReader()
         check(read() == 7)

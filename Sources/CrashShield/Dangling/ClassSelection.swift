@@ -33,7 +33,7 @@ extension Shield {
   /// - Throws: `ProtectionError.unavailable`. What became of each class is in the result.
   @discardableResult
   public static func protect(
-    _ selection: ClassSelection, policy: DanglingPolicy = .absorb, limit: Int = 50
+    _ selection: ClassSelection, policy: DanglingPolicy = .zero, limit: Int = 50
   ) throws(ProtectionError) -> SelectionResult {
     if let unavailable = danglingUnavailable { throw .unavailable(unavailable) }
     var result = SelectionResult()

@@ -7,8 +7,9 @@ internal import CShimQuarantine
 public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// The object stays as it was, and its deinit runs when it leaves the quarantine, on a thread of the shield's own.
   ///
-  /// Whatever touches the object meanwhile finds it intact. Not for classes whose deinit must run at once, such as one
-  /// that ends a transaction or closes a file that is opened again.
+  /// Whatever touches the object meanwhile finds it intact, and what it refers to lives on. Not for classes whose deinit
+  /// must run at once: one that ends a transaction, or that takes the object out of what still calls it, such as a timer or
+  /// a C library, so that those calls are no mistakes of the program.
   case absorb
   /// The deinit runs at once and the fields are zero; virtual calls return zero, false, nil or an empty string.
   ///

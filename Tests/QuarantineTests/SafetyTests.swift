@@ -1,0 +1,179 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+/// What a correct program does goes on being right, and a wrong one is not made worse.
+@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+struct SafetyTests {
+  @Test("a timer with an unowned reference, cancelled in deinit, never finds a dead object", arguments: 0...3)
+  func timer(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      if number == 3 {
+        try Shield.protect(Ticker.self)
+      } else {
+        try Shield.protect(Ticker.self, policy: DanglingPolicy.allCases[number])
+      }
+      for _ in 0..<50 {
+        let before = ticks.load(ordering: .sequentiallyConsistent)
+        unsafe kept.append(Ticker())
+        while ticks.load(ordering: .sequentiallyConsistent) == before { usleep(100) }
+        drop()
+      }
+      check(deinitCount() == 50 && Shield.danglingIncidents().isEmpty)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("releases too many at the same time are recorded, and one deinit runs", arguments: [0, 1, 2])
+  func racingReleases(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      // Room for all of them, so that none leaves before its last use.
+      Shield.setDanglingBudget(bytes: 16 << 20)
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 4000)
+      let rounds = 2000
+      for _ in 0..<rounds {
+        let reference = unsafe dangling { Session() }
+        let address = unsafe UInt(bitPattern: reference.toOpaque())
+        // `kept` is emptied by one of the threads; the other releases what it does not own.
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+          guard thread == 1 else { return drop() }
+          guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
+          unsafe Unmanaged<Session>.fromOpaque(pointer).release()
+        }
+        // Which of them was the last one is a matter of luck: so many references there were, and one release more.
+        unsafe reference.release()
+      }
+      Shield.drainQuarantine()
+      guard let statistics = Shield.danglingStatistics(of: Session.self) else { Glibc.exit(1) }
+      check(deinitCount() == rounds && statistics.admitted == rounds && statistics.evicted == rounds)
+      check(statistics.hits == 2 * rounds)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a deinit that was put off runs soon, also when nothing else is released")
+  func soon() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb, limit: 1)
+      _ = unsafe dangling { Session() }
+      drop()
+      _ = unsafe dangling { Session() }
+      drop()
+      while deinitCount() == 0 { usleep(1000) }
+      check(Shield.unprotect(Session.self))
+      while deinitCount() == 1 { usleep(1000) }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("in a forked child objects go as they always went, and nothing is protected")
+  func forkedChild() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb)
+      _ = unsafe dangling { Session() }
+      drop()
+      let child = fork_()
+      if child == 0 {
+        let before = deinitCount()
+        _ = unsafe dangling { Session() }
+        drop()
+        Shield.drainQuarantine()
+        let isRefused = (try? Shield.protect(Guest.self)) == nil
+        _exit(deinitCount() == before + 1 && isRefused && !Shield.unprotect(Session.self) ? 0 : 1)
+      }
+      var status: Int32 = -1
+      check(unsafe waitpid(child, &status, 0) == child && status == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an actor that its own job releases last has not been written to", arguments: [0, 1, 2])
+  func actorsJob(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Lonely.self, policy: DanglingPolicy.allCases[number], limit: 10)
+      for _ in 0..<200 { check(await Lonely().start().value == 2) }
+      Shield.drainQuarantine()
+      check(Shield.danglingIncidents().isEmpty)
+      guard let statistics = Shield.danglingStatistics(of: Lonely.self) else { Glibc.exit(1) }
+      check(statistics.admitted + statistics.skipped.isolated > 0 && statistics.admitted == statistics.evicted)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the budget bounds what is held when objects grow, when it shrinks and when the quarantine fills again")
+  func budget() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let budget = 64 * 1024
+      Shield.setDanglingBudget(bytes: budget)
+      try Shield.protect(Tail.self, policy: .zero, limit: 100)
+      for size in [1, 1000, 100_000, 1000] {
+        for _ in 0..<300 {
+          unsafe kept.append(Tail.create(minimumCapacity: size) { _ in 0 })
+          drop()
+          check(Shield.danglingBytes <= budget)
+        }
+        if size == 1000 {
+          check(Shield.danglingBytes > budget / 2)
+          Shield.drainQuarantine()
+          check(Shield.danglingBytes == 0)
+        }
+      }
+      for _ in 0..<100 {
+        unsafe kept.append(Tail.create(minimumCapacity: 100) { _ in 0 })
+        drop()
+      }
+      let before = Shield.danglingBytes
+      Shield.setDanglingBudget(bytes: before / 2)
+      for _ in 0..<100 {
+        unsafe kept.append(Tail.create(minimumCapacity: 100) { _ in 0 })
+        drop()
+      }
+      check(before > 10_000 && Shield.danglingBytes <= before / 2)
+      Glibc.exit(right)
+    }
+  }
+}
+
+/// How often any ticker's timer fired.
+private let ticks = Atomic<Int>(0)
+
+/// Correct: its timer cannot outlive it.
+private final class Ticker {
+  private let timer = DispatchSource.makeTimerSource()
+  private var count = 0
+
+  init() {
+    timer.setEventHandler { [unowned self] in
+      count += 1
+      ticks.add(1, ordering: .sequentiallyConsistent)
+    }
+    timer.schedule(deadline: .now(), repeating: .microseconds(100))
+    timer.activate()
+  }
+
+  deinit {
+    timer.cancel()
+    countDeinit()
+  }
+}
+
+/// Objects of one class, of many sizes.
+private final class Tail: ManagedBuffer<Int, Int> {}
+
+/// An actor that only its own job refers to.
+private actor Lonely {
+  var count = 1
+  /// Ends on the actor, and lets go of it there.
+  func start() -> Task<Int, Never> {
+    Task {
+      count += 1
+      return count
+    }
+  }
+}
+
+/// `fork`, which Swift does not import.
+@_silgen_name("fork")
+private func fork_() -> pid_t
