@@ -27,6 +27,7 @@ OFFSET(cs_ring_header, slot_overwritten, 488);
 OFFSET(cs_ring_header, thread_count, 496);
 OFFSET(cs_ring_header, thread_total, 500);
 OFFSET(cs_ring_header, sweep, 504);
+OFFSET(cs_ring_header, survived, 508);
 OFFSET(cs_ring_header, sweep_ns, 512);
 OFFSET(cs_ring_header, handlers, 520);
 OFFSET(cs_ring_header, heap_key, 648);

@@ -16,6 +16,8 @@ struct Losses {
     case silentThreads
     /// Threads that were not asked: there were too many of them.
     case threads
+    /// The list of the threads could not be read, so that nobody was asked, or not everybody.
+    case threadList
     /// Images that found no place in the table, or whose entry makes no sense.
     case images
     /// Annotations that found no place, or that were being written.

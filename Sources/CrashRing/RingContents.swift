@@ -12,7 +12,9 @@ public struct RingContents: Sendable {
   public var breadcrumbs: [Breadcrumb]
   /// Committed records whose CRC is right, by `sequence`.
   public var records: [CrashRecord]
-  /// Threads that did not crash, in the order of the sweep; none where it has not begun.
+  /// Records of a lower `sequence` are of crashes that the process survived.
+  public var survived: UInt64 = 0
+  /// Threads that did not crash at the time of the latest crash, in the order of the sweep; none where it has not begun.
   public var threads: [ThreadRecord]
   /// Crash signals that somebody took from the shield after its start, as far as it has looked.
   public var replacedHandlers: [ReplacedHandler] = []

@@ -12,6 +12,9 @@ extension RingReader {
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
+    if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
+    // A crash that the process survives gives its places to the next one's threads.
+    let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
       // The layout's assertions put thread `index` inside the ring, aligned.
@@ -19,12 +22,15 @@ extension RingReader {
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // A state that is left behind is final: a place is used once. What is not committed has not been written yet.
-      guard unsafe cs_ring_thread_state_acquire(thread) == UInt64(CS_RING_STATE_COMMITTED) else {
+      // What is not committed has not been written yet, or is of an earlier sweep.
+      guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue
       }
-      if let record = whole(index, images: images) {
+      let record = whole(index, images: images)
+      if unsafe cs_ring_thread_state_recheck(thread) != committed {
+        losses.add(.silentThreads, 1)
+      } else if let record {
         threads.append(record)
       } else {
         losses.add(.corrupt, 1)

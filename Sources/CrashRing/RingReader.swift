@@ -60,6 +60,7 @@ public struct RingReader: @unchecked Sendable {
       records: records.map { $0.decoded(images: table) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
       threads: threads, memory: memory(header), losses: losses.counts)
+    contents.survived = UInt64(header[\.survived])
     contents.replacedHandlers = replacedHandlers(header, images: table)
     return contents
   }

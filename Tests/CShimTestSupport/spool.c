@@ -57,6 +57,7 @@ static void read_ring(const cs_ring *ring, cs_test_spool *spool) {
 
 static void read_threads(const cs_ring *ring, cs_test_spool *spool) {
   spool->sweep = ring->header.sweep;
+  spool->survived = ring->header.survived;
   spool->sweep_ns = ring->header.sweep_ns;
   spool->thread_count = ring->header.thread_count;
   spool->thread_total = ring->header.thread_total;
@@ -66,7 +67,8 @@ static void read_threads(const cs_ring *ring, cs_test_spool *spool) {
     const uint32_t answer = thread->record.answer;
     const uint32_t frames = thread->record.frame_count;
     const uint32_t crc = cs_ring_crc32c(0, &thread->record, sizeof thread->record);
-    if (thread->state != CS_RING_STATE_COMMITTED || crc != thread->crc) spool->thread_bad_count++;
+    const uint64_t committed = (uint64_t)spool->survived << 2 | CS_RING_STATE_COMMITTED;
+    if (thread->state != committed || crc != thread->crc) spool->thread_bad_count++;
     if (answer == CS_RING_ANSWER_WHOLE) spool->thread_whole_count++;
     if (answer == CS_RING_ANSWER_BLOCKED) spool->thread_blocked_count++;
     if (answer == CS_RING_ANSWER_NONE) spool->thread_none_count++;

@@ -2,15 +2,21 @@
 #include "ways.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "cs_testing.h"
 
 #define IDLE_COUNT     1000
 #define SPINNING_COUNT 100
+#define GONE_COUNT     8
 #define STACK_BYTES    65536
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
@@ -72,16 +78,80 @@ static void profile(void) {
   setitimer(ITIMER_PROF, &often, NULL);
 }
 
+static void *wait_for_release(void *unused) {
+  pthread_barrier_wait(&ready);
+  pthread_barrier_wait(&ready);
+  return unused;
+}
+
+// A crash beside threads that have gone by the time of the next.
+static void survive_crash(void) {
+  pthread_t threads[GONE_COUNT];
+  pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
+  for (int index = 0; index < GONE_COUNT; index++) {
+    if (pthread_create(&threads[index], NULL, wait_for_release, NULL) != 0) _exit(92);
+  }
+  pthread_barrier_wait(&ready);
+  __asm__ volatile("int3");
+  pthread_barrier_wait(&ready);
+  for (int index = 0; index < GONE_COUNT; index++)
+    pthread_join(threads[index], NULL);
+}
+
+static void hide_proc(void) {
+  if (mount("none", "/proc", "tmpfs", 0, NULL) != 0) _exit(93);
+}
+
+// Namespaces of this process' own; changes of its mounts stay in them.
+static void leave_namespaces(int which) {
+  if (unshare(which | CLONE_NEWNS) != 0 && unshare(which | CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(94);
+  if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) _exit(95);
+}
+
+static int crash_beside_foreign_proc(const char *directory) {
+  leave_namespaces(CLONE_NEWPID);
+  const int child = fork();
+  if (child == 0) {
+    cs_test_start(directory);
+    make_threads(1, idle);
+    *nowhere = 1;
+  }
+  const int status = cs_test_wait(child);
+  return status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV ? 0 : 1;
+}
+
+// Of SIGTRAP, before the shield's.
+static void crash_in_handler(int signal) {
+  (void)signal;
+  abort();
+}
+
 int cs_test_sweep_run(cs_test_way way, const char *directory) {
-  if (way == CS_TEST_SWEEP_OFF) setenv("CRASHSHIELD_SWEEP_MS", "0", 1);
+  if (way == CS_TEST_SWEEP_FOREIGN_PROC) return crash_beside_foreign_proc(directory);
+  const bool is_off = way == CS_TEST_SWEEP_OFF || way == CS_TEST_SWEEP_OFF_TOGETHER;
+  const bool comes_again = way == CS_TEST_SWEEP_AGAIN || way == CS_TEST_SWEEP_NOT_AGAIN;
+  if (is_off) setenv("CRASHSHIELD_SWEEP_MS", "0", 1);
+  if (comes_again) signal(SIGTRAP, take_sample);
+  if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
+  if (way == CS_TEST_SWEEP_NO_PROC) leave_namespaces(0);
   // A busy machine takes its time.
-  if (way == CS_TEST_SWEEP_IDLE || way == CS_TEST_SWEEP_BLOCKED) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
+  const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
+  if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   if (way == CS_TEST_SWEEP_PROFILER) profile();
   cs_test_start(directory);
   if (way == CS_TEST_SWEEP_IDLE) make_threads(IDLE_COUNT, idle);
   if (way == CS_TEST_SWEEP_SPINNING) make_threads(SPINNING_COUNT, spin);
   if (way == CS_TEST_SWEEP_BLOCKED) make_threads(1, block_signals);
   if (way == CS_TEST_SWEEP_PROFILER) make_threads(8, spin);
+  if (comes_again) survive_crash();
+  if (comes_again || way == CS_TEST_SWEEP_NO_PROC) make_threads(comes_again ? 2 : 1, idle);
+  if (way == CS_TEST_SWEEP_NO_PROC) hide_proc();
+  if (way == CS_TEST_SWEEP_HANDLER_CRASHES) {
+    make_threads(2, idle);
+    __asm__ volatile("int3");
+  }
+  if (way == CS_TEST_SWEEP_NOT_AGAIN) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_SWEEP);
+  if (way == CS_TEST_SWEEP_OFF_TOGETHER) cs_test_crash_on_threads(8);
   *nowhere = 1;
   return 2;
 }

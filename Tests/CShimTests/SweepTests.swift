@@ -56,6 +56,58 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
+    @Test("takes place anew after a crash that the program survived, and keeps nothing of the first one's threads")
+    func again() throws {
+      let spool = try crash(.CS_TEST_SWEEP_AGAIN).spool
+      #expect(spool.committed_count == 2)
+      #expect(spool.survived == 1)
+      #expect(spool.sweep == Self.done)
+      // And the idle thread of the shield.
+      #expect(spool.thread_total == 3)
+      #expect(spool.thread_count == 3)
+      #expect(spool.thread_whole_count == 3)
+      #expect(spool.thread_bad_count == 0)
+    }
+
+    @Test("of a crash that was survived is forgotten by the next one, also when that does not get as far")
+    func notAgain() throws {
+      let spool = try crash(.CS_TEST_SWEEP_NOT_AGAIN).spool
+      #expect(spool.committed_count == 2)
+      #expect(spool.survived == 1)
+      #expect(spool.sweep == cs_ring_sweep.CS_RING_SWEEP_NONE.rawValue)
+      #expect(spool.thread_count == 0)
+      #expect(spool.thread_total == 0)
+    }
+
+    @Test("of a crash whose own handler crashes stays: the program has not survived it")
+    func handlerCrashes() throws {
+      let outcome = try crash(.CS_TEST_SWEEP_HANDLER_CRASHES)
+      #expect(outcome.signal == SIGABRT)
+      #expect(outcome.spool.committed_count == 2)
+      #expect(outcome.spool.survived == 0)
+      #expect(outcome.spool.sweep == Self.done)
+      #expect(outcome.spool.thread_count == 3)
+    }
+
+    @Test("that does not take place leaves the time for those who crash at once")
+    func offTogether() throws {
+      let outcome = try crash(.CS_TEST_SWEEP_OFF_TOGETHER)
+      #expect(outcome.signal == SIGSEGV)
+      #expect(outcome.spool.committed_count == 8)
+      #expect(outcome.spool.writing_count == 0)
+    }
+
+    @Test(
+      "says so when it cannot read which threads there are", .enabled(if: cs_test_can_unshare()),
+      arguments: [cs_test_way.CS_TEST_SWEEP_NO_PROC, .CS_TEST_SWEEP_FOREIGN_PROC])
+    func blind(way: cs_test_way) throws {
+      let outcome = try crash(way)
+      #expect(way == .CS_TEST_SWEEP_NO_PROC ? outcome.signal == SIGSEGV : outcome.exitCode == 0)
+      #expect(outcome.spool.committed_count == 1)
+      #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue)
+      #expect(outcome.spool.thread_count == 0)
+    }
+
     @Test("leaves the program its own use of SIGPROF")
     func profiler() throws {
       #expect(try crash(.CS_TEST_SWEEP_PROFILER).exitCode == 0)

@@ -103,6 +103,7 @@ struct RingFormatTests {
       "thread_count": Field(\cs_ring_header.thread_count),
       "thread_total": Field(\cs_ring_header.thread_total),
       "sweep": Field(\cs_ring_header.sweep),
+      "survived": Field(\cs_ring_header.survived),
       "sweep_ns": Field(\cs_ring_header.sweep_ns),
       "handlers": Field(\cs_ring_header.handlers),
       "heap_key": Field(\cs_ring_header.heap_key),

@@ -35,6 +35,29 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1, "threads": 5])
   }
 
+  @Test("of an earlier crash, which the process survived, are not taken for those of the latest")
+  func survived() throws {
+    let ring = TestRing()
+    ring.addThread(0, tid: 11)
+    ring.addThread(1, tid: 12)
+    ring.set(\cs_ring_header.survived, at: 0, 5)
+    #expect(try ring.contents().threads.isEmpty)
+    ring.set(\cs_ring_thread.state, at: TestRing.thread(0), 5 << 2 | UInt64(CS_RING_STATE_COMMITTED))
+    let contents = try ring.contents()
+    #expect(contents.survived == 5)
+    #expect(contents.threads.map(\.tid) == [11])
+    #expect(contents.losses == ["silentThreads": 1])
+  }
+
+  @Test("are said to be unknown where their list could not be read")
+  func blind() throws {
+    let ring = TestRing()
+    ring.set(\cs_ring_header.sweep, at: 0, cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue)
+    let contents = try ring.contents()
+    #expect(contents.threads.isEmpty)
+    #expect(contents.losses == ["threadList": 1])
+  }
+
   @Test("that are damaged are counted and not read")
   func damaged() throws {
     let ring = TestRing()

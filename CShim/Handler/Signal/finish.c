@@ -4,6 +4,8 @@
 #include "state.h"
 #include "trusted.h"
 
+#define FIRST_PROCESS 1
+
 // Faults of the instruction at the pc repeat when it runs again. SIGTRAP's pc is past the int3, SIGSYS's past the
 // system call, and a memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
@@ -34,6 +36,14 @@ static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.previous[signal], NULL);
   if (!happens_again(signal, information->si_code)) queue(signal, information);
+}
+
+// The kernel ends a process that ignores a fault, and spares the first one of a pid namespace what it sends itself.
+bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
+  const bool is_ignored = cs_process.previous[signal].handler == SIG_IGN;
+  if (happens_again(signal, information->si_code)) return is_default || is_ignored;
+  return is_default && cs_process.pid != FIRST_PROCESS;
 }
 
 void cs_finish_anew(int signal) SIGNAL_SAFE {

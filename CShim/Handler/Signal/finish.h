@@ -3,12 +3,16 @@
 #define CS_FINISH_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 #include "cs_signal_safe.h"
 
 // Puts the previous action back and has the signal happen again once the handler returns, with the registers it had:
 // by the fault itself where that repeats, else by queueing the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
+
+// Whether that ends the process: nobody's handler is called, and the signal is not ignored.
+bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Has the signal happen again to our handler alone: somebody else called it, without what the kernel passes.
 void cs_finish_anew(int signal) SIGNAL_SAFE;

@@ -14,7 +14,8 @@
 // |                                             | all: crashd, previous action, registers of the crash                |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
 // |                                             | latest the watcher ends it                                          |
-// | an earlier handler mends the fault          | the program goes on; that signal is not ours any more               |
+// | an earlier handler mends the fault          | the program goes on; that signal is not ours any more. The next     |
+// |                                             | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
@@ -42,8 +43,8 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that were running when the first one crashed may be about to crash as well: the first one waits until no
-// other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms.
+// Threads that were running when the first one crashed, or were not looked at, may be about to crash as well: the first
+// one waits until no other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms.
 #define COMPANY_TRIES    200
 #define COMPANY_QUIET    40
 #define COMPANY_SLEEP_NS 500000
@@ -52,8 +53,8 @@
 #define STAY_TRIES    25
 #define STAY_SLEEP_NS 200000000
 
-static void begin(const siginfo_t *information) SIGNAL_SAFE {
-  cs_watch_enter(information);
+static void begin(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  if (cs_watch_enter(information)) cs_sweep_renew(context);
   // Sequentially consistent, like end(): of two threads that crash, one sees the other.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
@@ -131,6 +132,7 @@ static void tell_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
 
 // The end of the handler. What comes after it is the program's; `crasher` may be NULL.
 static void leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  cs_sweep_leave(signal, cs_finish_is_end(signal, information));
   cs_watch_leave();
   cs_present_handler_give_back(signal);
   cs_finish(signal, information);
@@ -168,6 +170,15 @@ static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
 }
 
+// Whoever is the first looks where the others are. The crash itself is safe by now; others that crash wait for the end.
+static void look_around(void) SIGNAL_SAFE {
+  if (!cs_sweep_claim()) return;
+  const bool has_swept = cs_sweep();
+  if (has_swept) cs_deliver();
+  if (!has_swept || cs_sweep_found_running()) wait_for_company();
+  cs_sweep_release();
+}
+
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
   if (!is_from_kernel(signal, information, context)) {
@@ -191,7 +202,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   }
 
   const uint64_t mask = open_signals(signal);
-  begin(information);
+  begin(information, context);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) capture(crasher, context, entry_ns);
   cs_present_handlers_note();
@@ -199,11 +210,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
   cs_trouble_here(CS_TROUBLE_SWEEP);
-  // The crash itself is safe by now; others that crash wait for the end of the sweep.
-  if (cs_sweep()) {
-    cs_deliver();
-    if (cs_sweep_found_running()) wait_for_company();
-  }
+  look_around();
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
   leave(crasher, signal, information);

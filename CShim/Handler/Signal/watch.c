@@ -56,11 +56,12 @@ static void wake(const void *word) SIGNAL_SAFE {
   cs_system_call(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
 }
 
-void cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
+bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
   // Sequentially consistent, like the load of the watcher: it looks again before it sleeps.
-  if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return;
+  if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
   now.information = *information; // read at the deadline, long after
   wake(&now.inside);
+  return true;
 }
 
 // The watcher ends the process; it has waited long enough.

@@ -14,8 +14,8 @@
 #define CS_WATCH_LIMIT_MS   60000
 
 // The handler begins on this thread, and ends: what comes after it is the program's. A thread that comes to the end
-// when the watcher is ending the process does not get there.
-void cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
+// when the watcher is ending the process does not get there. true: no other thread is in the handler.
+bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
 
 // Whether it is the thread that watches.

@@ -111,6 +111,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
   CS_RING_SWEEP_NONE = 0,
   CS_RING_SWEEP_UNDER_WAY = 1,
   CS_RING_SWEEP_DONE = 2,
+  CS_RING_SWEEP_BLIND = 3, // it is over, and could not read which threads there are
 } cs_ring_sweep;
 
 // What stands in the place of our handler of a signal.
@@ -154,8 +155,8 @@ typedef struct cs_ring_header {
   uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
   uint32_t thread_total;     // threads that had not crashed, those that found no place included
   uint32_t sweep;            // cs_ring_sweep
-  uint32_t sweep_reserved;
-  uint64_t sweep_ns; // how long it took
+  uint32_t survived;         // records of a lower sequence are of crashes that the process survived
+  uint64_t sweep_ns;         // how long it took
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
   uint64_t heap_key;    // what glibc writes into a freed block (its tcache's key); 0 when not found out
   uint64_t heap_start;  // the first byte of the heap that grows by brk; 0 when not found out
@@ -298,9 +299,9 @@ typedef struct cs_ring_thread_record {
   cs_ring_frame frames[CS_RING_THREAD_FRAME_LIMIT];
 } cs_ring_thread_record;
 
-// One page. Used once, in the order of the sweep; the state has no generation.
+// One page, used in the order of the sweep.
 typedef struct cs_ring_thread {
-  uint64_t state; // CS_RING_STATE_…
+  uint64_t state; // header.survived at its sweep << 2 | CS_RING_STATE_…
   uint32_t crc;   // CRC-32C of the record
   uint32_t reserved0;
   cs_ring_thread_record record;

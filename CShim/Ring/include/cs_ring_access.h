@@ -35,6 +35,12 @@ static inline uint64_t cs_ring_thread_state_acquire(const cs_ring_thread *thread
   return __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
 }
 
+// A second look after the copy, as for a slot.
+static inline uint64_t cs_ring_thread_state_recheck(const cs_ring_thread *thread) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+}
+
 // acquire: pairs with the release store after an image entry was filled.
 static inline uint32_t cs_ring_image_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->image_count, __ATOMIC_ACQUIRE);

@@ -101,6 +101,7 @@ extension TextRenderer {
     "minimal": "a crash inside the crash handler: its record has no frames",
     "silentThreads": "a thread that had begun to tell where it was",
     "threads": "a thread that was not asked where it was",
+    "threadList": "a list of the other threads, which could not be read",
     "images": "an image that found no place in the table",
     "annotations": "an annotation that found no place or was being written",
     "breadcrumbs": "a damaged breadcrumb",

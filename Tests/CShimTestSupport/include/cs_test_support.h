@@ -76,11 +76,17 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_STACK_CROWDS_OUT,          // memory for one, or for the thread's own stack
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is made while another one sits in a dl_iterate_phdr callback
   // A crash beside other threads: sweep.c.
-  CS_TEST_SWEEP_IDLE,     // 1,000 that wait
-  CS_TEST_SWEEP_SPINNING, // 100 that run
-  CS_TEST_SWEEP_BLOCKED,  // one that blocks all signals
-  CS_TEST_SWEEP_OFF,      // with CRASHSHIELD_SWEEP_MS=0
-  CS_TEST_SWEEP_PROFILER, // the program uses SIGPROF; exits 0 if it is the program's when an earlier handler runs
+  CS_TEST_SWEEP_IDLE,      // 1,000 that wait
+  CS_TEST_SWEEP_SPINNING,  // 100 that run
+  CS_TEST_SWEEP_BLOCKED,   // one that blocks all signals
+  CS_TEST_SWEEP_OFF,       // with CRASHSHIELD_SWEEP_MS=0
+  CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if it is the program's when an earlier handler runs
+  CS_TEST_SWEEP_AGAIN,     // 8 that wait beside a crash that an earlier handler mends, then 2 others beside SIGSEGV
+  CS_TEST_SWEEP_NOT_AGAIN, // the same, but the handler itself crashes before the second sweep
+  CS_TEST_SWEEP_HANDLER_CRASHES, // 2 that wait beside a crash whose earlier handler aborts
+  CS_TEST_SWEEP_OFF_TOGETHER,    // 8 threads crash at once, with CRASHSHIELD_SWEEP_MS=0
+  CS_TEST_SWEEP_NO_PROC,         // 1 that waits, and no /proc
+  CS_TEST_SWEEP_FOREIGN_PROC,    // 1 that waits, and the /proc of another pid namespace; exits 0 if it ended by SIGSEGV
 } cs_test_way;
 
 // Whether children may start threads: the thread sanitizer ends a child of a threaded process that does.
@@ -122,6 +128,10 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
 
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 
+// A thread stands still between its look at a slot and its claim, while another one claims, commits and keeps the slot.
+// Exits with 0 if the first one took another.
+int cs_test_run_late_claim(const char *directory);
+
 // Whether pid namespaces can be made here.
 bool cs_test_can_unshare(void);
 
@@ -159,6 +169,7 @@ typedef struct cs_test_spool {
   uint32_t frame1_trust;
   uint32_t image_count;
   uint32_t sweep;
+  uint32_t survived;
   uint32_t thread_count;
   uint32_t thread_total;
   uint32_t thread_whole_count; // by their answers
