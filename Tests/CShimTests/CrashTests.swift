@@ -127,6 +127,14 @@ struct CrashTests {
     #expect(outcome.spool.slot_head == 2)
   }
 
+  @Test("takes no slot that another thread has claimed since it looked, and is not done with")
+  func lateClaim() throws {
+    try withTemporaryDirectory { directory in
+      // The C string lives for the call.
+      #expect(unsafe cs_test_run_late_claim(directory) == 0)
+    }
+  }
+
   @Test("is spooled when the process has no descriptor left")
   func noDescriptors() throws {
     let outcome = try crash(.CS_TEST_NO_DESCRIPTORS)

@@ -29,20 +29,32 @@ cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   return NULL;
 }
 
+static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
+  // acquire: pairs with cs_crasher_release().
+  return __atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0;
+}
+
 // Draws a ticket and takes the slot it stands for, unless a thread with that slot is still in the handler. A committed
 // slot is taken over, the oldest first: a process that survives its signals must not fill the ring for good.
+// Concurrency: a thread may stand still after the first look, while another with a later ticket claims the slot,
+// commits and is still in the handler. The second look sees that: the other was noted before the commit that the
+// exchange saw.
 static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
     const uint64_t ticket = __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
-    // acquire: pairs with cs_crasher_release().
-    if (__atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0) continue;
+    if (is_taken(ticket)) continue;
+    cs_trouble_here(CS_TROUBLE_CLAIM);
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
-    const uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
+    uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
     // acquire: what follows is not written before the state says so; pairs with a reader's second look.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      if (is_taken(ticket)) {
+        __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        continue;
+      }
       __atomic_thread_fence(__ATOMIC_RELEASE);
       // relaxed: a count for people. seen is what the exchange replaced.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {

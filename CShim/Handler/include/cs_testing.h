@@ -19,6 +19,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_trouble_place : uint32
   CS_TROUBLE_SPOOL = 16,      // before the file is made
   CS_TROUBLE_SWEEP = 32,      // before the other threads are asked
   CS_TROUBLE_COMMITTING = 64, // after COMMIT: the thread has begun to
+  CS_TROUBLE_CLAIM = 128,     // before all others: a slot looks free, and is not taken
 } cs_trouble_place;
 
 typedef enum __attribute__((enum_extensibility(open))) cs_trouble : uint32_t {
