@@ -17,7 +17,8 @@ func capture(_ scenario: String, environment: [String: String] = [:]) throws -> 
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
     // Handlers of the sanitizers would end the process by exit().
-    "ASAN_OPTIONS": "handle_segv=0:handle_abort=0:detect_leaks=0", "TSAN_OPTIONS": "handle_segv=0:handle_abort=0",
+    "ASAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0",
+    "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0",
   ].merging(environment) { $1 }
   process.standardError = FileHandle.nullDevice
   process.standardOutput = FileHandle.nullDevice

@@ -107,7 +107,8 @@ enum Tool {
       let process = Process()
       process.executableURL = Snapshot.program
       process.arguments = arguments
-      process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+      // A confined process cannot be searched for leaks.
+      process.environment = ["SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"]
       process.standardInput = try FileHandle(forReadingFrom: input)
       for file in [output, error] { try Data().write(to: file) }
       process.standardOutput = try FileHandle(forWritingTo: output)
