@@ -67,6 +67,119 @@ struct LossTests {
     }
   }
 
+  @Test(
+    "crashd killed while crashes come: none is there twice, what stood in the spool is taken, and the next is reported")
+  func killedDuring() async throws {
+    let place = try PrivateDaemon.Place()
+    var pids: Set<Int> = []
+    for _ in 0..<4 {
+      let daemon = try await PrivateDaemon.start(in: place)
+      var victims: [Victim] = []
+      for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
+      for victim in victims { victim.goOn() }
+      // Some are on their way, in the ring, in the socket or in the store.
+      try await daemon.kill()
+      for victim in victims {
+        #expect([SIGILL, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))
+        pids.insert(Int(victim.process.pid))
+      }
+    }
+    let last = try await PrivateDaemon.start(in: place)
+    let crash = try await Crasher.run("raise", ["--wait-attached"], environment: place.environment)
+    #expect(try await last.reports(of: crash.pid).count == 1)
+    // It has taken every file by its end.
+    try await last.stop()
+    #expect(try entries(of: place.runtime + "/spool").isEmpty)
+    let after = try await PrivateDaemon.start(in: place)
+    let found = try await blocking { try after.client.list().map(\.pid) }
+    #expect(found.count == Set(found).count, "\(found)")
+    #expect(Set(found).isSubset(of: pids.union([Int(crash.pid)])))
+    try await after.stop()
+  }
+
+  @Test("crashd that stands still during the crash reports it when it goes on")
+  func standingStill() async throws {
+    try await PrivateDaemon.run { daemon in
+      let crash = try await Victim.start("array-index", in: daemon)
+      let death = try await Victim.start("sigkill", in: daemon)
+      daemon.process.signal(SIGSTOP)
+      crash.goOn()
+      death.goOn()
+      #expect(try await crash.process.wait().signal == SIGILL)
+      #expect(try await death.process.wait().signal == SIGKILL)
+      daemon.process.signal(SIGCONT)
+      let report = try #require(try await daemon.reports(of: crash.process.pid).first)
+      #expect(report.reason.contains("Index out of range"))
+      #expect(try await daemon.reports(of: death.process.pid).map(\.diagnosis.cause) == ["killed"])
+    }
+  }
+
+  @Test("a process that becomes another program is let go at once, and its later death is none of ours")
+  func exec() async throws {
+    try await PrivateDaemon.run { daemon in
+      let victim = try await Victim.start("exec-and-stay", in: daemon)
+      let pid = Int(victim.process.pid)
+      let client = daemon.client
+      #expect(try await blocking { try client.processes() }.map(\.pid) == [pid])
+      victim.goOn()
+      let input = victim.input
+      #expect(try await blocking { try input.readLine() } == "became")
+      #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
+      #expect(try await blocking { try client.processes() }.isEmpty)
+      victim.process.signal(SIGKILL)
+      #expect(try await victim.process.wait().signal == SIGKILL)
+      #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
+      let status = try await blocking { try client.status() }
+      #expect(status.reports == 0 && status.losses.isEmpty)
+    }
+  }
+
+  @Test("crashd without descriptors refuses and says so; when there are some again, crashes are reported")
+  func descriptorLimit() async throws {
+    let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
+    let before = try await daemon.settledDescriptorCount(at: nil)
+    var connections: [FileDescriptor] = []
+    for _ in 0..<100 { connections.append(try Self.connect(to: daemon.place.runtime + "/attach")) }
+    let log = daemon.place.logPath
+    let watch = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
+    #expect(unsafe inotify_add_watch(watch.number, log, UInt32(IN_MODIFY)) >= 0)
+    try await blocking {
+      while try !contents(of: log).contains("refused connection") {
+        try watch.awaitInput()
+        _ = try watch.read(4_096)
+      }
+    }
+    connections = []
+    // It takes them from the queue one after the other, and closes them.
+    #expect(try await daemon.settledDescriptorCount(at: before) == before)
+    let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
+    #expect(crash.status.signal == SIGILL)
+    #expect(try await daemon.reports(of: crash.pid).count == 1)
+    let client = daemon.client
+    #expect(try await blocking { try client.status() }.refusals["connection"] ?? 0 > 0)
+    try await daemon.stop()
+  }
+
+  /// A connection that never says hello.
+  private static func connect(to path: String) throws -> FileDescriptor {
+    let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = try FileDescriptor(number, from: "socket")
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw SystemError("connect", ENAMETOOLONG) }
+    // The path and its zero fit into sun_path: checked above.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    // A sockaddr_un may be read as the sockaddr that it begins with.
+    let result = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe Glibc.connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else { throw SystemError("connect to '\(path)'", errno) }
+    return descriptor
+  }
+
   @Test("after crashes nothing is left: no descriptor, no process, no file")
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()

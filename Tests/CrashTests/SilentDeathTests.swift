@@ -6,25 +6,6 @@ import Testing
 /// Deaths that no handler sees are noticed from outside; whoever ends well is not reported.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
-  /// A process that is attached and waits for a word.
-  private struct Victim {
-    var process: ChildProcess
-    var input: FileDescriptor
-
-    static func start(_ scenario: String, in daemon: PrivateDaemon, through: [String] = []) async throws -> Victim {
-      let (ours, theirs) = try FileDescriptor.pair()
-      let words = try through + [Binaries.path("crash-maker"), scenario, "--wait-attached", "--wait-input"]
-      let process = try ChildProcess.start(
-        words[0], Array(words.dropFirst()),
-        ChildProcess.Options(environment: daemon.place.environment, input: theirs.number, output: theirs.number))
-      let line = try await blocking { try ours.readLine() }
-      try #require(line == "attached")
-      return Victim(process: process, input: ours)
-    }
-
-    func goOn() { #expect(unsafe write(input.number, "\n", 1) == 1) }
-  }
-
   @Test("SIGKILL: the report has the cause, the last breadcrumb and the annotations")
   func sigkill() async throws {
     let daemon = try SharedDaemon.current

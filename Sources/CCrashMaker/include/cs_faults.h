@@ -87,6 +87,7 @@ void cs_fault_double_fork(void);
 void cs_fault_double_fork_reattached(void);
 void cs_fault_posix_spawn_child(void);
 void cs_fault_exec_after_attach(void);
+void cs_fault_exec_and_stay(void);
 // Runs `body` in a forked child, and exits when that has ended.
 void cs_fork_and_wait(void (*body)(void));
 void cs_prepare_pid_namespace(void);

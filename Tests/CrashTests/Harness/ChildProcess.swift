@@ -15,6 +15,8 @@ final class ChildProcess: Sendable {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
+    /// How many descriptors it may have; as many as the test when nil.
+    var descriptorLimit: Int?
     /// Standard input; the null device when nil.
     var input: Int32?
     /// Standard output; the null device when nil.
@@ -32,7 +34,8 @@ final class ChildProcess: Sendable {
   /// Starts a program by its path.
   static func start(_ path: String, _ arguments: [String] = [], _ options: Options = Options()) throws -> ChildProcess {
     // posix_spawn sets no limits: a shell does, and becomes the program.
-    let script = #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
+    let descriptors = options.descriptorLimit.map { "ulimit -n \($0) && " } ?? ""
+    let script = descriptors + #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
     let words = ["/bin/sh", "-c", script, "sh", options.coreLimit.rawValue, options.directory, path] + arguments
     var environment = ["SWIFT_BACKTRACE": "enable=no"]
     for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR"] {

@@ -33,7 +33,7 @@ final class PrivateDaemon: Sendable {
   }
 
   /// Starts one and waits until it says `READY=1`.
-  static func start(in place: Place? = nil) async throws -> PrivateDaemon {
+  static func start(in place: Place? = nil, descriptorLimit: Int? = nil) async throws -> PrivateDaemon {
     let place = try place ?? Place()
     let notifications = try NotificationSocket(path: place.root.path + "/notify")
     let process = try ChildProcess.start(
@@ -43,7 +43,8 @@ final class PrivateDaemon: Sendable {
         "--analyse-path", Binaries.path("crash-analyse"),
       ],
       ChildProcess.Options(
-        environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path, errorPath: place.logPath))
+        environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path,
+        descriptorLimit: descriptorLimit, errorPath: place.logPath))
     do {
       try await blocking { try notifications.awaitReady() }
     } catch {

@@ -1,0 +1,31 @@
+import Glibc
+import Testing
+
+/// A crash-maker that is attached and waits for a word.
+struct Victim {
+  var process: ChildProcess
+  /// Its standard input.
+  var input: FileDescriptor
+
+  /// Starts one.
+  /// - Parameters:
+  ///   - scenario: How it crashes when it goes on.
+  ///   - daemon: Whose.
+  ///   - through: A command that becomes it.
+  /// - Returns: It, attached.
+  /// - Throws: When it could not be started, or did not attach.
+  static func start(
+    _ scenario: String, in daemon: PrivateDaemon, through: [String] = []
+  ) async throws -> Victim {
+    let (ours, theirs) = try FileDescriptor.pair()
+    let words = try through + [Binaries.path("crash-maker"), scenario, "--wait-attached", "--wait-input"]
+    let process = try ChildProcess.start(
+      words[0], Array(words.dropFirst()),
+      ChildProcess.Options(environment: daemon.place.environment, input: theirs.number, output: theirs.number))
+    let line = try await blocking { try ours.readLine() }
+    try #require(line == "attached")
+    return Victim(process: process, input: ours)
+  }
+
+  func goOn() { #expect(unsafe write(input.number, "\n", 1) == 1) }
+}
