@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // <linux/pidfd.h> of Linux 6.15; Debian 12's headers do not have it. The size of the structure is part of the request
 // number: an older kernel that knows less of it fills what it knows.
@@ -45,4 +47,9 @@ int cd_process_end(int pidfd, int *ret_status) {
     if (errno != ESRCH) break;
   }
   return ENOTSUP;
+}
+
+bool cd_process_exists(int pidfd) {
+  // EPERM: somebody else's. ESRCH is told before the right to send is looked at.
+  return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }

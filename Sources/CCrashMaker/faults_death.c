@@ -21,10 +21,11 @@ FAULT void cs_fault_oom_kill(void) {
   }
 }
 
-// The child has the parent's descriptors, and outlives it.
-FAULT void cs_fault_sigkill_with_child(void) {
-  pid_t parent = getpid();
-  pid_t child = fork();
+// A child that has all of this process's descriptors, and lives as long as it. By _Fork: fork's handlers would close
+// the shield's.
+static pid_t start_child_with_descriptors(void) {
+  const pid_t parent = getpid();
+  const pid_t child = _Fork();
   if (child == 0) {
     // Bounded, for a test that forgets it. Dispatch's threads block the signal.
     sigset_t none;
@@ -36,8 +37,31 @@ FAULT void cs_fault_sigkill_with_child(void) {
     for (;;)
       pause();
   }
-  if (child < 0) return;
-  printf("child %d\n", (int)child);
-  (void)fflush(stdout);
-  kill(parent, SIGKILL);
+  if (child > 0) dprintf(STDOUT_FILENO, "child %d\n", (int)child);
+  return child > 0 ? parent : -1;
+}
+
+FAULT void cs_fault_sigkill_with_child(void) {
+  const pid_t parent = start_child_with_descriptors();
+  if (parent > 0) kill(parent, SIGKILL);
+}
+
+// It says that it has become another program, and reads its standard input to the end: a test says how long it lives.
+FAULT void cs_fault_exec_and_stay(void) {
+  char path[] = "/bin/sh";
+  char option[] = "-c";
+  char script[] = "echo became; exec cat";
+  char *arguments[] = {path, option, script, NULL};
+  execv(path, arguments);
+}
+
+FAULT void cs_fault_exec_with_child(void) {
+  if (start_child_with_descriptors() > 0) cs_fault_exec_and_stay();
+}
+
+FAULT void cs_fault_exec_again_with_child(void) {
+  char path[] = "/proc/self/exe", name[] = "crash-maker", scenario[] = "sigkill", attached[] = "--wait-attached",
+       input[] = "--wait-input";
+  char *arguments[] = {name, scenario, attached, input, NULL};
+  if (start_child_with_descriptors() > 0) execv(path, arguments);
 }

@@ -90,15 +90,6 @@ FAULT void cs_fault_exec_after_attach(void) {
   execv(path, arguments);
 }
 
-// It says that it has become another program, and reads its standard input to the end: a test says how long it lives.
-FAULT void cs_fault_exec_and_stay(void) {
-  char path[] = "/bin/sh";
-  char option[] = "-c";
-  char script[] = "echo became; exec cat";
-  char *arguments[] = {path, option, script, NULL};
-  execv(path, arguments);
-}
-
 void cs_prepare_pid_namespace(void) {
   // The first process of the new namespace goes on; this one ends as it does.
   if (unshare(CLONE_NEWPID) != 0) _exit(1);

@@ -126,6 +126,8 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var uptimeSeconds: Int
   /// Attached processes.
   public var processes: Int
+  /// Those of them that have ended, while crashd does not know everything of it yet.
+  public var ending: Int
   /// Stored reports.
   public var reports: Int
   /// The store's size on disk.
@@ -138,7 +140,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var unwindings: [String: Int]?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, processes, reports, storeBytes, losses, refusals, unwindings
+    case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings
     case uptimeSeconds = "uptime_s"
   }
 }

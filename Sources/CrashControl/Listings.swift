@@ -76,7 +76,7 @@ public enum Listings: Sendable {
     var facts = [
       ("crashd", "\(status.version), process \(status.pid), up \(duration(status.uptimeSeconds))"),
       ("socket", socketPath),
-      ("processes", "\(status.processes) attached"),
+      ("processes", processes(status)),
       ("reports", "\(status.reports) stored, \(size(status.storeBytes))"),
     ]
     facts.append(("losses", counts(status.losses)))
@@ -89,6 +89,11 @@ public enum Listings: Sendable {
       let value = terminal.styled(CleanText.line(text), isBad ? .red : nil)
       return padding + terminal.styled(title, .bold) + "  " + value + "\n"
     }.joined()
+  }
+
+  private static func processes(_ status: DaemonStatus) -> String {
+    let attached = "\(status.processes - status.ending) attached"
+    return status.ending == 0 ? attached : "\(attached), \(status.ending) ending"
   }
 
   /// A report in one line, for `follow`.

@@ -4,6 +4,12 @@ public struct Limits: Sendable {
   public var processes = 4096
   /// Attached processes of one user who is not root.
   public var processesPerUser = 1024
+  /// Processes that have ended, of which the kernel does not tell yet how: their parents have not waited for them.
+  public var endings = 1024
+  /// Those of one user who is not root.
+  public var endingsPerUser = 256
+  /// Rings in all: of attached processes, of those that have ended, and of those that are being analysed.
+  public var rings = 6_144
   /// Connections that have not said hello yet, in all.
   public var greetings = 1024
   /// Connections of one user that have not said hello yet.
@@ -68,6 +74,15 @@ public struct Limits: Sendable {
   /// Refusals of which the time of the last log line is remembered.
   public var rememberedRefusals = 1_024
 
+  /// What crashd has open besides: the store, its sockets, pipes of children.
+  public var otherDescriptors = 128
+
   /// The limits that crashd uses.
   public init() {}
+
+  /// How many descriptors all of this needs at most: `LimitNOFILE=` of the unit is no less.
+  public var descriptors: Int {
+    // A process has its ring, its connection and its pidfd; one that has ended its ring and its pidfd.
+    rings + 2 * processes + endings + greetings + heldDescriptors + openCaches + connections + otherDescriptors
+  }
 }

@@ -10,6 +10,16 @@ extension Scenario {
     c("sigkill", "SIGKILL", "get SIGKILL", cs_fault_sigkill).silent(),
     c("sigkill-with-child", "SIGKILL", "get SIGKILL while a child has all descriptors", cs_fault_sigkill_with_child)
       .silent(),
+    c("exec-and-stay", "", "become another program that reads to the end of its input", cs_fault_exec_and_stay).with {
+      $0.silence = "nothing crashes"
+    },
+    c("exec-with-child", "", "the same while a child has all descriptors", cs_fault_exec_with_child).with {
+      $0.silence = "nothing crashes"
+    },
+    c(
+      "exec-again-with-child", "SIGKILL", "become a program that gets SIGKILL while a child has all descriptors",
+      cs_fault_exec_again_with_child
+    ).silent(),
     c("all-signals-blocked", "SIGSEGV", "crash with all signals blocked", cs_fault_all_signals_blocked).silent(),
     c("oom-kill", "SIGKILL", "need more memory than there is", cs_fault_oom_kill).silent().with {
       $0.needsMemoryLimit = true

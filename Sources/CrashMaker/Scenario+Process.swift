@@ -39,8 +39,5 @@ extension Scenario {
     c("exec-after-attach", "", "become another program", cs_fault_exec_after_attach).with {
       $0.silence = "nothing crashes"
     },
-    c("exec-and-stay", "", "become another program that reads to the end of its input", cs_fault_exec_and_stay).with {
-      $0.silence = "nothing crashes"
-    },
   ]
 }

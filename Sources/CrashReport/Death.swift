@@ -19,8 +19,15 @@ extension CrashReport {
     public var dumpedCore: Bool
     /// The control group that counts deaths for memory; nil where none does.
     public var cgroup: String?
-    /// How many processes the kernel killed there for memory while this one was attached; nil when nobody could count.
+    /// How many processes the kernel killed there for memory, since this one was seen well; nil when nobody could count.
     public var oomKills: Int?
+
+    /// Whether one of these is left for this process; nil when it cannot be.
+    public var oomVictim: Bool?
+    /// How many processes of the group, this one too, were killed and can have been those; nil when there are none.
+    public var oomCandidates: Int?
+    /// Whether the process had crashed before, and lived on, or was killed while it was dying of that; nil: it had not.
+    public var afterCrash: Bool?
 
     /// Makes a death from its parts.
     public init(signal: Int? = nil, dumpedCore: Bool = false, cgroup: String? = nil, oomKills: Int? = nil) {

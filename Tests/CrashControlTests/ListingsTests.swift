@@ -82,6 +82,7 @@ struct ListingsTests {
     status.storeBytes = 5_300_000
     let text = Listings.status(status, socketPath: "/run/s", terminal: Terminal(width: 80, hasColor: false))
     #expect(text.contains("torn 1\n"))
+    #expect(text.contains("processes  2 attached, 1 ending\n"))
     #expect(!text.contains("overwritten"))
     #expect(text.contains("up 1d 2h\n"))
     #expect(text.contains("5.1 MiB\n"))

@@ -33,6 +33,45 @@ struct AttachServerTests {
     #expect(loop.connectionCount == processes.count)
   }
 
+  @Test("who asks for one process settles that one and no other", arguments: [true, false])
+  func settleOne(isAsked: Bool) async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits.patient
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), events: events),
+      poller: Poller())
+    let process = TestProcess(try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue)))
+    try process.send(TestProcess.hello(), [TestRing().memory()])
+    let collector = Task {
+      var names: [String] = []
+      var asker: CheckedContinuation<Void, Never>?
+      for await event in stream {
+        names.append(event.name)
+        if case .settled(let continuation) = event { asker = continuation }
+      }
+      asker?.resume()
+      return names
+    }
+    await withCheckedContinuation { settled in
+      let outcome = Result {
+        try loop.run {
+          // It is attached; it hangs up between the poller's word and the question.
+          process.hangUp()
+          return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
+        }
+      }
+      #expect(throws: Never.self) { try outcome.get() }
+      events.finish()
+    }
+    let end = ["announced", "ended"]
+    #expect(await collector.value == ["attached", "announced"] + (isAsked ? end + ["settled"] : ["settled"] + end))
+  }
+
   @Test("a process is accepted, its crash stored at its wake-up, and it is gone when it hangs up")
   func oneCrash() async throws {
     try await TestDaemon.run { daemon in
@@ -223,6 +262,29 @@ struct AttachServerTests {
     }
   }
 
+  @Test("rings that are still held count too: a process more is refused as such")
+  func ringLimit() async throws {
+    var limits = Limits()
+    limits.rings = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let first = try await daemon.attach()
+      #expect(try await first.attach(TestRing().memory()) == .accepted)
+      let second = try await daemon.attach()
+      try second.send(TestProcess.hello(), [TestRing().memory()])
+      let reply = try #require(try await second.reply())
+      #expect(reply.status == .limit)
+      #expect(reply.text.contains("rings are held"))
+    }
+  }
+
+  @Test("the unit lets crashd have as many descriptors as its limits add up to")
+  func unitLimit() throws {
+    let path = "\(#filePath.dropLast("Tests/CrashDaemonTests/AttachServerTests.swift".count))systemd/crashd.service"
+    let unit = try #require(SmallFile.text(at: path))
+    let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("LimitNOFILE=") })
+    #expect(try #require(Int(line.dropFirst(12))) >= Limits().descriptors)
+  }
+
   @Test("two processes with one ring id have two reports")
   func stolenIdentifier() async throws {
     try await TestDaemon.run { daemon in
@@ -237,6 +299,18 @@ struct AttachServerTests {
       try await client.untilReports(2)
       let reports = try await client.call("io.crashshield.Crashd.List").array("reports")
       #expect(reports.count == 2)
+    }
+  }
+}
+
+extension PipelineEvent {
+  fileprivate var name: String {
+    switch self {
+    case .attached: "attached"
+    case .announced: "announced"
+    case .ended: "ended"
+    case .spooled: "spooled"
+    case .settled: "settled"
     }
   }
 }

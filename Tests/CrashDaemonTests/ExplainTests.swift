@@ -44,7 +44,7 @@ struct ExplainTests {
       let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
       let process = AttachedProcess(number: 4, facts: facts, ring: source)
       let death = try #require(
-        SilentDeath(EndedProcess(process: process, end: .status(SIGKILL), oomKills: 0), losses: [:]))
+        SilentDeath(EndedProcess(process: process, end: .status(SIGKILL), memory: .none(in: "/app")), losses: [:]))
       let builder = ReportBuilder(source.mapping.contents(), process: facts, symbols: OpenCaches())
       let report = try #require(
         builder.report(id: ring.id, of: death, at: Moment(nanoseconds: 1_700_000_000_000_000_000)))

@@ -114,26 +114,6 @@ struct LossTests {
     }
   }
 
-  @Test("a process that becomes another program is let go at once, and its later death is none of ours")
-  func exec() async throws {
-    try await PrivateDaemon.run { daemon in
-      let victim = try await Victim.start("exec-and-stay", in: daemon)
-      let pid = Int(victim.process.pid)
-      let client = daemon.client
-      #expect(try await blocking { try client.processes() }.map(\.pid) == [pid])
-      victim.goOn()
-      let input = victim.input
-      #expect(try await blocking { try input.readLine() } == "became")
-      #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
-      #expect(try await blocking { try client.processes() }.isEmpty)
-      victim.process.signal(SIGKILL)
-      #expect(try await victim.process.wait().signal == SIGKILL)
-      #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
-      let status = try await blocking { try client.status() }
-      #expect(status.reports == 0 && status.losses.isEmpty)
-    }
-  }
-
   @Test("crashd without descriptors refuses and says so; when there are some again, crashes are reported")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)

@@ -1,3 +1,4 @@
+import CrashClient
 import CrashMaker
 import CrashReport
 import Glibc
@@ -55,6 +56,43 @@ struct SilentDeathTests {
     #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
   }
 
+  @Test(
+    "a process that becomes another program is let go, also while a child holds its connection, and its death is not ours",
+    arguments: ["exec-and-stay", "exec-with-child"])
+  func exec(name: String) async throws {
+    let daemon = try SharedDaemon.current
+    let victim = try await Victim.start(name, in: daemon)
+    let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
+    let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
+    #expect(try await blocking(isAttached))
+    victim.goOn()
+    try await blocking {
+      while case let line = try input.readLine(), line != "became" { try #require(line.hasPrefix("child ")) }
+    }
+    #expect(try await daemon.reports(of: pid).isEmpty)
+    #expect(try await !blocking(isAttached))
+    victim.process.signal(SIGKILL)
+    #expect(try await victim.process.wait().signal == SIGKILL)
+    #expect(try await daemon.reports(of: pid).isEmpty)
+    #expect(try await blocking { try client.status() }.losses["end"] == nil)
+  }
+
+  @Test("a process that becomes a program with the shield while a child holds its connection dies once, as the new one")
+  func execAgain() async throws {
+    let daemon = try SharedDaemon.current
+    let victim = try await Victim.start("exec-again-with-child", in: daemon)
+    let input = victim.input
+    victim.goOn()
+    try await blocking {
+      while case let line = try input.readLine(), line != "attached" { try #require(line.hasPrefix("child ")) }
+    }
+    victim.goOn()
+    #expect(try await victim.process.wait().signal == SIGKILL)
+    let reports = try await daemon.reports(of: victim.process.pid)
+    #expect(reports.map { $0.breadcrumbs.last?.text } == ["about to crash: sigkill"])
+    #expect(reports.map(\.diagnosis.cause) == ["killed"])
+  }
+
   @Test("an exit of its own is no death, whatever the code", arguments: ["fork-child", "exec-after-attach"])
   func exited(name: String) async throws {
     let daemon = try SharedDaemon.current
@@ -74,20 +112,28 @@ struct SilentDeathTests {
     #expect(report.kind == .silent && report.diagnosis.cause == "killed")
   }
 
-  @Test("out of memory: the report says so, by the counter of the control group")
+  @Test(
+    "out of memory: the report says so, by the counter of the control group; a neighbour killed by hand is not called so",
+    .enabled("no memory control group can be made here") { try MemoryGroup.canBeMade() })
   func outOfMemory() async throws {
-    guard let group = try MemoryGroup.make() else { return }
+    let group = try #require(try MemoryGroup.make("victims"))
     let daemon = try SharedDaemon.current
-    let victim = try await Victim.start(
-      "oom-kill", in: daemon, through: ["/bin/sh", "-c", "echo $$ > '\(group.path)/cgroup.procs' && exec \"$@\"", "sh"])
+    let neighbour = try await Victim.start("sigkill", in: daemon, through: group.entrance)
+    let victim = try await Victim.start("oom-kill", in: daemon, through: group.entrance)
     victim.goOn()
     #expect(try await victim.process.wait().signal == SIGKILL)
     let report = try #require(try await daemon.reports(of: victim.process.pid).first)
     #expect(report.kind == .silent)
     #expect(report.diagnosis.cause == "out-of-memory")
     #expect(report.diagnosis.sentence.hasPrefix("Killed by the kernel: out of memory"))
-    #expect(report.death?.oomKills == 1)
+    #expect(report.death?.oomKills == 1 && report.death?.oomVictim == true && report.death?.oomCandidates == 1)
     #expect(report.breadcrumbs.last?.text == "about to crash: oom-kill")
+
+    neighbour.goOn()
+    #expect(try await neighbour.process.wait().signal == SIGKILL)
+    let other = try #require(try await daemon.reports(of: neighbour.process.pid).first)
+    #expect(other.diagnosis.cause == "killed")
+    #expect(other.death?.oomVictim != true)
     try group.remove()
   }
 }
@@ -96,9 +142,18 @@ struct SilentDeathTests {
 private struct MemoryGroup {
   var path: String
 
-  /// nil, with a note in the log, where this machine lets nobody make one.
-  static func make() throws -> MemoryGroup? {
-    let name = "crash-tests-\(getpid())"
+  /// A command that enters it and becomes another.
+  var entrance: [String] { ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] }
+
+  static func canBeMade() throws -> Bool {
+    guard let group = try make("probe") else { return false }
+    try group.remove()
+    return true
+  }
+
+  /// nil where this machine lets nobody make one.
+  static func make(_ suffix: String) throws -> MemoryGroup? {
+    let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {
       let path = "\(root)/\(name)"
       // A file system without control groups makes plain directories, or none.
@@ -110,7 +165,6 @@ private struct MemoryGroup {
       }
       try group.remove()
     }
-    print("oom-kill was not run: no memory control group can be made here")
     return nil
   }
 

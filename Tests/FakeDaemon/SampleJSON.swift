@@ -43,6 +43,6 @@ public enum SampleJSON: Sendable {
 
   /// The parameters of `Status`.
   public static let status =
-    #"{"version":"0.1.0","pid":7,"uptime_s":90,"processes":2,"reports":3,"storeBytes":4096,"losses":{"torn":1},"#
+    #"{"version":"0.1.0","pid":7,"uptime_s":90,"processes":3,"ending":1,"reports":3,"storeBytes":4096,"losses":{"torn":1},"#
     + #""refusals":{}}"#
 }

@@ -27,6 +27,9 @@ int cd_process_open(int32_t pid, int *ret_pidfd);
 // kernel does not tell.
 int cd_process_end(int pidfd, int *ret_status);
 
+// Whether something is left of the process, a zombie too: as long as it is, its pid is nobody else's.
+bool cd_process_exists(int pidfd);
+
 // One message and the descriptors with it, all close-on-exec. Whatever descriptors arrive are the caller's to close.
 // `ret_truncated` tells that bytes or descriptors were cut off.
 typedef struct cd_message {

@@ -87,7 +87,6 @@ void cs_fault_double_fork(void);
 void cs_fault_double_fork_reattached(void);
 void cs_fault_posix_spawn_child(void);
 void cs_fault_exec_after_attach(void);
-void cs_fault_exec_and_stay(void);
 // Runs `body` in a forked child, and exits when that has ended.
 void cs_fork_and_wait(void (*body)(void));
 void cs_prepare_pid_namespace(void);
@@ -107,6 +106,9 @@ void cs_fault_all_signals_blocked(void);
 void cs_fault_c_callback_context(void);
 void cs_fault_sigkill(void);
 void cs_fault_sigkill_with_child(void);
+void cs_fault_exec_and_stay(void);
+void cs_fault_exec_with_child(void);
+void cs_fault_exec_again_with_child(void);
 void cs_fault_oom_kill(void);
 
 // A world that shrank: faults_world.c

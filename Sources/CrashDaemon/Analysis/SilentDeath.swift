@@ -12,21 +12,35 @@ struct SilentDeath: Sendable {
   /// Signals by which people and service managers stop a program that is well.
   private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
   private static let memoryConfidence = 0.9
+  /// Of one that shares its control group's counter with others who were killed at that time.
+  private static let sharedConfidence = 0.5
+  private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
   /// nil when the process lives on, ended by its own exit, was stopped, or when nothing tells that it ended badly.
-  init?(_ ended: EndedProcess, losses: [String: Int]) {
-    var death = CrashReport.Death(cgroup: ended.process.facts.memory?.cgroup, oomKills: ended.oomKills)
+  /// - Parameters:
+  ///   - ended: It, and how it ended.
+  ///   - losses: What its ring could not keep.
+  ///   - hasCrashed: There is a report of a crash of it.
+  init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
+    var death = CrashReport.Death(cgroup: ended.memory?.cgroup, oomKills: ended.memory?.kills)
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
-      // Most processes end well: without a sign that this one did not, it is no death.
-      guard (losses["torn"] ?? 0) > 0 || (ended.oomKills ?? 0) > 0 else { return nil }
+      // Most processes end well: without a sign that this one did not, it is no death. That memory ran out in its control
+      // group is none: it may have been anybody's there.
+      guard (losses["torn"] ?? 0) > 0, !hasCrashed else { return nil }
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !Self.stops.contains(signal) else { return nil }
+      // Whoever crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
+      if hasCrashed && Self.crashSignals.contains(signal) { return nil }
       death.signal = Int(signal)
       death.dumpedCore = status & 0x80 != 0
     }
+    if let memory = ended.memory, memory.kills > 0, death.signal == Int(SIGKILL) {
+      (death.oomVictim, death.oomCandidates) = (memory.isVictim, memory.candidates)
+    }
+    if hasCrashed { death.afterCrash = true }
     self.init(death, losses: losses)
   }
 
@@ -40,8 +54,9 @@ struct SilentDeath: Sendable {
         confidence: 1)
       return
     }
-    (title, diagnosis) = Self.judge(
-      signal, oomKills: death.oomKills, cgroup: death.cgroup, isTorn: (losses["torn"] ?? 0) > 0)
+    (title, diagnosis) =
+      signal == SIGKILL ? Self.judgeKill(death) : Self.judge(signal, isTorn: (losses["torn"] ?? 0) > 0)
+    if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
   /// The rules of silent deaths, and what they looked at.
@@ -50,6 +65,7 @@ struct SilentDeath: Sendable {
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
         ?? "the kernel does not tell how it ended",
       death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "nobody counts oom_kill",
+      "processes that can have been meant: \(death.oomCandidates ?? 0)",
       "torn records: \(losses["torn"] ?? 0)",
     ]
     return ["silent-unknown", "silent-out-of-memory", "silent-kill", "silent-signal"].map { name in
@@ -61,33 +77,42 @@ struct SilentDeath: Sendable {
     }
   }
 
-  private static func judge(
-    _ signal: Int32, oomKills: Int?, cgroup: String?, isTorn: Bool
-  ) -> (String, CrashReport.Diagnosis) {
-    if signal == SIGKILL, let oomKills, oomKills > 0 {
-      let title = "Killed by the kernel: out of memory"
-      let group = cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
-      return (
-        title,
-        CrashReport.Diagnosis(
-          cause: "out-of-memory",
-          sentence: "\(title) (its control group\(group) counted \(oomKills) such "
-            + "\(oomKills == 1 ? "death" : "deaths") while it ran).",
-          rule: "silent-out-of-memory", confidence: memoryConfidence)
-      )
-    }
-    if signal == SIGKILL {
+  private static func judgeKill(_ death: CrashReport.Death) -> (String, CrashReport.Diagnosis) {
+    let kills = death.oomKills ?? 0
+    let candidates = death.oomCandidates ?? 1
+    let group = death.cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
+    let counted = "its control group\(group) counted \(kills) such \(kills == 1 ? "death" : "deaths")"
+    guard death.oomVictim == true else {
       let title = "Killed (SIGKILL from outside)"
+      let isDoubtful = kills > 0 && candidates > 1
+      let sentence =
+        isDoubtful
+        ? "\(title), or possibly by the kernel for want of memory: \(counted), and \(candidates) of its processes "
+          + "were killed."
+        : "\(title)."
       return (
         title,
         // Where nobody counts, it may have been for want of memory.
         CrashReport.Diagnosis(
-          cause: "killed", sentence: title + ".", rule: "silent-kill", confidence: oomKills == nil ? 0.8 : 1)
+          cause: "killed", sentence: sentence, rule: "silent-kill",
+          confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)
       )
     }
+    let isShared = candidates > kills
+    let title = isShared ? "Killed, possibly by the kernel: out of memory" : "Killed by the kernel: out of memory"
+    let others = isShared ? ", and \(candidates) of its processes were killed" : " while it ran"
+    return (
+      title,
+      CrashReport.Diagnosis(
+        cause: "out-of-memory", sentence: "\(title) (\(counted)\(others)).", rule: "silent-out-of-memory",
+        confidence: isShared ? sharedConfidence : memoryConfidence)
+    )
+  }
+
+  private static func judge(_ signal: Int32, isTorn: Bool) -> (String, CrashReport.Diagnosis) {
     let name = SignalNames.name(of: Int(signal))
     let title = "Died of \(name) without a record"
-    let isOurs = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS].contains(signal)
+    let isOurs = crashSignals.contains(signal)
     let reason =
       if isTorn {
         "the handler began one and could not finish"

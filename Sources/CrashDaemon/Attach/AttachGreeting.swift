@@ -1,11 +1,19 @@
+import CCrashDaemon
 import CrashRing
 
 /// The first message of a process, with its ring and its images.
 enum AttachGreeting {
   /// Checks everything that a process says of itself.
+  /// - Parameters:
+  ///   - message: What it said.
+  ///   - peer: Who it is.
+  ///   - pidfd: It; nil where the kernel gave none.
+  ///   - number: Its connection's.
+  ///   - census: Counts its ring.
+  /// - Returns: It, and its images.
   /// - Throws: `AttachRefusal`; the descriptors of the message are closed with it.
   static func check(
-    _ message: AttachSocket.Message, from peer: Peer, number: UInt64
+    _ message: AttachSocket.Message, from peer: Peer, pidfd: Descriptor?, number: UInt64, census: RingCensus?
   ) throws(AttachRefusal) -> (AttachedProcess, [ImageFile]) {
     let hello = try AttachHello(
       message: message.bytes, descriptorCount: message.descriptors.count, isTruncated: message.isTruncated)
@@ -23,16 +31,39 @@ enum AttachGreeting {
     }
     let process = AttachedProcess(
       number: number,
-      facts: ProcessFacts(
-        contents, peer: peer, unit: ProcessUnit.of(pid: peer.pid), memory: MemoryEvents.of(pid: peer.pid)), ring: ring)
+      facts: ProcessFacts(contents, peer: peer, surroundings: Surroundings.of(pid: peer.pid, pidfd)), ring: ring,
+      census: census)
     return (process, ImageFile.list(contents.images, descriptors: descriptors))
   }
 }
 
+/// What `/proc` tells of a process that attaches.
+struct Surroundings: Sendable {
+  var unit: String?
+  var memory: MemoryEvents?
+  var startTime: UInt64?
+  var image: ProcessImage?
+
+  /// Nothing is told of a process that has ended and been waited for: its pid may be another's by now.
+  static func of(pid: Int32, _ pidfd: Descriptor?) -> Surroundings {
+    guard let pidfd else { return Surroundings() }
+    let found = Surroundings(
+      unit: ProcessUnit.of(pid: pid), memory: MemoryEvents.of(pid: pid),
+      startTime: ProcessStat.read(pid: pid)?.startTime, image: ProcessImage.of(pid: pid, pidfd))
+    // Asked afterwards: a process that is still there had its pid all the time.
+    return cd_process_exists(pidfd.number) ? found : Surroundings()
+  }
+}
+
 extension ProcessFacts {
-  init(_ contents: RingContents, peer: Peer, unit: String?, memory: MemoryEvents? = nil) {
+  init(_ contents: RingContents, peer: Peer, unit: String?) {
+    self.init(contents, peer: peer, surroundings: Surroundings(unit: unit))
+  }
+
+  init(_ contents: RingContents, peer: Peer, surroundings: Surroundings) {
     self.init(
       peer: peer, identity: contents.identity,
-      buildID: contents.images.first { $0.isExecutable }?.buildID ?? "", unit: unit, memory: memory)
+      buildID: contents.images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
+      memory: surroundings.memory, startTime: surroundings.startTime, image: surroundings.image)
   }
 }

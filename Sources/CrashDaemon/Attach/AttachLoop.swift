@@ -25,20 +25,24 @@ struct AttachLoop {
     var limits: Limits
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
+    var census = RingCensus()
   }
 
-  private struct Connection {
+  struct Connection {
     var socket: AttachSocket
     var peer: Peer
     /// Until it said hello.
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
+    /// The process has said hello again: what becomes of it is told by that connection.
+    var isSuperseded = false
   }
 
-  // Tokens of the poller: 0 is its wake-up; a connection has two, its socket's and its pidfd's.
+  // Tokens of the poller: 0 is its wake-up; a connection has two, its socket's and its pidfd's, which is odd.
   private static let listenerToken: UInt64 = 1
   private static let spoolToken: UInt64 = 2
+  private static let memoryToken: UInt64 = 3
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
@@ -46,10 +50,11 @@ struct AttachLoop {
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
-  private let configuration: Configuration
-  private let poller: Poller
-  private var connections: [UInt64: Connection] = [:]
-  private var endings: ProcessEndings
+  let configuration: Configuration
+  let poller: Poller
+  var connections: [UInt64: Connection] = [:]
+  var endings: ProcessEndings
+  var memory: MemoryWatch
   private var nextToken = Self.firstToken
   private var isListening = false
 
@@ -57,6 +62,8 @@ struct AttachLoop {
     self.configuration = configuration
     self.poller = poller
     endings = ProcessEndings(poller: poller, limits: configuration.limits)
+    memory = MemoryWatch()
+    if let descriptor = memory.descriptor { try poller.add(descriptor, token: Self.memoryToken) }
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
@@ -69,17 +76,20 @@ struct AttachLoop {
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
       for command in commands() {
-        try settle()
         switch command {
-        case .settle(let continuation): configuration.events.yield(.settled(continuation))
+        case .settle(let pid, let continuation):
+          settle(pid)
+          configuration.events.yield(.settled(continuation))
         case .stop:
+          try settleAll()
           // Every ring is looked at once more, also when a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
-          for ended in endings.lookAtAll() + endings.giveUp() { configuration.events.yield(.ended(ended)) }
+          for ended in endings.lookAll() + endings.giveUp() { tell(ended) }
           return
         }
       }
       expire()
+      memory.look(isWell: isWell)
     }
   }
 
@@ -88,6 +98,7 @@ struct AttachLoop {
     case Poller.wakeToken: break
     case Self.listenerToken: acceptAll()
     case Self.spoolToken: spooled()
+    case Self.memoryToken: memory.changed(isWell: isWell)
     default:
       let number = token & ~1
       if token & 1 == 1 { processEnded(number) } else { receive(number) }
@@ -95,16 +106,22 @@ struct AttachLoop {
   }
 
   /// Looks at everything at once, whether the poller has told of it yet or not.
-  private mutating func settle() throws(SystemError) {
+  private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
+    settle(nil)
+  }
+
+  /// Looks at one process at once, or at all: one that is asked for costs the others nothing.
+  private mutating func settle(_ pid: Int32?) {
     // Whoever has ended may stand in the queue still, with all that he sent.
     acceptAll(limit: Self.acceptsAtOnce)
     spooled()
-    for number in connections.keys.sorted() {
+    for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
       receive(number)
       if connections[number]?.pidfd?.isReadable == true { processEnded(number) }
+      if hasBecomeAnother(number) { close(number) }
     }
-    for ended in endings.lookAtAll() { configuration.events.yield(.ended(ended)) }
+    for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
   private func spooled() {
@@ -170,9 +187,11 @@ extension AttachLoop {
 
   private func timeout_ms() -> Int32 {
     if !isListening { return Self.pause_ms }
-    guard let first = connections.values.lazy.filter({ $0.process == nil }).map(\.deadline_ns).min() else { return -1 }
     let now = Moment.monotonic_ns()
-    return first <= now ? 0 : Int32(clamping: (first - now) / 1_000_000 + 1)
+    let greeting = connections.values.lazy.filter { $0.process == nil }.map(\.deadline_ns).min()
+      .map { $0 <= now ? 0 : $0 - now }
+    guard let first = [greeting, memory.timeout_ns(at: now)].compactMap({ $0 }).min() else { return -1 }
+    return first == 0 ? 0 : Int32(clamping: first / 1_000_000 + 1)
   }
 
   private mutating func expire() {
@@ -186,7 +205,7 @@ extension AttachLoop {
 
 // Messages.
 extension AttachLoop {
-  private mutating func receive(_ number: UInt64) {
+  mutating func receive(_ number: UInt64) {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number] else { return }
       do {
@@ -214,7 +233,7 @@ extension AttachLoop {
     announce(process)
   }
 
-  private func announce(_ process: AttachedProcess) {
+  func announce(_ process: AttachedProcess) {
     // release: what was sent before is seen by the pipeline, which lowers the flag before it reads.
     if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
       configuration.events.yield(.announced(process))
@@ -224,14 +243,17 @@ extension AttachLoop {
   private mutating func greet(_ message: AttachSocket.Message, _ number: UInt64, _ connection: Connection) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      let (process, images) = try AttachGreeting.check(message, from: connection.peer, number: number)
       // Its end is told by the socket too, but a forked child may hold that open.
       let pidfd = try? UnixSocket.process(of: connection.socket.descriptor.number, pid: connection.peer.pid)
+      let (process, images) = try AttachGreeting.check(
+        message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
       _ = connection.socket.send(AttachReply.bytes(status: .accepted, text: ""))
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
+      supersede(process.facts)
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
+      if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
       // It may have crashed before it found us.
       announce(process)
@@ -250,26 +272,8 @@ extension AttachLoop {
         throw .limit("\(limits.processesPerUser) processes of uid \(peer.uid) are attached")
       }
     }
-  }
-
-  private mutating func processEnded(_ number: UInt64) {
-    if connections[number] == nil, let ended = endings.look(at: number | 1) {
-      configuration.events.yield(.ended(ended))
-    }
-    // What it sent last is still in the socket.
-    receive(number)
-    close(number)
-  }
-
-  private mutating func close(_ number: UInt64) {
-    guard let connection = connections.removeValue(forKey: number) else { return }
-    poller.remove(connection.socket.descriptor)
-    guard let process = connection.process else { return }
-    // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
-    process.hasEnded.store(true, ordering: .releasing)
-    configuration.events.yield(.announced(process))
-    if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) {
-      configuration.events.yield(.ended(ended))
+    guard configuration.census.count < limits.rings else {
+      throw .limit("\(limits.rings) rings are held: processes have ended and are not analysed yet")
     }
   }
 }

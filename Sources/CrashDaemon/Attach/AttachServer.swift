@@ -5,8 +5,8 @@ import Synchronization
 /// The attach socket: starts the one thread that serves it, and passes messages to that thread.
 final class AttachServer: Service {
   enum Command: Sendable {
-    /// Look at every connection now; then all that was sent before is in the pipeline.
-    case settle(CheckedContinuation<Void, Never>)
+    /// Look at a process's connections now; then all that it sent before is in the pipeline.
+    case settle(pid: Int32, CheckedContinuation<Void, Never>)
     case stop
   }
 
@@ -45,9 +45,9 @@ final class AttachServer: Service {
     }
   }
 
-  /// Returns when all that processes have sent until now is in the pipeline.
-  func settle() async {
-    await withCheckedContinuation { post(.settle($0)) }
+  /// Returns when all that a process has sent until now is in the pipeline.
+  func settle(pid: Int32) async {
+    await withCheckedContinuation { post(.settle(pid: pid, $0)) }
   }
 
   private func post(_ command: Command) {
@@ -55,7 +55,7 @@ final class AttachServer: Service {
       if !state.hasStopped { state.commands.append(command) }
       return state.hasStopped
     }
-    if isLate, case .settle(let continuation) = command {
+    if isLate, case .settle(_, let continuation) = command {
       continuation.resume()
       return
     }
@@ -87,7 +87,7 @@ final class AttachServer: Service {
       defer { (state.waiter, state.commands) = (nil, []) }
       return (state.waiter, state.commands)
     }
-    for case .settle(let continuation) in commands { continuation.resume() }
+    for case .settle(_, let continuation) in commands { continuation.resume() }
     if let failure { waiter?.resume(throwing: failure) } else { waiter?.resume() }
   }
 }

@@ -10,6 +10,24 @@ struct ProcessFacts: Sendable {
   var unit: String?
   /// Who counts when the kernel kills for memory.
   var memory: MemoryEvents?
+  /// In the kernel's ticks; nil when `/proc` did not tell.
+  var startTime: UInt64?
+  /// The program that it ran when it attached.
+  var image: ProcessImage?
+
+  /// Both are one process: a pid and a start time are given to no two.
+  func isSameProcess(as other: ProcessFacts) -> Bool {
+    peer.pid != 0 && peer.pid == other.peer.pid && startTime != nil && startTime == other.startTime
+  }
+}
+
+/// How many rings are held, and so their descriptors: of attached processes, of those that have ended and wait for the
+/// kernel to say how, and of those that are being analysed.
+final class RingCensus: Sendable {
+  private let held = Atomic(0)
+
+  var count: Int { held.load(ordering: .relaxed) }
+  fileprivate func add(_ difference: Int) { held.wrappingAdd(difference, ordering: .relaxed) }
 }
 
 /// Where the bytes of a process come from: its memfd, or a spool file.
@@ -41,10 +59,15 @@ final class AttachedProcess: Sendable {
   let isAnnounced = Atomic(false)
   /// The socket was closed, or the process has ended: what the ring holds now is all.
   let hasEnded = Atomic(false)
+  private let census: RingCensus?
 
-  init(number: UInt64, facts: ProcessFacts, ring: RingSource) {
+  init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil) {
     self.number = number
     self.facts = facts
     self.ring = ring
+    self.census = census
+    census?.add(1)
   }
+
+  deinit { census?.add(-1) }
 }

@@ -5,7 +5,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// The group's path below its hierarchy.
   var cgroup: String
   /// The file that counts.
-  private var path: String
+  var path: String
   /// The word before the number there.
   private static let word = "oom_kill"
 
@@ -40,7 +40,7 @@ struct MemoryEvents: Sendable, Equatable {
         continue
       }
       for file in files {
-        if let count = read(file).flatMap(count) {
+        if let count = read(file).flatMap({ count(in: $0) }) {
           return MemoryEvents(cgroup: CleanText.line(fields[2]), path: file, oomKills: count)
         }
       }
@@ -48,11 +48,11 @@ struct MemoryEvents: Sendable, Equatable {
     return nil
   }
 
-  /// How many came since; nil when the group is gone.
-  func increase() -> Int? {
-    guard let now = SmallFile.text(at: path).flatMap(Self.count) else { return nil }
-    return max(0, now - oomKills)
-  }
+  /// The kernel tells of a change of the file by inotify: version 2 does, version 1 does not.
+  var tellsOfChanges: Bool { !path.hasSuffix("/memory.oom_control") }
+
+  /// What a file says now; nil when it is gone, and with it the group.
+  static func count(at path: String) -> Int? { SmallFile.text(at: path).flatMap { count(in: $0) } }
 
   private static func count(in text: String) -> Int? {
     for line in text.split(separator: "\n") {

@@ -2,8 +2,8 @@
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// How often memory ran out in its control group since it attached; nil where nobody counts.
-  var oomKills: Int?
+  /// What the counter of its control group says; nil where nobody counts.
+  var memory: MemoryShare?
 }
 
 /// Processes whose connection is gone, until the kernel tells how they ended.
@@ -11,10 +11,8 @@ struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
-    /// Counted at the hang-up: the control group may go with its last process.
-    var oomKills: Int?
 
-    func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end, oomKills: oomKills) }
+    func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end) }
   }
 
   private let poller: Poller
@@ -34,18 +32,17 @@ struct ProcessEndings {
   ///   - token: What the poller reports.
   /// - Returns: How it ended; nil when `look(at:)` will tell.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
-    let oomKills = process.facts.memory.flatMap { $0.increase() }
-    guard let pidfd else { return EndedProcess(process: process, end: .unknown, oomKills: oomKills) }
-    let ending = Ending(process: process, pidfd: pidfd, oomKills: oomKills)
+    guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
+    let ending = Ending(process: process, pidfd: pidfd)
     let peer = process.facts.peer
-    if let end = ProcessEnd.of(pidfd: pidfd, peer: peer) {
+    if let end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid) {
       poller.remove(pidfd)
       return ending.ended(end)
     }
     // The kernel closes the descriptors of a process before it is seen to end; one that is not about to end lives on.
-    if let stat = ProcessStat.read(pid: peer.pid), !stat.isExiting {
+    if let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
       // Or it has ended since the first look.
-      let end = ProcessEnd.of(pidfd: pidfd, peer: peer)
+      let end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if end != nil || !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(end ?? .goesOn)
@@ -53,7 +50,7 @@ struct ProcessEndings {
     }
     // A user whose parents do not wait for their children uses up his own places only.
     let count = counts[peer.uid, default: 0]
-    guard endings.count < limits.processes, count < limits.processesPerUser || peer.uid == 0 else {
+    guard endings.count < limits.endings, count < limits.endingsPerUser || peer.uid == 0 else {
       poller.remove(pidfd)
       return ending.ended(.unknown)
     }
@@ -66,7 +63,7 @@ struct ProcessEndings {
   /// The poller has reported a token: the process and its end, once that is known.
   mutating func look(at token: UInt64) -> EndedProcess? {
     guard let ending = endings[token] else { return nil }
-    guard let end = ProcessEnd.of(pidfd: ending.pidfd, peer: ending.process.facts.peer) else {
+    guard let end = ProcessEnd.of(pidfd: ending.pidfd, pid: ending.process.facts.peer.pid) else {
       awaitParent(ending.pidfd, token)
       return nil
     }
@@ -78,9 +75,10 @@ struct ProcessEndings {
     return ending.ended(end)
   }
 
-  /// Of all of them, those that are known now.
-  mutating func lookAtAll() -> [EndedProcess] {
-    endings.keys.sorted().compactMap { look(at: $0) }
+  /// Of all of them, or of those with a pid, those that are known now.
+  mutating func lookAll(pid: Int32? = nil) -> [EndedProcess] {
+    let tokens = endings.filter { pid == nil || $0.value.process.facts.peer.pid == pid }.keys
+    return tokens.sorted().compactMap { look(at: $0) }
   }
 
   /// All that are left: their parents have not waited for them.

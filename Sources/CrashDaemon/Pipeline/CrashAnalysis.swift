@@ -7,6 +7,8 @@ import Logging
 struct CrashAnalysis: Sendable {
   /// How often the frames may lead to new images while the symbols of the others are made.
   private static let symbolRounds = 4
+  /// How many ids are tried for a report.
+  private static let attempts = 8
 
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
@@ -66,18 +68,22 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// Reports a process that has gone without a record, unless it ended well.
-  func bury(_ ended: EndedProcess) async -> Outcome {
+  /// Reports how a process ended that no record tells of, unless it ended well.
+  ///
+  /// One that crashed before, and did not end by that, has two reports.
+  func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     let process = ended.process
     let contents = read(process, isFinal: true)
-    guard let death = SilentDeath(ended, losses: contents.losses) else {
-      if ended.end == .unknown { ledger.lose(["end": 1], of: process.facts.peer, process: process.facts.identity.name) }
+    guard let death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
+      if ended.end == .unknown && !hasCrashed {
+        ledger.lose(["end": 1], of: process.facts.peer, process: process.facts.identity.name)
+      }
       return .nothingNew
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     let time = Moment.now()
     do {
-      let id = try put(of: process) { builder.report(id: $0, of: death, at: time) }
+      let id = try put(of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
       return .stored(id: id, seen: Seen(contents))
     } catch {
       return notStored(process, error)
@@ -115,11 +121,14 @@ struct CrashAnalysis: Sendable {
   /// Stores under the ring's id.
   ///
   /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
-  /// process is.
-  private func put(of process: AttachedProcess, _ make: (String) -> CrashReport?) throws -> String {
+  /// process is; so is the id of a process's second report.
+  private func put(
+    of process: AttachedProcess, isSecond: Bool = false, _ make: (String) -> CrashReport?
+  ) throws -> String {
     let facts = process.facts
     let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
-    for attempt in 0..<8 {
+    let first = isSecond ? Self.attempts : 0
+    for attempt in first..<first + Self.attempts {
       let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)
       guard var report = make(id) else { return id }
       report.timing?.stored_ns = Moment.monotonic_ns()

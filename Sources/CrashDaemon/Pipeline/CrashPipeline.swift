@@ -20,8 +20,11 @@ actor CrashPipeline: Service {
     var isEnding = false
     /// Its ring was looked at for the last time.
     var isRead = false
+    /// A record was read, or could not be stored.
+    var hasCrashed = false
 
-    var isSettled: Bool { !isBusy && !isDirty && !isEnding }
+    /// Whoever crashed has told how he ends, as far as anybody can know now.
+    var isSettled: Bool { !isBusy && !isDirty && (!isEnding || (hasCrashed && isRead)) }
   }
 
   /// What `AwaitProcess` still tells of a process that has ended.
@@ -108,17 +111,15 @@ extension CrashPipeline {
         await entry.preparation.value
         let outcome = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
         record(outcome, of: process.number)
+        if outcome != .nothingNew { entries[process.number]?.hasCrashed = true }
         if isFinal { entries[process.number]?.isRead = true }
-        // How it ended matters only where no handler told.
-        if isFinal, outcome != .nothingNew || entry.seen != nil {
-          if let id = entries[process.number]?.reports.last { await analysis.unwindAgain(process, report: id) }
-          end(process.number)
-          break
+        if isFinal, entries[process.number]?.hasCrashed == true, let id = entries[process.number]?.reports.last {
+          await analysis.unwindAgain(process, report: id)
         }
       }
       // Read anew: it may have come while the ring was looked at.
-      if isFinal, let ended = entries[process.number]?.end {
-        record(await analysis.bury(ended), of: process.number)
+      if isFinal, let now = entries[process.number], let ended = now.end {
+        record(await analysis.bury(ended, hasCrashed: now.hasCrashed), of: process.number)
         end(process.number)
         break
       }

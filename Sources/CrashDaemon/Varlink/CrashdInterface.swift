@@ -2,6 +2,7 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
+import Synchronization
 
 /// `io.crashshield.Crashd`: the methods with one reply.
 struct CrashdInterface: Sendable {
@@ -139,7 +140,7 @@ struct CrashdInterface: Sendable {
     let parameters = try VarlinkParameters(call, known: ["pid", "timeout_ms"])
     let pid = try parameters.required("pid", parameters.int("pid", in: 1...Int64(Int32.max)))
     let timeout = try parameters.int("timeout_ms", in: 0...Self.longestTimeout_ms) ?? Self.defaultTimeout_ms
-    await attach.settle()
+    await attach.settle(pid: Int32(pid))
     let progress = await pipeline.progress(
       pid: Int32(pid), mayRead: { visibility.includes($0) }, timeout_ms: timeout)
     return AwaitProcessReply(
@@ -148,13 +149,14 @@ struct CrashdInterface: Sendable {
 
   private func status(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> StatusReply {
     _ = try VarlinkParameters(call, known: [])
-    let processes = await pipeline.attached().count { visibility.includes($0.facts.peer) }
+    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let (count, bytes) = try reading { () throws(StoreError) in
       (try store.count(visibility: visibility), try store.sizeBytes())
     }
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),
-      uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes, reports: count,
+      uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes.count,
+      ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
       unwindings: await unwinder.findings)
   }

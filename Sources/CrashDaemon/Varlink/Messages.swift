@@ -146,6 +146,7 @@ struct StatusReply: Encodable, Sendable {
   var pid: Int
   var uptime_s: Int
   var processes: Int
+  var ending: Int
   var reports: Int
   var storeBytes: Int
   var losses: [String: Int]

@@ -31,7 +31,7 @@ extension TextRenderer {
   /// What the control group counted, where it counted something.
   private func memory(_ death: CrashReport.Death?) -> String {
     guard let death, let kills = death.oomKills, kills > 0 else { return "" }
-    return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?") while it ran"
+    return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
   }
 
   func annotationsSection(_ report: CrashReport) -> [String] {

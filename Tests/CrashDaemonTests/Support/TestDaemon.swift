@@ -14,6 +14,7 @@ final class TestDaemon: Sendable {
 
   var store: ReportStore { daemon.analysis.store }
   var hub: EventHub { daemon.analysis.hub }
+  var analysis: CrashAnalysis { daemon.analysis }
 
   /// Runs a daemon while `body` runs.
   static func run(
@@ -71,6 +72,7 @@ extension Limits {
   static var patient: Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
+    limits.write_ms = 600_000
     return limits
   }
 }

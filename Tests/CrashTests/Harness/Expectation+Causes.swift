@@ -33,7 +33,7 @@ extension Expectation {
     "raised-signal": ["raise"],
     "sent-signal": ["kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside"],
     "cxx-exception": ["cxx-terminate", "cxx-throw-int", "cxx-throw-derived", "noexcept-throw"],
-    "killed": ["killed-mid-record", "sigkill", "sigkill-with-child"],
+    "killed": ["killed-mid-record", "sigkill", "sigkill-with-child", "exec-again-with-child"],
     "handler-did-not-run": ["all-signals-blocked"],
     "stack-overflow": ["stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app"],
   ]

@@ -41,6 +41,7 @@ extension Expectation {
     "c-callback-context": ["freed"],
     "sigkill": ["SIGKILL from outside"],
     "sigkill-with-child": ["SIGKILL from outside"],
+    "exec-again-with-child": ["SIGKILL from outside"],
     "killed-mid-record": ["SIGKILL from outside"],
     "all-signals-blocked": ["SIGSEGV without a record"],
   ]

@@ -1,0 +1,62 @@
+import CrashRing
+import Glibc
+import Synchronization
+
+// Connections that end, and what became of their processes.
+extension AttachLoop {
+  mutating func processEnded(_ number: UInt64) {
+    if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
+    // What it sent last is still in the socket.
+    receive(number)
+    close(number)
+  }
+
+  mutating func close(_ number: UInt64) {
+    guard let connection = connections.removeValue(forKey: number) else { return }
+    poller.remove(connection.socket.descriptor)
+    guard let process = connection.process else { return }
+    memory.hangUp(number)
+    // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
+    process.hasEnded.store(true, ordering: .releasing)
+    configuration.events.yield(.announced(process))
+    if connection.isSuperseded {
+      if let pidfd = connection.pidfd { poller.remove(pidfd) }
+      tell(EndedProcess(process: process, end: .goesOn))
+    } else if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) {
+      tell(ended)
+    }
+  }
+
+  /// Passes on how a process went away, with what its control group says of it.
+  mutating func tell(_ ended: EndedProcess) {
+    var ended = ended
+    ended.memory = memory.end(ended.process.number, wasKilled: ended.end.signal == SIGKILL)
+    configuration.events.yield(.ended(ended))
+  }
+
+  /// A process says hello: its earlier connections are of what it was before.
+  ///
+  /// A child that was not made by `fork` may hold them open after the process has become another program; they then
+  /// close with the process, whose end is not theirs. Of a program that changed they are let go now.
+  mutating func supersede(_ facts: ProcessFacts) {
+    for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
+      connections[number]?.isSuperseded = true
+      if connection.process?.facts.image != facts.image { close(number) }
+    }
+  }
+
+  /// Whether a process runs another program than the one that attached, although its connection is open.
+  func hasBecomeAnother(_ number: UInt64) -> Bool {
+    guard let connection = connections[number], let before = connection.process?.facts.image,
+      let pidfd = connection.pidfd, let now = ProcessImage.of(pid: connection.peer.pid, pidfd)
+    else { return false }
+    return now != before
+  }
+
+  /// Whether a process is neither gone nor being killed.
+  func isWell(_ number: UInt64) -> Bool {
+    guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
+    // Where nobody tells, it must do that it is there.
+    return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
+  }
+}

@@ -1,0 +1,153 @@
+import Glibc
+
+/// What the counter of a control group says of one process that ended.
+struct MemoryShare: Sendable, Equatable {
+  /// The group's path.
+  var cgroup: String
+  /// How many the kernel killed there that can have been this process.
+  var kills: Int
+  /// How many of its processes were killed, or have ended nobody knows how yet, that can have been those; with this one.
+  var candidates = 1
+  /// One of the kills was left for this process.
+  var isVictim = false
+}
+
+/// Tells which of the killed processes were killed for want of memory, by the counters of their control groups.
+///
+/// The kernel counts before it kills, and counts for the whole group. So each process has a baseline: what the counter
+/// said when it was last seen well. Of the kills between that and its hang-up each is one process's at most.
+struct MemoryGroups {
+  private struct Member {
+    var group: String
+    var baseline: Int
+    /// The counter when its connection went; nil while that is there.
+    var atHangUp: Int?
+
+    /// The kills that can have been this process, once its connection is gone.
+    var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
+  }
+
+  /// A process that was killed.
+  private struct Killed {
+    var range: Range<Int>
+    /// Which kill it took.
+    var kill: Int?
+  }
+
+  private struct Group {
+    var events: MemoryEvents
+    /// What the counter said last, and when.
+    var count: Int
+    var time_ns: UInt64
+    var members: Set<UInt64> = []
+    var killed: [Killed] = []
+  }
+
+  /// The kernel kills within microseconds after it has counted; whoever is well so long after that is not the victim.
+  static let settling_ns: UInt64 = 100_000_000
+  /// How long the group is looked at more often after its counter rose.
+  private static let attention_ns: UInt64 = 10_000_000_000
+  /// A group whose processes are never seen well remembers so many that were killed.
+  private static let killedLimit = 64
+
+  private let count: @Sendable (String) -> Int?
+  private var members: [UInt64: Member] = [:]
+  private var groups: [String: Group] = [:]
+
+  /// - Parameter count: What a group's file says; nil when it is gone.
+  init(count: @escaping @Sendable (String) -> Int? = MemoryEvents.count(at:)) { self.count = count }
+
+  /// The files of the groups that have processes.
+  var paths: [String] { Array(groups.keys) }
+
+  /// A process attached.
+  /// - Returns: Whether it is the first of its group.
+  mutating func join(_ number: UInt64, _ events: MemoryEvents, at now_ns: UInt64) -> Bool {
+    let isFirst = groups[events.path] == nil
+    var group = groups[events.path] ?? Group(events: events, count: events.oomKills, time_ns: now_ns)
+    group.members.insert(number)
+    if events.oomKills > group.count { (group.count, group.time_ns) = (events.oomKills, now_ns) }
+    groups[events.path] = group
+    members[number] = Member(group: events.path, baseline: events.oomKills)
+    return isFirst
+  }
+
+  /// Looks at a group's counter.
+  ///
+  /// What it has counted for some time already was not one of those who are well: their baselines move.
+  /// - Parameters:
+  ///   - path: The group's file.
+  ///   - now_ns: The time.
+  ///   - isWell: Whether a process is neither gone nor being killed.
+  /// - Returns: Whether another look, `settling_ns` later, may move baselines.
+  mutating func look(at path: String, at now_ns: UInt64, isWell: (UInt64) -> Bool) -> Bool {
+    guard var group = groups[path] else { return false }
+    if now_ns >= group.time_ns + Self.settling_ns {
+      for number in group.members {
+        guard let member = members[number], member.atHangUp == nil, member.baseline < group.count, isWell(number) else {
+          continue
+        }
+        members[number]?.baseline = group.count
+      }
+    }
+    if let now = count(path), now > group.count { (group.count, group.time_ns) = (now, now_ns) }
+    groups[path] = group
+    forgetOldDeaths(path)
+    return mayMove(path, at: now_ns)
+  }
+
+  /// Whether a process of a group has not been seen well since the counter rose; not for ever: a victim that waits for a
+  /// disk is left alone.
+  func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
+    guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
+    return group.members.contains { number in
+      members[number].map { $0.atHangUp == nil && $0.baseline < group.count } ?? false
+    }
+  }
+
+  /// The file of a process's group.
+  func path(of number: UInt64) -> String? { members[number]?.group }
+
+  func contains(_ path: String) -> Bool { groups[path] != nil }
+
+  /// The connection of a process is gone: counted now, for the group may go with its last process.
+  mutating func hangUp(_ number: UInt64, at now_ns: UInt64) {
+    guard let member = members[number], member.atHangUp == nil, var group = groups[member.group] else { return }
+    if let now = count(member.group), now > group.count { (group.count, group.time_ns) = (now, now_ns) }
+    members[number]?.atHangUp = group.count
+    groups[member.group] = group
+  }
+
+  /// It is known how a process went away.
+  /// - Parameters:
+  ///   - number: Whose connection it was; its `hangUp` was before.
+  ///   - wasKilled: It ended by SIGKILL.
+  /// - Returns: What its group's counter says; nil where nobody counts.
+  mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
+    guard let member = members.removeValue(forKey: number), let group = groups[member.group] else { return nil }
+    defer { leave(number, member.group) }
+    let range = member.rangeAtHangUp ?? member.baseline..<member.baseline
+    var share = MemoryShare(cgroup: group.events.cgroup, kills: range.count)
+    guard wasKilled, !range.isEmpty else { return share }
+    let taken = Set(group.killed.compactMap(\.kill))
+    let kill = range.first { !taken.contains($0) }
+    let waiting = group.members.count { members[$0]?.rangeAtHangUp?.overlaps(range) == true }
+    share.isVictim = kill != nil
+    share.candidates += waiting + group.killed.count { $0.range.overlaps(range) }
+    groups[member.group]?.killed.append(Killed(range: range, kill: kill))
+    return share
+  }
+
+  private mutating func leave(_ number: UInt64, _ path: String) {
+    groups[path]?.members.remove(number)
+    if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
+  }
+
+  /// Nobody who is left can have been killed in their place.
+  private mutating func forgetOldDeaths(_ path: String) {
+    guard let group = groups[path], !group.killed.isEmpty else { return }
+    let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count
+    let known = group.killed.filter { $0.range.upperBound > first }
+    groups[path]?.killed = Array(known.suffix(Self.killedLimit))
+  }
+}

@@ -1,0 +1,92 @@
+import CCrashDaemon
+import Glibc
+
+/// Looks after the counters of the control groups that have processes: at once where the kernel tells that one has
+/// changed (inotify), now and then where it does not.
+struct MemoryWatch {
+  /// How often a counter is looked at of whose changes nobody tells; longer when there are many.
+  private static let period_ns: UInt64 = 1_000_000_000
+  /// Of the attach thread's time they may take about a thousandth.
+  private static let periodPerGroup_ns: UInt64 = 16_000_000
+
+  private(set) var groups: MemoryGroups
+  /// nil where there is none: then every group is looked at now and then.
+  let descriptor: Descriptor?
+  private var watches: [String: Int32] = [:]
+  /// Groups that are to be looked at again.
+  private var risen: Set<String> = []
+  private var next_ns: UInt64?
+
+  init(groups: MemoryGroups = MemoryGroups()) {
+    self.groups = groups
+    let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+    descriptor = number >= 0 ? Descriptor(owning: number) : nil
+  }
+
+  mutating func join(_ number: UInt64, _ events: MemoryEvents) {
+    let now = Moment.monotonic_ns()
+    guard groups.join(number, events, at: now) else { return }
+    if events.tellsOfChanges, let descriptor {
+      // The string is read during the call.
+      let watch = unsafe inotify_add_watch(descriptor.number, events.path, UInt32(IN_MODIFY))
+      if watch >= 0 { watches[events.path] = watch }
+    }
+    bringForward(to: now)
+  }
+
+  mutating func hangUp(_ number: UInt64) {
+    let now = Moment.monotonic_ns()
+    groups.hangUp(number, at: now)
+    guard let path = groups.path(of: number), groups.mayMove(path, at: now) else { return }
+    risen.insert(path)
+    bringForward(to: now)
+  }
+
+  mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
+    let path = groups.path(of: number)
+    let share = groups.end(number, wasKilled: wasKilled)
+    guard let path, !groups.contains(path) else { return share }
+    if let watch = watches.removeValue(forKey: path), let descriptor {
+      _ = inotify_rm_watch(descriptor.number, watch)
+    }
+    risen.remove(path)
+    if groups.paths.isEmpty { next_ns = nil }
+    return share
+  }
+
+  /// When `look` is due; nil: not before the descriptor is readable.
+  func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
+
+  /// The descriptor is readable.
+  mutating func changed(isWell: (UInt64) -> Bool) {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    // read writes at most as many bytes as the array has. Which group it is does not matter: changes are rare.
+    while let number = descriptor?.number, unsafe read(number, &bytes, bytes.count) > 0 {}
+    look(at: Array(watches.keys), isWell)
+  }
+
+  /// Looks at what is due.
+  mutating func look(isWell: (UInt64) -> Bool) {
+    guard let next = next_ns, next <= Moment.monotonic_ns() else { return }
+    look(at: groups.paths.filter { watches[$0] == nil || risen.contains($0) }, isWell)
+  }
+
+  private mutating func look(at paths: [String], _ isWell: (UInt64) -> Bool) {
+    let now = Moment.monotonic_ns()
+    for path in paths {
+      if groups.look(at: path, at: now, isWell: isWell) { risen.insert(path) } else { risen.remove(path) }
+    }
+    next_ns = due(after: now)
+  }
+
+  private mutating func bringForward(to now_ns: UInt64) {
+    guard let due = due(after: now_ns) else { return }
+    next_ns = min(next_ns ?? due, due)
+  }
+
+  private func due(after now_ns: UInt64) -> UInt64? {
+    if !risen.isEmpty { return now_ns + MemoryGroups.settling_ns }
+    let unwatched = UInt64(groups.paths.count - watches.count)
+    return unwatched == 0 ? nil : now_ns + max(Self.period_ns, unwatched * Self.periodPerGroup_ns)
+  }
+}

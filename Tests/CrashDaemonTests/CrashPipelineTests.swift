@@ -1,0 +1,79 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("From a process's end to its reports")
+struct CrashPipelineTests {
+  /// A process with a ring, of which crashd learns by events alone.
+  private struct Process {
+    var ring: TestRing
+    var memory: Descriptor
+    var attached: AttachedProcess
+
+    init(_ number: UInt64 = 4, pid: Int32 = 4711, hasCrashed: Bool) throws {
+      ring = TestRing()
+      ring.addImage(0)
+      if hasCrashed { ring.addCrash() }
+      memory = try ring.memory()
+      let source = try RingSource(memory: memory)
+      let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
+      attached = AttachedProcess(number: number, facts: facts, ring: source)
+    }
+  }
+
+  /// The reports that a pipeline makes of a process, oldest first.
+  private func reports(of process: Process, _ end: ProcessEnd) async throws -> [CrashReport] {
+    let daemon = try TestDaemon(TestDirectory())
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    continuation.yield(.attached(process.attached, []))
+    process.attached.hasEnded.store(true, ordering: .releasing)
+    continuation.yield(.announced(process.attached))
+    continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    // At its latest when no descriptor of it is left.
+    let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
+    #expect(progress.isSettled && progress.isAttached)
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
+    #expect(await pipeline.attached().isEmpty)
+    return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
+  }
+
+  @Test("a process that survived its crash and is killed later has two reports, each with its own cause")
+  func survivor() async throws {
+    let process = try Process(hasCrashed: true)
+    let reports = try await reports(of: process, .status(SIGKILL))
+    #expect(reports.map(\.signal.name) == ["SIGILL", "SIGKILL"])
+    #expect(reports.first?.id == process.ring.id)
+    #expect(reports.map(\.kind) == [nil, .silent])
+    #expect(reports.last?.diagnosis.cause == "killed")
+    #expect(reports.last?.diagnosis.sentence == "Killed (SIGKILL from outside), after it had crashed.")
+    #expect(Set(reports.map(\.id)).count == 2)
+  }
+
+  @Test(
+    "a process that crashed and ended by that, or well, or nobody knows how, has one report",
+    arguments: [ProcessEnd.status(SIGILL), .status(SIGABRT), .status(0), .status(SIGTERM), .unknown, .goesOn])
+  func crashed(end: ProcessEnd) async throws {
+    let reports = try await reports(of: try Process(hasCrashed: true), end)
+    #expect(reports.map(\.signal.name) == ["SIGILL"])
+  }
+
+  @Test("a process that did not crash has one report when it is killed, none when it ends well")
+  func silent() async throws {
+    let process = try Process(hasCrashed: false)
+    let reports = try await reports(of: process, .status(SIGKILL))
+    #expect(reports.map(\.id) == [process.ring.id])
+    #expect(reports.map(\.diagnosis.cause) == ["killed"])
+    #expect(try await self.reports(of: try Process(hasCrashed: false), .status(0)).isEmpty)
+  }
+}

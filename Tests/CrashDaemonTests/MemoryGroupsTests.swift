@@ -1,0 +1,200 @@
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+/// Counters of control groups that a test sets.
+private final class Counters: Sendable {
+  private let counts = Mutex<[String: Int]>([:])
+
+  subscript(path: String) -> Int? {
+    get { counts.withLock { $0[path] } }
+    set { counts.withLock { $0[path] = newValue } }
+  }
+}
+
+@Suite("Who was killed for want of memory")
+struct MemoryGroupsTests {
+  private let counters = Counters()
+  private let path = "/sys/fs/cgroup/app/memory.events.local"
+  private let late = 3 * MemoryGroups.settling_ns
+
+  private func groups() -> MemoryGroups { MemoryGroups { [counters] in counters[$0] } }
+
+  private func join(_ numbers: UInt64..., to groups: inout MemoryGroups) throws {
+    for number in numbers {
+      let text = "oom_kill \(counters[path] ?? 0)"
+      let events = try #require(MemoryEvents.of(cgroups: "0::/app\n") { $0 == path ? text : nil })
+      _ = groups.join(number, events, at: 0)
+    }
+  }
+
+  /// Looks at the group, where some are well; whether another look may move baselines.
+  private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
+    groups.look(at: path, at: time_ns) { well.contains($0) }
+  }
+
+  private func kill(_ number: UInt64, in groups: inout MemoryGroups, at time_ns: UInt64 = 0) throws -> MemoryShare {
+    groups.hangUp(number, at: time_ns)
+    let share = groups.end(number, wasKilled: true)
+    return try #require(share)
+  }
+
+  @Test("one process is killed, and the counter rose by one: it was that one")
+  func one() throws {
+    var groups = groups()
+    counters[path] = 7
+    try join(1, to: &groups)
+    counters[path] = 8
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
+    #expect(groups.paths.isEmpty)
+  }
+
+  @Test("who is killed by hand after a neighbour was killed for memory was not killed for memory, though not certainly")
+  func neighbour() throws {
+    var groups = groups()
+    try join(1, 2, to: &groups)
+    counters[path] = 1
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1.isVictim)
+    let killed2 = try kill(2, in: &groups)
+    #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
+  }
+
+  @Test("who was seen well after the counter rose was not the victim: a neighbour was whom crashd does not know")
+  func seenWell() throws {
+    var groups = groups()
+    try join(1, to: &groups)
+    counters[path] = 1
+    let look1 = look(&groups, at: late, well: [1, 2])
+    #expect(look1)
+    // Too early: the kernel may be about to kill it.
+    let look2 = look(&groups, at: late + 1, well: [1, 2])
+    #expect(look2)
+    let look3 = look(&groups, at: 2 * late, well: [1, 2])
+    #expect(!look3)
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1 == MemoryShare(cgroup: "/app", kills: 0))
+  }
+
+  @Test("who is being killed when the counter is looked at stays a candidate")
+  func notWell() throws {
+    var groups = groups()
+    try join(1, 2, to: &groups)
+    counters[path] = 1
+    let look4 = look(&groups, at: late, well: [1, 2])
+    #expect(look4)
+    let look5 = look(&groups, at: 2 * late, well: [2])
+    #expect(look5)
+    let killed2 = try kill(2, in: &groups)
+    #expect(killed2.kills == 0)
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
+  }
+
+  @Test("too early a look clears nobody")
+  func tooEarly() throws {
+    var groups = groups()
+    try join(1, to: &groups)
+    counters[path] = 1
+    let look6 = look(&groups, at: late, well: [1, 2])
+    #expect(look6)
+    let look7 = look(&groups, at: late + MemoryGroups.settling_ns - 1, well: [1, 2])
+    #expect(look7)
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1.isVictim)
+  }
+
+  @Test("of three that are killed at once as many were for memory as the counter rose")
+  func several() throws {
+    var groups = groups()
+    try join(1, 2, 3, to: &groups)
+    counters[path] = 2
+    for number: UInt64 in 1...3 { groups.hangUp(number, at: 0) }
+    let shares = (1...3).compactMap { groups.end($0, wasKilled: true) }
+    #expect(shares.map(\.isVictim) == [true, true, false])
+    #expect(shares.allSatisfy { $0.candidates == 3 && $0.kills == 2 })
+  }
+
+  @Test("who ends otherwise takes nobody's place")
+  func otherwise() throws {
+    var groups = groups()
+    try join(1, 2, to: &groups)
+    counters[path] = 1
+    groups.hangUp(1, at: 0)
+    let share = groups.end(1, wasKilled: false)
+    #expect(share?.isVictim == false)
+    let killed2 = try kill(2, in: &groups)
+    #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
+  }
+
+  @Test("what was counted before a process came, or after it had gone, is not counted for it")
+  func outside() throws {
+    var groups = groups()
+    counters[path] = 5
+    try join(1, 2, to: &groups)
+    groups.hangUp(1, at: 0)
+    counters[path] = 6
+    let share = groups.end(1, wasKilled: true)
+    #expect(share == MemoryShare(cgroup: "/app", kills: 0))
+    let killed2 = try kill(2, in: &groups)
+    #expect(killed2.isVictim)
+  }
+
+  @Test("a group that went with its last process is counted as it was seen last, and nobody is known of an unknown one")
+  func gone() throws {
+    var groups = groups()
+    try join(1, to: &groups)
+    counters[path] = 1
+    _ = look(&groups, at: 0, well: [])
+    counters[path] = nil
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1.isVictim)
+    let nobody = groups.end(1, wasKilled: true)
+    #expect(nobody == nil)
+    let mayMove = look(&groups, at: late, well: [1])
+    #expect(!mayMove)
+  }
+
+  @Test("a counter that jumps, or falls, breaks nothing")
+  func hostile() throws {
+    var groups = groups()
+    try join(1, 2, 3, to: &groups)
+    counters[path] = Int.max
+    let killed1 = try kill(1, in: &groups)
+    #expect(killed1.kills == Int.max)
+    counters[path] = 0
+    let killed2 = try kill(2, in: &groups)
+    #expect(killed2.isVictim)
+    counters[path] = Int.min
+    let killed3 = try kill(3, in: &groups)
+    #expect(killed3.isVictim)
+  }
+
+  @Test(
+    "the counter of the process's own control group is taken",
+    arguments: [
+      ("0::/app\n", "/sys/fs/cgroup/app/memory.events.local", "low 0\noom 2\noom_kill 2\n", "/app"),
+      ("0::/\n", "/sys/fs/cgroup/memory.events", "oom_kill 2", "/"),
+      (
+        "9:name=systemd:/x\n4:cpu,memory:/app\n0::/\n", "/sys/fs/cgroup/memory/app/memory.oom_control",
+        "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "/app"
+      ),
+    ])
+  func memoryEvents(cgroups: String, path: String, text: String, group: String) throws {
+    let events = try #require(MemoryEvents.of(cgroups: cgroups) { $0 == path ? text : nil })
+    #expect(events.cgroup == group)
+    #expect(events.oomKills == 2)
+    #expect(events.tellsOfChanges == !path.hasSuffix("oom_control"))
+    // The file is not there any more.
+    #expect(group == "/" || MemoryEvents.count(at: events.path) == nil)
+  }
+
+  @Test(
+    "no counter is taken from a wrong place or a wrong text",
+    arguments: [("0::/../x\n", "oom_kill 1"), ("1:cpu:/x\n", "oom_kill 1"), ("0::/x\n", "oom_kill -1"), ("", "")])
+  func noMemoryEvents(cgroups: String, text: String) {
+    #expect(MemoryEvents.of(cgroups: cgroups) { _ in text } == nil)
+  }
+}

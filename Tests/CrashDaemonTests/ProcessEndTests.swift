@@ -1,0 +1,102 @@
+import CCrashDaemon
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("How a process ended")
+struct ProcessEndTests {
+  @Test("the kernel tells how a child ended once it was waited for, /proc tells it to root and to its user before")
+  func endOfChild() async throws {
+    let (pid, pidfd) = try await Self.zombie()
+    #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == .status(7 << 8))
+    #expect(waitpid(pid, nil, 0) == pid)
+    #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == (try Self.kernelTells ? .status(7 << 8) : .unknown))
+  }
+
+  @Test("nothing is said of a process by a pid that is not its own any more")
+  func reusedPid() async throws {
+    let (pid, pidfd) = try await Self.zombie()
+    #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")
+    #expect(Surroundings.of(pid: pid, pidfd).startTime != nil)
+    #expect(waitpid(pid, nil, 0) == pid)
+    // As if its pid had become this process's.
+    #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
+    #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
+    let surroundings = Surroundings.of(pid: getpid(), pidfd)
+    #expect(surroundings.startTime == nil && surroundings.unit == nil && surroundings.memory == nil)
+  }
+
+  @Test("a pid and a start time are one process, without either nobody is")
+  func sameProcess() throws {
+    let contents = try TestRing().contents()
+    func facts(_ pid: Int32, _ startTime: UInt64?) -> ProcessFacts {
+      ProcessFacts(
+        contents, peer: Peer(pid: pid, uid: 7), surroundings: Surroundings(startTime: startTime))
+    }
+    #expect(facts(4, 9).isSameProcess(as: facts(4, 9)))
+    let others = [
+      (facts(4, 9), facts(5, 9)), (facts(4, 9), facts(4, 8)), (facts(4, nil), facts(4, nil)),
+      (facts(0, 9), facts(0, 9)),
+    ]
+    for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
+  }
+
+  /// PIDFD_INFO_EXIT came with Linux 6.15.
+  private static var kernelTells: Bool {
+    get throws {
+      var name = utsname()
+      // uname writes one structure, whose texts end with a zero.
+      #expect(unsafe uname(&name) == 0)
+      let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let parts = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+      try #require(parts.count == 2, "'\(release)'")
+      return (parts[0], parts[1]) >= (6, 15)
+    }
+  }
+
+  /// A child that has exited with 7, and that nobody has waited for.
+  private static func zombie() async throws -> (pid_t, Descriptor) {
+    var child: pid_t = 0
+    // The array ends with nil and is freed after the call.
+    let words = ["sh", "-c", "exit 7"]
+    var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe arguments.forEach { unsafe free($0) } }
+    #expect(unsafe posix_spawn(&child, "/bin/sh", nil, nil, &arguments, nil) == 0)
+    let pid = child
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_process_open(pid, &number), "open a child")
+    try await onThread {
+      var information = unsafe siginfo_t()
+      // Waits, and leaves the zombie.
+      guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
+    }
+    return (pid, Descriptor(owning: number))
+  }
+
+  @Test("a process that runs has no end")
+  func alive() throws {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_process_open(getpid(), &number), "open this process")
+    #expect(ProcessEnd.of(pidfd: Descriptor(owning: number), pid: getpid()) == nil)
+    let stat = try #require(ProcessStat.read(pid: getpid()))
+    #expect(!stat.isExiting)
+  }
+
+  @Test("/proc/PID/stat is read behind the last parenthesis of the name")
+  func stat() {
+    let zeros = { (count: Int) in String(repeating: " 0", count: count) }
+    let rest = " Z 1 2 3 0 -1 4194308" + zeros(12) + " 77" + zeros(8) + " 256" + zeros(20) + " 9\n"
+    let stat = ProcessStat(state: "Z", flags: 4_194_308, startTime: 77, pending: 256, exitStatus: 9)
+    #expect(ProcessStat.parse("17 (a) S 1 (b)" + rest) == stat)
+    #expect(stat.isExiting)
+    let killed = ProcessStat(state: "D", flags: 0, startTime: 1, pending: 256, exitStatus: 0)
+    let stopped = ProcessStat(state: "D", flags: 0, startTime: 1, pending: 1 << 14, exitStatus: 0)
+    #expect(killed.isBeingKilled && !killed.isExiting && !stopped.isBeingKilled)
+    for text in ["", "17 (a", "17 (a) Z 1", "17 (a) Z 1 2 3 0 -1 flags" + String(repeating: " 0", count: 44)] {
+      #expect(ProcessStat.parse(text) == nil, "'\(text)'")
+    }
+  }
+}
