@@ -38,6 +38,7 @@ var products: [Product] = [
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
+  .executable(name: "dangling-maker", targets: ["dangling-maker"]),
   .executable(name: "crash-analyse", targets: ["crash-analyse"]),
 ]
 
@@ -46,8 +47,8 @@ var targets: [Target] = [
   .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
   .target(
     name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
-  .target(name: "CShimQuarantine", path: "CShim/Quarantine", cSettings: c),
-  .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine"], swiftSettings: swift),
+  .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: c),
+  .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),
@@ -72,6 +73,7 @@ var targets: [Target] = [
   .target(name: "CXXCrashMaker", cxxSettings: cxx),
   .target(
     name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"], swiftSettings: swift),
+  .executableTarget(name: "dangling-maker", dependencies: ["CrashShield"], swiftSettings: swift),
   .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
 
   .target(
@@ -85,7 +87,7 @@ var targets: [Target] = [
     resources: [.copy("Golden")],
     swiftSettings: swift),
   .testTarget(
-    name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim"], swiftSettings: swift),
+    name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim", "CrashShield"], swiftSettings: swift),
   .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"], swiftSettings: swift),
   .executableTarget(
     name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/RingWriter", cSettings: c),

@@ -48,6 +48,9 @@ static void forget(void) {
   atomic_store(&is_forked, 1);
   for (uint32_t index = 0; index < cs_class_count(); index++)
     atomic_store(&cs_classes[index]->is_listed, 0);
+  // What is counted is the parent's.
+  for (uint32_t index = 0; index < cs_class_count(); index++)
+    atomic_store(&cs_classes[index]->counts, &cs_classes[index]->own);
 }
 
 // The kernel says whether a word can be written, without a fault: it is overwritten with itself.
@@ -80,6 +83,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   class->destroy = *cs_metadata_destroy(metadata);
   class->first_field = cs_metadata_own_words(metadata);
   class->fields = cs_fields_audited(class->first_field, metadata->instance_size);
+  atomic_store(&class->counts, &class->own);
   class->slots = make_slots();
   if (class->slots == NULL || !cs_zombie_make(class)) {
     free_slots(class->slots);
@@ -107,11 +111,20 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   cs_queue_resize(class, limit);
   if (shrinks) *ret_shrunk = class;
   atomic_store(&class->is_listed, 1);
+  cs_shown_class(class);
   // From here on other threads come in, by cs_quarantine_destroy.
   cs_destroy_function *const stub =
       (cs_destroy_function *)(uintptr_t)(cs_stubs_destroy + (size_t)class->index * CS_STUB_BYTES);
   __atomic_store_n(cs_metadata_destroy(metadata), stub, __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
+}
+
+void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
+  pthread_mutex_lock(&lock);
+  cs_shown_by(incidents, classes);
+  for (uint32_t index = 0; index < cs_class_count(); index++)
+    cs_shown_class(cs_classes[index]);
+  pthread_mutex_unlock(&lock);
 }
 
 cs_quarantine_error cs_quarantine_list(const void *pointer, cs_quarantine_policy policy, uint32_t limit) {
@@ -138,6 +151,7 @@ bool cs_quarantine_unlist(const void *pointer) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
     // Whoever is on its way in sees this, or is seen by cs_queue_empty.
     atomic_store(&class->is_listed, 0);
+    cs_shown_class(class);
   }
   pthread_mutex_unlock(&lock);
   if (is_listed) cs_queue_empty(class);
@@ -147,6 +161,7 @@ bool cs_quarantine_unlist(const void *pointer) {
 bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   if (index >= cs_class_count()) return false;
   cs_class *const class = cs_classes[index];
+  const volatile cs_ring_class *const counts = atomic_load(&class->counts);
   *ret_counts = (cs_quarantine_counts){
       .metadata = class->metadata,
       .policy = atomic_load(&class->policy),
@@ -155,13 +170,13 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
       .instance_bytes = class->metadata->instance_size,
       .hooked_methods = class->hooked,
       .unhooked_methods = class->unhooked,
-      .admitted = atomic_load(&class->admitted),
-      .evicted = atomic_load(&class->evicted),
-      .hits = atomic_load(&class->hits),
-      .skipped_budget = atomic_load(&class->skipped_budget),
-      .skipped_busy = atomic_load(&class->skipped_busy),
-      .skipped_unowned = atomic_load(&class->skipped_unowned),
-      .skipped_isolated = atomic_load(&class->skipped_isolated),
+      .admitted = counts->admitted,
+      .evicted = counts->evicted,
+      .hits = counts->hits,
+      .skipped_budget = counts->skipped_budget,
+      .skipped_busy = counts->skipped_busy,
+      .skipped_unowned = counts->skipped_unowned,
+      .skipped_isolated = counts->skipped_isolated,
   };
   return true;
 }
@@ -189,8 +204,8 @@ void cs_quarantine_drain(void) {
       cs_queue_empty(cs_classes[index]);
     cs_reaper_wait();
     for (uint32_t index = 0; index < cs_class_count(); index++) {
-      evicted += atomic_load(&cs_classes[index]->evicted);
-      admitted += atomic_load(&cs_classes[index]->admitted);
+      evicted += cs_classes[index]->counts->evicted;
+      admitted += cs_classes[index]->counts->admitted;
     }
     if (evicted >= admitted) break;
   }

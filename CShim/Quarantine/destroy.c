@@ -17,7 +17,7 @@ static bool deinit_now(cs_class *class, cs_arrival *arrival) {
   arrival->counts = __atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE);
   // The dealloc at its end gives up the object's own unowned reference.
   if (cs_counts_unowned(arrival->counts) == CS_CLAIM) return true;
-  atomic_fetch_add_explicit(&class->skipped_isolated, 1, memory_order_relaxed);
+  CS_COUNT(class, skipped_isolated);
   return false;
 }
 
@@ -55,7 +55,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     const bool is_last = (arrival.counts & CS_COUNTS_DEINITING) != 0;
     // An unowned reference is one that may be followed until the deinit ends; one on the stack has the mark of it, too.
     if (!is_listed || !is_last || cs_counts_unowned(arrival.counts) != 1) {
-      if (is_listed) atomic_fetch_add_explicit(&class->skipped_unowned, 1, memory_order_relaxed);
+      if (is_listed) CS_COUNT(class, skipped_unowned);
       class->destroy(object);
       return;
     }

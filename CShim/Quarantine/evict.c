@@ -31,7 +31,7 @@ static inline void audit(cs_class *class, const cs_slot *slot, bool is_written) 
 static inline void leave(cs_class *class, const cs_slot *slot) {
   cs_ghost_put(slot);
   atomic_fetch_sub_explicit(&cs_queue_bytes, slot->bytes, memory_order_relaxed);
-  atomic_fetch_add_explicit(&class->evicted, 1, memory_order_relaxed);
+  CS_COUNT(class, evicted);
   __atomic_store_n(&slot->object->metadata, class->metadata, __ATOMIC_RELEASE);
 }
 

@@ -51,9 +51,10 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
 }
 
 void cs_hit(const cs_touch *touch) {
-  atomic_fetch_add_explicit(&touch->class->hits, 1, memory_order_relaxed);
+  CS_COUNT(touch->class, hits);
   const uint32_t use_stack = touch->frame == NULL ? 0 : cs_stack_take(touch->frame, true);
   const uint64_t key = key_of(touch, use_stack);
+  cs_shown_incident(touch, use_stack);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
     entry *const entry = &entries[((key >> 1) + probe) % CS_QUARANTINE_HITS];
     uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);

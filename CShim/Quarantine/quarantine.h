@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "cs_quarantine.h"
+#include "cs_ring.h"
 
 // Stubs: one a vtable word, and one destroy function a class. stubs_x86_64.S has the same figures.
 #define CS_STUB_WORDS 1024
@@ -49,6 +50,9 @@ typedef struct cs_class {
   _Atomic uint32_t is_listed;          // 1: yes; 2 beside it while the quarantine is drained
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
+  // What is counted of it: in the ring, where crashd sees it, or in `own`.
+  cs_ring_class *_Atomic counts;
+  cs_ring_class own;
   // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
   cs_slot *slots;
   _Alignas(64) _Atomic uint64_t ticket;
@@ -56,13 +60,6 @@ typedef struct cs_class {
   _Atomic uint32_t full; // places of the queue when it has all that it may have; else 0
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
-  _Atomic uint64_t admitted;
-  _Atomic uint64_t evicted;
-  _Atomic uint64_t hits;
-  _Atomic uint64_t skipped_budget;
-  _Atomic uint64_t skipped_busy;
-  _Atomic uint64_t skipped_unowned;
-  _Atomic uint64_t skipped_isolated;
 } cs_class;
 
 #define CS_EXPLORER_SHARE 5 // the queue's limit divided by it
@@ -78,6 +75,10 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 
 // Within one image, without the detour over its table of addresses.
 #pragma GCC visibility push(hidden)
+
+// Adds one to a counter of a class.
+#define CS_COUNT(class, field)                                                                                         \
+  __atomic_fetch_add(&atomic_load_explicit(&(class)->counts, memory_order_relaxed)->field, 1, __ATOMIC_RELAXED)
 
 // class_table.c
 extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // entries appear by release stores, and stay
@@ -157,6 +158,16 @@ typedef struct cs_touch {
   int64_t drift;
 } cs_touch;
 void cs_hit(const cs_touch *touch);
+
+// shown.c
+void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
+void cs_shown_incident(const cs_touch *touch, uint32_t use_stack);
+void cs_shown_class(cs_class *class);
+
+// types.c
+// "Module.Outer.Inner" of a class's descriptor. False: it has no such name, or too long a one.
+#define CS_NAME_BYTES 512
+bool cs_type_name(const void *descriptor, char *ret_name);
 
 // destroy.c
 extern bool cs_heap_is_glibc;

@@ -94,7 +94,7 @@ static inline bool cs_queue_put(cs_class *class, const cs_arrival *arrival) {
     uint64_t sequence = 0;
     cs_slot *const slot = cs_slot_choose(class, ticket, arrival->object);
     if (slot == NULL) {
-      atomic_fetch_add_explicit(&class->skipped_budget, 1, memory_order_relaxed);
+      CS_COUNT(class, skipped_budget);
       return false;
     }
     if (!cs_slot_enter(slot, &sequence)) continue;
@@ -107,17 +107,17 @@ static inline bool cs_queue_put(cs_class *class, const cs_arrival *arrival) {
     if (!fits) {
       slot->object = NULL;
       cs_slot_leave(slot, sequence + 2);
-      atomic_fetch_add_explicit(&class->skipped_budget, 1, memory_order_relaxed);
+      CS_COUNT(class, skipped_budget);
       return false;
     }
     cs_slot_fill_in(class, slot, arrival, ticket);
     // Before the place is left: then another thread may take it, and give the object back to Swift.
     __atomic_store_n(&arrival->object->metadata, class->zombie, __ATOMIC_RELEASE);
     cs_slot_leave(slot, sequence + 2);
-    atomic_fetch_add_explicit(&class->admitted, 1, memory_order_relaxed);
+    CS_COUNT(class, admitted);
     return true;
   }
-  atomic_fetch_add_explicit(&class->skipped_busy, 1, memory_order_relaxed);
+  CS_COUNT(class, skipped_busy);
   return false;
 }
 

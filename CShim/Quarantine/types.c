@@ -6,7 +6,6 @@
 #include "quarantine.h"
 
 #define CONTEXTS_MAX     32
-#define NAME_BYTES       512
 #define KIND_MASK        UINT32_C(0x1F)
 #define KIND_MODULE      UINT32_C(0)
 #define KIND_EXTENSION   UINT32_C(1)
@@ -79,7 +78,7 @@ static bool full_name(uintptr_t descriptor, char *ret_name) {
     const uintptr_t at = contexts[--count] + OFFSET_OF_NAME;
     const char *const part = (const char *)(at + (uintptr_t)(intptr_t)relative(at));
     const size_t size = strlen(part);
-    if (length + size + 2 > NAME_BYTES) return false;
+    if (length + size + 2 > CS_NAME_BYTES) return false;
     if (length > 0) ret_name[length++] = '.';
     memcpy(ret_name + length, part, size);
     length += size;
@@ -88,8 +87,12 @@ static bool full_name(uintptr_t descriptor, char *ret_name) {
   return length > 0;
 }
 
+bool cs_type_name(const void *descriptor, char *ret_name) {
+  return full_name((uintptr_t)descriptor, ret_name);
+}
+
 static void visit_class(const visit *visit, uintptr_t descriptor, bool is_in_executable) {
-  char name[NAME_BYTES];
+  char name[CS_NAME_BYTES];
   if (!full_name(descriptor, name)) return;
   cs_quarantine_type type = {.name = name, .is_in_executable = is_in_executable};
   const uintptr_t maker = descriptor + OFFSET_OF_MAKER;

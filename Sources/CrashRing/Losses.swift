@@ -24,6 +24,10 @@ struct Losses {
     case annotations
     /// Breadcrumbs that make no sense.
     case breadcrumbs
+    /// Uses of dead objects and the like that found no entry, or whose entry makes no sense.
+    case incidents
+    /// Protected classes that found no entry, or whose entry makes no sense.
+    case classes
   }
 
   private(set) var counts: [String: Int] = [:]

@@ -18,6 +18,10 @@ public struct RingContents: Sendable {
   public var threads: [ThreadRecord]
   /// Crash signals that somebody took from the shield after its start, as far as it has looked.
   public var replacedHandlers: [ReplacedHandler] = []
+  /// What the shield's own parts saw happen, in the order of the first time.
+  public var incidents: [Incident] = []
+  /// Classes that are or were protected by the quarantine, in the order in which they were.
+  public var protectedClasses: [ProtectedClass] = []
   /// What tells freed memory from memory in use, and what of the memory was kept.
   public var memory: MemoryFacts
   /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).

@@ -9,10 +9,14 @@ enum RingLayout {
   static let imageLimit = Int(CS_RING_IMAGE_LIMIT)
   static let annotationLimit = Int(CS_RING_ANNOTATION_LIMIT)
   static let breadcrumbLimit = Int(CS_RING_BREADCRUMB_LIMIT)
+  static let incidentLimit = Int(CS_RING_INCIDENT_LIMIT)
+  static let classLimit = Int(CS_RING_CLASS_LIMIT)
 
   static func image(_ index: Int) -> Int { images + index * MemoryLayout<cs_ring_image>.stride }
   static func annotation(_ index: Int) -> Int { annotations + index * MemoryLayout<cs_ring_annotation>.stride }
   static func breadcrumb(_ index: Int) -> Int { breadcrumbs + index * MemoryLayout<cs_ring_breadcrumb>.stride }
+  static func incident(_ index: Int) -> Int { incidents + index * MemoryLayout<cs_ring_incident>.stride }
+  static func protectedClass(_ index: Int) -> Int { classes + index * MemoryLayout<cs_ring_class>.stride }
   static func slot(_ index: Int) -> Int { slots + index * MemoryLayout<cs_ring_slot>.stride }
 
   static func thread(_ index: Int) -> Int { threads + index * MemoryLayout<cs_ring_thread>.stride }
@@ -30,6 +34,8 @@ enum RingLayout {
   private static let images = offset(of: \cs_ring.images)
   private static let annotations = offset(of: \cs_ring.annotations)
   private static let breadcrumbs = offset(of: \cs_ring.breadcrumbs)
+  private static let incidents = offset(of: \cs_ring.incidents)
+  private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
   // Swift does not import an array of so many; it is the ring's last field.
   private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size

@@ -44,6 +44,7 @@ public enum Shield: Sendable {
       for (key, value) in configuration.annotations {
         annotate(key, value)
       }
+      Quarantine.show()
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:

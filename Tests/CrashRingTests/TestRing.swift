@@ -77,6 +77,12 @@ extension TestRing {
   static func breadcrumb(_ index: Int) -> Int {
     fieldOffset(\cs_ring.breadcrumbs) + index * MemoryLayout<cs_ring_breadcrumb>.stride
   }
+  static func incident(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+  }
+  static func protectedClass(_ index: Int) -> Int {
+    fieldOffset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride
+  }
   static func slot(_ index: Int) -> Int {
     fieldOffset(\cs_ring.slots) + index * MemoryLayout<cs_ring_slot>.stride
   }
@@ -129,6 +135,47 @@ extension TestRing {
     set(\cs_ring_breadcrumb.time_ns, at: base, ticket * 1_000)
     set(\cs_ring_breadcrumb.text_bytes, at: base, UInt32(text.utf8.count))
     setBytes(\cs_ring_breadcrumb.text, at: base, Array(text.utf8))
+  }
+
+  /// Adds an incident of the quarantine, a call; with a free stack also what is known of the object.
+  func addIncident(
+    _ index: Int, key: UInt64, subject: String, first_ns: UInt64, use: [UInt64], free: [UInt64] = []
+  ) {
+    let base = Self.incident(index)
+    set(\cs_ring_incident.key, at: base, key)
+    set(\cs_ring_incident.sequence, at: base, 1)
+    set(\cs_ring_incident.count, at: base, 3)
+    set(\cs_ring_incident.first_ns, at: base, first_ns)
+    set(\cs_ring_incident.last_ns, at: base, first_ns + 1)
+    set(\cs_ring_incident.address, at: base, 0x5000)
+    set(\cs_ring_incident.method, at: base, 0x4010)
+    set(\cs_ring_incident.age_ns, at: base, 9)
+    set(\cs_ring_incident.source, at: base, 1)
+    set(\cs_ring_incident.kind, at: base, 1)
+    set(\cs_ring_incident.mode, at: base, 1)
+    set(\cs_ring_incident.flags, at: base, free.isEmpty ? 0 : 3)
+    set(\cs_ring_incident.id, at: base, 77)
+    set(\cs_ring_incident.use_tid, at: base, 12)
+    set(\cs_ring_incident.free_tid, at: base, 13)
+    set(\cs_ring_incident.use_count, at: base, UInt32(use.count))
+    set(\cs_ring_incident.free_count, at: base, UInt32(free.count))
+    set(\cs_ring_incident.subject_bytes, at: base, UInt32(subject.utf8.count))
+    setBytes(\cs_ring_incident.subject, at: base, Array(subject.utf8))
+    for (number, pc) in use.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.use) + number * 8) }
+    for (number, pc) in free.enumerated() { put(pc, at: base + fieldOffset(\cs_ring_incident.free) + number * 8) }
+  }
+
+  /// Enters a protected class.
+  func addClass(_ index: Int, _ name: String, admitted: UInt64) {
+    let base = Self.protectedClass(index)
+    set(\cs_ring_class.admitted, at: base, admitted)
+    set(\cs_ring_class.policy, at: base, 2)
+    set(\cs_ring_class.limit, at: base, 50)
+    set(\cs_ring_class.is_listed, at: base, 1)
+    set(\cs_ring_class.name_bytes, at: base, UInt32(name.utf8.count))
+    setBytes(\cs_ring_class.name, at: base, Array(name.utf8))
+    set(\cs_ring_header.class_count, UInt32(index + 1))
+    set(\cs_ring_header.class_total, UInt32(index + 1))
   }
 
   /// Fills a record and its stack, and commits it.

@@ -2,6 +2,7 @@ import CShim
 import CShimRing
 import CrashReport
 import CrashRing
+import CrashShield
 import FoundationEssentials
 import Glibc
 import Testing
@@ -55,6 +56,43 @@ struct WrittenRingTests {
     }
   }
 
+  @Test(
+    "uses of a dead object and the counters of its class stand in the ring",
+    .enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+  func dangling() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      // One class before the start, one after it.
+      try Shield.protect(Early.self)
+      guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
+      try Shield.protect(Victim.self, policy: .absorb)
+      let dead = unsafe deadVictim()
+      for _ in 0..<3 { _ = unsafe dead._withUnsafeGuaranteedRef { $0.answer() } }
+      unsafe dead.release()
+      let contents = try unsafe RingReader(
+        bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+      ).contents()
+
+      #expect(contents.protectedClasses.map(\.name) == ["CrashRingTests.Early", "CrashRingTests.Victim"])
+      let counted = try #require(contents.protectedClasses.last)
+      #expect(counted.isProtected && counted.mode == .absorb && counted.limit == 50)
+      #expect(counted.admitted == 1 && counted.hits == 4 && counted.evicted == 0)
+      #expect(contents.losses.isEmpty)
+
+      #expect(contents.incidents.allSatisfy { $0.subject == "CrashRingTests.Victim" && $0.use.count >= 4 })
+      let calls = contents.incidents.filter { $0.kind == cs_ring_dangling.CS_RING_DANGLING_CALL.rawValue }
+      #expect(calls.map(\.count).reduce(0, +) == 3 && calls.allSatisfy { $0.method != nil && $0.mode == .absorb })
+      let releases = contents.incidents.filter { $0.kind == cs_ring_dangling.CS_RING_DANGLING_OVER_RELEASE.rawValue }
+      #expect(releases.count == 1 && releases.first?.count == 1)
+      let record = try #require(calls.first?.record)
+      #expect(record.stack.count >= 4 && record.tid > 0 && calls.first?.useTid == record.tid)
+      let address = unsafe UInt64(UInt(bitPattern: dead.toOpaque()))
+      #expect(record.address == address)
+      let here = contents.images.filter(\.isExecutable)
+      #expect(calls.allSatisfy { call in call.use.contains { pc in here.contains { $0.start <= pc && pc < $0.end } } })
+      Glibc.exit(WrittenRingTests.right)
+    }
+  }
+
   @Test("a crash with no crashd is read from the spool, frames and images together")
   func spooled() async throws {
     let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
@@ -87,4 +125,22 @@ struct WrittenRingTests {
     #expect(record.stackStart <= stackPointer && stackPointer < record.stackStart + UInt64(record.stack.count))
     #expect(contents.annotations == ["version": "1.2.3"] && contents.breadcrumbs.last?.text == "last")
   }
+}
+
+class Early {}
+
+/// A class whose objects are used after their last release.
+class Victim {
+  final var number = 7
+  @inline(never) func answer() -> Int { number }
+}
+
+nonisolated(unsafe) private var kept: [Victim] = []
+
+@inline(never)
+private func deadVictim() -> Unmanaged<Victim> {
+  unsafe kept = [Victim()]
+  let reference = unsafe Unmanaged.passUnretained(kept[0])
+  unsafe kept.removeAll()
+  return unsafe reference
 }

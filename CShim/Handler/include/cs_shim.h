@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cs_ring.h"
+
 // Why the walk of a stack ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
   CS_UNWIND_STOP_END = 0,        // the outermost frame says so
@@ -72,6 +74,14 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
 // Leaves a line in the breadcrumb ring, overwriting the oldest. Lock-free; any thread. Longer text is cut at a UTF-8
 // boundary.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
+
+// Keeps what a part of the shield saw: the fields from `address` on are what is told of it. What happened in the same
+// way before is counted. Lock-free; any thread; without effect before the start.
+void cs_shim_incident(const cs_ring_incident *incident);
+
+// Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
+// started, or no room. One thread at a time.
+cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
   CS_SHIM_ACTION_HANDLER = 1,

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cs_ring.h"
+
 #define CS_QUARANTINE_FRAMES    16   // of a stack
 #define CS_QUARANTINE_CLASSES   2048 // listed at one time or another
 #define CS_QUARANTINE_LIMIT_MAX 4096 // instances of one class in its queue
@@ -50,6 +52,12 @@ void cs_quarantine_set_budget(uint64_t bytes);
 void cs_quarantine_set_stacks(bool is_on);
 // Evicts everything and returns when the last deinit has run. Not from within a deinit of a listed class.
 void cs_quarantine_drain(void);
+
+// Where incidents and counters are shown: cs_shim_incident and cs_shim_class, which this code does not know.
+typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident);
+typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
+// From now on; classes that are listed already, too. Idempotent.
+void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
 // What was counted of one class since it was first listed.
 typedef struct cs_quarantine_counts {

@@ -12,7 +12,7 @@
 
 // "CSRING" and a zero: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 3u
+#define CS_RING_VERSION 4u
 
 // Every limit of the ring, named in one place.
 #define CS_RING_IMAGE_LIMIT                512
@@ -23,6 +23,10 @@
 #define CS_RING_THREAD_LIMIT               1024
 #define CS_RING_HANDLER_LIMIT              8
 #define CS_RING_THREAD_FRAME_LIMIT         150 // fills a page
+#define CS_RING_INCIDENT_LIMIT             256
+#define CS_RING_INCIDENT_FRAME_LIMIT       16
+#define CS_RING_CLASS_LIMIT                512
+#define CS_RING_SUBJECT_LIMIT_BYTES        128
 #define CS_RING_PATH_LIMIT_BYTES           320
 #define CS_RING_BUILD_ID_LIMIT_BYTES       32
 #define CS_RING_NAME_LIMIT_BYTES           64
@@ -114,6 +118,33 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
   CS_RING_SWEEP_BLIND = 3, // it is over, and could not read which threads there are
 } cs_ring_sweep;
 
+// Which part of the shield saw an incident.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
+  CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
+  CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
+} cs_ring_incident_source;
+
+// How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
+  CS_RING_DANGLING_CALL = 1,         // a virtual method
+  CS_RING_DANGLING_ASYNC_CALL = 2,   // a virtual async method
+  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference to give back
+  CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
+  CS_RING_DANGLING_WRITE = 5,        // a field was written
+} cs_ring_dangling;
+
+// What was done about an incident.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_mode : uint32_t {
+  CS_RING_INCIDENT_ABSORB = 0,
+  CS_RING_INCIDENT_ZERO = 1,
+  CS_RING_INCIDENT_DIAGNOSE = 2,
+  CS_RING_INCIDENT_OBSERVE = 3,
+} cs_ring_incident_mode;
+
+// Bits of cs_ring_incident.flags.
+#define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
+#define CS_RING_INCIDENT_EXPLORER 2u // the object was one of those evicted at random
+
 // What stands in the place of our handler of a signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
   CS_RING_HANDLER_OURS = 0,     // it stands, or nobody has looked
@@ -162,7 +193,10 @@ typedef struct cs_ring_header {
   uint64_t heap_start;  // the first byte of the heap that grows by brk; 0 when not found out
   uint32_t memory_mode; // cs_ring_memory_mode
   uint32_t memory_reserved;
-  uint8_t reserved[3424];
+  uint64_t incident_lost; // occurrences that found no entry
+  uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
+  uint32_t class_total;   // exact, also when the table is full
+  uint8_t reserved[3408];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.
@@ -308,11 +342,62 @@ typedef struct cs_ring_thread {
   uint8_t reserved1[32];
 } cs_ring_thread;
 
+// What happened in the same way is one entry: source, kind, subject and use stack are those of all `count`, the rest is
+// of the first. Written once; `count` and `last_ns` are atomic words that go on.
+typedef struct cs_ring_incident {
+  uint64_t key;      // 0: never used
+  uint64_t sequence; // 1 when the entry is whole
+  uint64_t count;
+  uint64_t first_ns; // CLOCK_REALTIME
+  uint64_t last_ns;
+  uint64_t address; // of the object
+  uint64_t method;  // the code that a call was meant for; 0: none
+  uint64_t age_ns;  // between the last release and this use
+  int64_t amount;
+  uint32_t source; // cs_ring_incident_source
+  uint32_t kind;   // of that source
+  uint32_t mode;   // cs_ring_incident_mode
+  uint32_t flags;
+  uint32_t id;   // of the object's record; its poison carries it
+  uint32_t word; // of the vtable
+  int32_t use_tid;
+  int32_t free_tid;
+  uint32_t use_count;
+  uint32_t free_count; // 0: not known
+  uint32_t subject_bytes;
+  uint32_t reserved;
+  uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or what the guard says
+  uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];   // return addresses, innermost first
+  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
+  uint8_t reserved2[8];
+} cs_ring_incident;
+
+// A class that is or was protected. The counters are atomic words.
+typedef struct cs_ring_class {
+  uint64_t admitted;
+  uint64_t evicted; // each left a ghost
+  uint64_t hits;
+  uint64_t skipped_budget;
+  uint64_t skipped_busy;
+  uint64_t skipped_unowned;
+  uint64_t skipped_isolated;
+  uint32_t policy; // cs_ring_incident_mode
+  uint32_t limit;
+  uint32_t is_listed;
+  uint32_t instance_bytes;
+  uint32_t name_bytes;
+  uint32_t reserved;
+  uint8_t name[CS_RING_SUBJECT_LIMIT_BYTES];
+  uint8_t reserved2[48];
+} cs_ring_class;
+
 typedef struct cs_ring {
   cs_ring_header header;
   cs_ring_image images[CS_RING_IMAGE_LIMIT];
   cs_ring_annotation annotations[CS_RING_ANNOTATION_LIMIT];
   cs_ring_breadcrumb breadcrumbs[CS_RING_BREADCRUMB_LIMIT];
+  cs_ring_incident incidents[CS_RING_INCIDENT_LIMIT];
+  cs_ring_class classes[CS_RING_CLASS_LIMIT];
   cs_ring_slot slots[CS_RING_SLOT_LIMIT];
   cs_ring_thread threads[CS_RING_THREAD_LIMIT];
 } cs_ring;

@@ -66,6 +66,16 @@ static inline uint64_t cs_ring_breadcrumb_sequence_recheck(const cs_ring_breadcr
   return __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
 }
 
+// acquire: pairs with the release store after an incident was filled in.
+static inline uint64_t cs_ring_incident_sequence_acquire(const cs_ring_incident *incident) SIGNAL_SAFE {
+  return __atomic_load_n(&incident->sequence, __ATOMIC_ACQUIRE);
+}
+
+// acquire: pairs with the release store after a class was entered.
+static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
+  return __atomic_load_n(&header->class_count, __ATOMIC_ACQUIRE);
+}
+
 // Copies from shared to private memory, for readers. The fence keeps the compiler from reading the shared bytes a
 // second time in place of the copy: what was checked is what is used.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {

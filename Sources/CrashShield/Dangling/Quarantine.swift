@@ -1,3 +1,4 @@
+internal import CShim
 internal import CShimQuarantine
 internal import Glibc
 
@@ -36,8 +37,18 @@ enum Quarantine {
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
   }
 
+  /// Has incidents and counters shown where crashd reads them.
+  ///
+  /// Without effect before the start of the shield.
+  static func show() {
+    guard cs_shim_is_started() else { return }
+    // Both functions live as long as the process, and copy what they are given.
+    unsafe cs_quarantine_show(cs_shim_incident, cs_shim_class)
+  }
+
   static func list(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
     if let unavailable { throw .unavailable(unavailable) }
+    show()
     let limit = UInt32(clamping: max(1, limit))
     // A metatype is always readable.
     let result = unsafe cs_quarantine_list(metadata(type), policy.code, limit)

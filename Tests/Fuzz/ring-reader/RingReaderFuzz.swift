@@ -48,6 +48,8 @@ private enum Rings {
     ring.addHandler(0, signal: 11, .CS_RING_HANDLER_REPLACED, address: 0x40_0010)
     ring.addBreadcrumb(ticket: 0, "started")
     ring.addBreadcrumb(ticket: 129, "GET /")
+    ring.addIncident(0, key: 1, subject: "App.Session", first_ns: 1, use: [0x40_0010], free: [0x40_0020])
+    ring.addClass(0, "App.Session", admitted: 1)
     for slot in 0..<2 {
       ring.addRecord(
         slot: slot, sequence: UInt64(slot), message: "Fatal error: Index out of range\n",
@@ -90,7 +92,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   func part(_ start: Int, _ size: Int, slot: Int? = nil, thread: Int? = nil) -> Part {
     (start..<start + size, slot, thread)
   }
-  switch kind % 10 {
+  switch kind % 12 {
   // Behind magic, version, architecture and size, which are soon tried out.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
@@ -102,6 +104,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   case 7: return part(0, 24)
   case 8:
     return part(TestRing.threadRecord(index % 8), MemoryLayout<cs_ring_thread_record>.size, thread: index % 8)
+  case 10: return part(TestRing.incident(index), MemoryLayout<cs_ring_incident>.size)
+  case 11: return part(TestRing.protectedClass(index), MemoryLayout<cs_ring_class>.size)
   default: return part(TestRing.thread(index % 8), 16)
   }
 }
@@ -148,6 +152,12 @@ private func check(_ contents: RingContents) {
     precondition(thread.frames.allSatisfy { $0.image == nil || images[$0.image ?? -1] != nil })
     precondition(CleanText.line(thread.name) == thread.name && thread.runState.count <= 1)
   }
+  precondition(contents.incidents.count <= 256 && contents.protectedClasses.count <= 512)
+  for incident in contents.incidents {
+    precondition(incident.count > 0 && incident.use.count <= 16 && (incident.record?.stack.count ?? 0) <= 16)
+    precondition(CleanText.line(incident.subject) == incident.subject)
+  }
+  precondition(contents.protectedClasses.allSatisfy { CleanText.line($0.name) == $0.name })
   for image in contents.images { precondition(CleanText.line(image.path) == image.path) }
   for crumb in contents.breadcrumbs { precondition(CleanText.clean(crumb.text) == crumb.text) }
 }

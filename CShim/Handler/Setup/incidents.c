@@ -1,0 +1,70 @@
+// What the shield's own parts saw happen, and the classes that they watch, where crashd reads of it.
+#include <string.h>
+
+#include "cs_ring_access.h"
+#include "setup.h"
+
+#include "../Signal/trusted.h"
+
+#define PROBES 32
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  return hash ^ hash >> 32;
+}
+
+// What makes two incidents one.
+static uint64_t key_of(const cs_ring_incident *incident) {
+  uint64_t hash = mix((uint64_t)incident->source << 32 | incident->kind, incident->word);
+  for (uint32_t index = 0; index < incident->subject_bytes; index++)
+    hash = mix(hash, incident->subject[index]);
+  for (uint32_t index = 0; index < incident->use_count; index++)
+    hash = mix(hash, incident->use[index]);
+  return hash | 1;
+}
+
+static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, uint64_t now_ns) {
+  const size_t first = offsetof(cs_ring_incident, address);
+  memcpy((uint8_t *)entry + first, (const uint8_t *)incident + first, sizeof *entry - first);
+  entry->first_ns = now_ns;
+  __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&entry->count, 1, __ATOMIC_RELAXED);
+  // release: pairs with cs_ring_incident_sequence_acquire().
+  __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
+}
+
+void cs_shim_incident(const cs_ring_incident *incident) {
+  cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
+  if (ring == NULL || incident->subject_bytes > CS_RING_SUBJECT_LIMIT_BYTES ||
+      incident->use_count > CS_RING_INCIDENT_FRAME_LIMIT || incident->free_count > CS_RING_INCIDENT_FRAME_LIMIT)
+    return;
+  const uint64_t key = key_of(incident), now_ns = cs_clock_ns(CLOCK_REALTIME);
+  for (uint32_t probe = 0; probe < PROBES; probe++) {
+    cs_ring_incident *const entry = &ring->incidents[((key >> 1) + probe) % CS_RING_INCIDENT_LIMIT];
+    uint64_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
+    if (found == 0 &&
+        __atomic_compare_exchange_n(&entry->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      fill_in(entry, incident, now_ns);
+      return;
+    }
+    if (found == key) {
+      __atomic_fetch_add(&entry->count, 1, __ATOMIC_RELAXED);
+      __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
+      return;
+    }
+  }
+  __atomic_fetch_add(&ring->header.incident_lost, 1, __ATOMIC_RELAXED);
+}
+
+cs_ring_class *cs_shim_class(const cs_ring_class *class) {
+  cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
+  if (ring == NULL || class->name_bytes > CS_RING_SUBJECT_LIMIT_BYTES) return NULL;
+  // One caller at a time; crashd takes the entry when it is whole.
+  const uint32_t index = ring->header.class_count;
+  __atomic_fetch_add(&ring->header.class_total, 1, __ATOMIC_RELAXED);
+  if (index >= CS_RING_CLASS_LIMIT) return NULL;
+  ring->classes[index] = *class;
+  // release: pairs with cs_ring_class_count_acquire().
+  __atomic_store_n(&ring->header.class_count, index + 1, __ATOMIC_RELEASE);
+  return &ring->classes[index];
+}

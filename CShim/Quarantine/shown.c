@@ -1,0 +1,86 @@
+// What crashd is shown of the quarantine, by functions that whoever starts the shield gives.
+#include <string.h>
+
+#include "quarantine.h"
+#include "ticks_x86_64.h"
+
+static cs_quarantine_incident_sink *_Atomic incident_sink;
+static cs_quarantine_class_sink *_Atomic class_sink;
+
+_Static_assert((uint32_t)CS_QUARANTINE_CALL == CS_RING_DANGLING_CALL, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_ASYNC_CALL == CS_RING_DANGLING_ASYNC_CALL, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_OVER_RELEASE == CS_RING_DANGLING_OVER_RELEASE, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_DRIFT == CS_RING_DANGLING_DRIFT, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_WRITE == CS_RING_DANGLING_WRITE, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_ABSORB == CS_RING_INCIDENT_ABSORB, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_ZERO == CS_RING_INCIDENT_ZERO, "the same numbers");
+_Static_assert((uint32_t)CS_QUARANTINE_DIAGNOSE == CS_RING_INCIDENT_DIAGNOSE, "the same numbers");
+_Static_assert(CS_QUARANTINE_FRAMES == CS_RING_INCIDENT_FRAME_LIMIT, "as many frames");
+
+void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
+  atomic_store(&incident_sink, incidents);
+  atomic_store(&class_sink, classes);
+}
+
+// The end of a long name says more than its beginning.
+static uint32_t copy_name(const cs_metadata *metadata, uint8_t *ret_text) {
+  char name[CS_NAME_BYTES];
+  if (!cs_type_name(metadata->descriptor, name)) return 0;
+  const size_t length = strlen(name);
+  const char *from = length > CS_RING_SUBJECT_LIMIT_BYTES ? name + length - CS_RING_SUBJECT_LIMIT_BYTES : name;
+  // Not in the middle of a character.
+  while (((uint8_t)*from & 0xc0) == 0x80)
+    from++;
+  const size_t kept = length - (size_t)(from - name);
+  memcpy(ret_text, from, kept);
+  return (uint32_t)kept;
+}
+
+static uint32_t copy_stack(uint32_t number, uint64_t *ret_frames) {
+  cs_quarantine_stack stack;
+  cs_stack_read(number, &stack);
+  memcpy(ret_frames, stack.frames, stack.count * sizeof *ret_frames);
+  return stack.count;
+}
+
+void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
+  cs_quarantine_incident_sink *const sink = atomic_load(&incident_sink);
+  if (sink == NULL) return;
+  cs_ring_incident incident = {
+      .address = (uintptr_t)touch->object,
+      .method = (uintptr_t)touch->method,
+      .amount = touch->drift,
+      .source = CS_RING_INCIDENT_QUARANTINE,
+      .kind = touch->kind,
+      .mode = atomic_load(&touch->class->policy),
+      .word = touch->word,
+      .use_tid = touch->frame != NULL ? (int32_t)cs_thread_number() : 0,
+  };
+  incident.subject_bytes = copy_name(touch->class->metadata, incident.subject);
+  incident.use_count = copy_stack(use_stack, incident.use);
+  if (touch->slot != NULL) {
+    incident.mode = touch->slot->policy;
+    incident.flags = CS_RING_INCIDENT_RECORD | (touch->slot->is_explorer != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
+    incident.id = touch->slot->id;
+    incident.age_ns = cs_ticks_ns(cs_ticks() - touch->slot->ticks);
+    incident.free_tid = (int32_t)touch->slot->thread;
+    incident.free_count = copy_stack(touch->slot->stack, incident.free);
+  }
+  sink(&incident);
+}
+
+// Under the lock of the class table.
+void cs_shown_class(cs_class *class) {
+  cs_quarantine_class_sink *const sink = atomic_load(&class_sink);
+  cs_ring_class *counts = atomic_load(&class->counts);
+  if (counts == &class->own && sink != NULL) {
+    class->own.instance_bytes = class->metadata->instance_size;
+    class->own.name_bytes = copy_name(class->metadata, class->own.name);
+    // What is counted at this moment may be lost.
+    cs_ring_class *const shown = sink(&class->own);
+    if (shown != NULL) atomic_store(&class->counts, counts = shown);
+  }
+  __atomic_store_n(&counts->policy, atomic_load(&class->policy), __ATOMIC_RELAXED);
+  __atomic_store_n(&counts->limit, atomic_load(&class->limit), __ATOMIC_RELAXED);
+  __atomic_store_n(&counts->is_listed, atomic_load(&class->is_listed) & 1, __ATOMIC_RELAXED);
+}

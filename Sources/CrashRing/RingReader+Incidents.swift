@@ -1,0 +1,99 @@
+internal import CShimRing
+internal import CrashReport
+
+/// What the shield's own parts saw.
+extension RingReader {
+  /// Whole incidents, in the order of the first time.
+  func incidents(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [Incident] {
+    losses.add(.incidents, header[\.incident_lost])
+    var incidents: [Incident] = []
+    for index in 0..<RingLayout.incidentLimit {
+      let offset = RingLayout.incident(index)
+      // The layout's assertions put entry `index` inside the ring, aligned.
+      guard
+        let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
+        unsafe cs_ring_incident_sequence_acquire(entry) != 0
+      else { continue }
+      // Only two counters of a whole entry change; a ring that says otherwise is read as what the copy happens to hold.
+      let copy = unsafe PrivateCopy<cs_ring_incident>(of: shared, at: offset)
+      if let incident = Incident(copy) {
+        incidents.append(incident)
+      } else {
+        losses.add(.incidents, 1)
+      }
+    }
+    return incidents.sorted { ($0.first_ns, $0.key) < ($1.first_ns, $1.key) }
+  }
+
+  /// Protected classes, in the order in which they were.
+  func protectedClasses(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [ProtectedClass] {
+    let shownHeader = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
+    // The header stands at offset 0 of a ring whose size was checked.
+    guard let shownHeader = unsafe shownHeader else { return [] }
+    let count = unsafe min(Int(clamping: cs_ring_class_count_acquire(shownHeader)), RingLayout.classLimit)
+    let classes = (0..<count).compactMap { index in
+      ProtectedClass(unsafe PrivateCopy<cs_ring_class>(of: shared, at: RingLayout.protectedClass(index)))
+    }
+    losses.add(.classes, max(Int(clamping: header[\.class_total]), count) - classes.count)
+    return classes
+  }
+}
+
+extension Incident {
+  fileprivate init?(_ copy: PrivateCopy<cs_ring_incident>) {
+    let limit = UInt32(CS_RING_INCIDENT_FRAME_LIMIT)
+    guard copy[\.key] != 0, copy[\.count] != 0, copy[\.use_count] <= limit, copy[\.free_count] <= limit,
+      copy[\.subject_bytes] <= CS_RING_SUBJECT_LIMIT_BYTES
+    else { return nil }
+    let flags = copy[\.flags]
+    let hasRecord = flags & CS_RING_INCIDENT_RECORD != 0
+    let method = copy[\.method]
+    let useTid = copy[\.use_tid]
+    self.init(
+      key: copy[\.key], source: Source(copy[\.source]), kind: copy[\.kind], mode: Mode(copy[\.mode]),
+      subject: CleanText.line(copy.text(\.subject, count: copy[\.subject_bytes])), count: copy[\.count],
+      first_ns: copy[\.first_ns], last_ns: copy[\.last_ns], method: method == 0 ? nil : method, word: copy[\.word],
+      amount: copy[\.amount],
+      record: hasRecord
+        ? Record(
+          id: copy[\.id], address: copy[\.address], age_ns: copy[\.age_ns],
+          isExplorer: flags & CS_RING_INCIDENT_EXPLORER != 0, tid: copy[\.free_tid],
+          stack: copy.numbers(\.free, count: copy[\.free_count])) : nil,
+      useTid: useTid == 0 ? nil : useTid, use: copy.numbers(\.use, count: copy[\.use_count]))
+  }
+}
+
+extension Incident.Source {
+  fileprivate init(_ code: UInt32) {
+    switch cs_ring_incident_source(rawValue: code) {
+    case .CS_RING_INCIDENT_QUARANTINE: self = .quarantine
+    case .CS_RING_INCIDENT_GUARD: self = .guarding
+    default: self = .other(code)
+    }
+  }
+}
+
+extension Incident.Mode {
+  fileprivate init(_ code: UInt32) {
+    switch cs_ring_incident_mode(rawValue: code) {
+    case .CS_RING_INCIDENT_ABSORB: self = .absorb
+    case .CS_RING_INCIDENT_ZERO: self = .zero
+    case .CS_RING_INCIDENT_DIAGNOSE: self = .diagnose
+    case .CS_RING_INCIDENT_OBSERVE: self = .observe
+    default: self = .other(code)
+    }
+  }
+}
+
+extension ProtectedClass {
+  fileprivate init?(_ copy: PrivateCopy<cs_ring_class>) {
+    guard copy[\.name_bytes] > 0, copy[\.name_bytes] <= CS_RING_SUBJECT_LIMIT_BYTES else { return nil }
+    self.init(
+      name: CleanText.line(copy.text(\.name, count: copy[\.name_bytes])), isProtected: copy[\.is_listed] != 0,
+      mode: Incident.Mode(copy[\.policy]), limit: copy[\.limit], instanceBytes: copy[\.instance_bytes],
+      admitted: copy[\.admitted], evicted: copy[\.evicted], hits: copy[\.hits],
+      skipped: Skipped(
+        budget: copy[\.skipped_budget], busy: copy[\.skipped_busy], unowned: copy[\.skipped_unowned],
+        isolated: copy[\.skipped_isolated]))
+  }
+}
