@@ -3,28 +3,28 @@
 import Glibc
 
 @_silgen_name("access_virtual_call") @inline(never)
-func virtualCall(_ session: Session) -> Int { session.greet() }
+func callVirtually(_ session: Session) -> Int { session.greet() }
 
 @_silgen_name("access_devirtualised_call") @inline(never)
-func devirtualisedCall(_ session: Session) -> Int { session.plain() }
+func callDirectly(_ session: Session) -> Int { session.plain() }
 
 @_silgen_name("access_field_read") @inline(never)
-func fieldRead(_ session: Session) -> Int { session.number }
+func readField(_ session: Session) -> Int { session.number }
 
 @_silgen_name("access_field_write") @inline(never)
-func fieldWrite(_ session: Session) -> Int {
+func writeField(_ session: Session) -> Int {
   session.number = 8
   return 8
 }
 
 @_silgen_name("access_async_method") @inline(never)
-func asyncMethod(_ session: Session) async -> Int { await session.later() }
+func callAsync(_ session: Session) async -> Int { await session.later() }
 
 @_silgen_name("access_protocol_witness") @inline(never)
-func protocolWitness(_ object: any Answering) -> Int { object.answer() }
+func callWitness(_ object: any Answering) -> Int { object.answer() }
 
 @_silgen_name("access_generic_class") @inline(never)
-func genericClass(_ box: Box<Int>) -> Int { box.get() }
+func readGeneric(_ box: Box<Int>) -> Int { box.get() }
 
 @_silgen_name("access_closure_capture") @inline(never)
 func closureCapture(_ session: Session) -> Int { session.greet() }
@@ -41,17 +41,19 @@ func capturing(_ session: Session) -> () -> Int {
 /// What the callback below was answered.
 nonisolated(unsafe) var answer = 0
 
-/// A C function that gives a context back to its callback: the C library's sort.
+/// A C function that gives a context back to its callback, on another thread.
 @inline(never)
 func callBack(with context: UnsafeMutableRawPointer) {
-  var bytes: [UInt8] = [2, 1]
+  var thread = pthread_t()
   // The callback gets the context that is passed here; what is behind it is the point of this program.
-  unsafe qsort_r(
-    &bytes, 2, 1,
-    { _, _, context in
-      guard let context = unsafe context else { return 0 }
+  let result = unsafe pthread_create(
+    &thread, nil,
+    { context in
+      guard let context = unsafe context else { return nil }
       let session = unsafe Unmanaged<Session>.fromOpaque(context)
       unsafe answer = session._withUnsafeGuaranteedRef { callback($0) }
-      return 0
+      return nil
     }, context)
+  guard result == 0 else { fail("no thread") }
+  pthread_join(thread, nil)
 }

@@ -19,25 +19,28 @@ enum Kind: String, CaseIterable {
   ///
   /// - Returns: The number that came of it; nil where none does.
   func use() async -> Int? {
+    // Memory safety is what this program does without; the quarantine holds the objects.
     if self == .genericClass {
-      return unsafe dangling { Box(7) }._withUnsafeGuaranteedRef { main.genericClass($0) }
+      let box = unsafe dangling { Box(7) }
+      drop()
+      return unsafe box._withUnsafeGuaranteedRef { readGeneric($0) }
     }
-    // Memory safety is what this program does without; the quarantine holds the object.
     let dead = unsafe dangling { Session() }
+    drop()
     switch self {
-    case .virtualCall: return unsafe dead._withUnsafeGuaranteedRef { main.virtualCall($0) }
-    case .devirtualisedCall: return unsafe dead._withUnsafeGuaranteedRef { main.devirtualisedCall($0) }
-    case .fieldRead: return unsafe dead._withUnsafeGuaranteedRef { main.fieldRead($0) }
-    case .fieldWrite: return unsafe dead._withUnsafeGuaranteedRef { main.fieldWrite($0) }
+    case .virtualCall: return unsafe dead._withUnsafeGuaranteedRef { callVirtually($0) }
+    case .devirtualisedCall: return unsafe dead._withUnsafeGuaranteedRef { callDirectly($0) }
+    case .fieldRead: return unsafe dead._withUnsafeGuaranteedRef { readField($0) }
+    case .fieldWrite: return unsafe dead._withUnsafeGuaranteedRef { writeField($0) }
     case .retain: _ = unsafe dead.retain()
     case .retainRelease: unsafe dead.retain().release()
     case .overRelease: unsafe dead.release()
     case .callback:
       unsafe callBack(with: dead.toOpaque())
       return unsafe answer
-    case .asyncMethod: return await main.asyncMethod(unsafe dead.takeUnretainedValue())
-    case .closureCapture: return unsafe kept()
-    case .protocolWitness: return unsafe dead._withUnsafeGuaranteedRef { main.protocolWitness($0) }
+    case .asyncMethod: return await callAsync(unsafe dead.takeUnretainedValue())
+    case .closureCapture: return unsafe closures[0]()
+    case .protocolWitness: return unsafe dead._withUnsafeGuaranteedRef { callWitness($0) }
     case .genericClass: break
     }
     return nil
