@@ -4,6 +4,7 @@
 #   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
+#   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
@@ -37,7 +38,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: measure-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
+.PHONY: measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload \
   test-debug test-release test-sanitizers
 
@@ -64,15 +65,17 @@ preload:
 
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
 
 demo: release
 	@scripts/demo $(RELEASE)/release
 
 static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -91,6 +94,14 @@ check-signal-safety: build dynamic
 # What the shield costs while nothing crashes; scripts/measure-idle alone takes a minute for it, and another to begin.
 check-idle: build
 	scripts/measure-idle 2 .build/debug/crashd
+
+# What the optimizer did to a call is read from the object code.
+check-dangling: test-packages build dynamic
+	scripts/check-dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
+
+dangling: test-packages build dynamic static
+	scripts/check-dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
+	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
 check-preload: build
 	scripts/check-preload .build/debug
