@@ -26,21 +26,25 @@ import Testing
       var more: [MemoryWords.Piece] = []
     }
 
-    private static func facts(_ fault: Fault, heap: HeapFacts = Self.heap) -> CrashFacts {
+    private static func facts(
+      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = []
+    ) -> CrashFacts {
       var record = CrashRecord.sample(
         code: fault.code, address: fault.address, pc: fault.pc, errorCode: fault.pc == fault.address ? 20 : 4,
         instruction: fault.instruction)
       for (number, value) in fault.registers { record.registers[number] = value }
       let piece = MemoryWords.Piece(start: block, bytes: bytes(fault.words))
-      return CrashFacts(record: record, pid: 99, runtimeFailure: nil, words: [piece] + fault.more, heap: heap)
+      return CrashFacts(record: record, pid: 99, images: images, words: [piece] + fault.more, heap: heap)
     }
 
     private static func bytes(_ words: [UInt64]) -> [UInt8] {
       words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     }
 
-    private static func diagnosis(_ fault: Fault, heap: HeapFacts = Self.heap) -> CrashReport.Diagnosis {
-      DiagnosisRule.diagnose(facts(fault, heap: heap), at: nil)
+    private static func diagnosis(
+      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = []
+    ) -> CrashReport.Diagnosis {
+      DiagnosisRule.diagnose(facts(fault, heap: heap, images: images), at: nil)
     }
 
     static let dangling: [(rule: String, fault: Fault)] = [
@@ -155,13 +159,59 @@ import Testing
     @Test("a block in use is no freed one: live objects, ones with a side table, plain data")
     func live() {
       let metadata: UInt64 = 0x5555_5555_8000
+      let (none, any): ((UInt64) -> Bool, (UInt64) -> Bool) = ({ _ in false }, { _ in true })
       for second in [3, 0x2_0000_0003, 5, 0xc000_0ac6_16fd_2956, 0x8000_0004_ffff_ffff, 0, 1] as [UInt64] {
-        #expect(BlockState.of(Self.block, (metadata, second), heap: Self.heap) { _ in false } == nil, "\(second)")
+        #expect(
+          BlockState.of(Self.block, (metadata, second), heap: Self.heap, isArena: none, isMetadata: any) == nil,
+          "\(second)")
       }
       #expect(
-        BlockState.of(Self.block, (metadata, 0x1_0000_0003), heap: Self.heap) { _ in false } == .deinitialized)
+        BlockState.of(Self.block, (metadata, 0x1_0000_0003), heap: Self.heap, isArena: none, isMetadata: any)
+          == .deinitialized)
       #expect(
-        BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap) { _ in false } == .fastBin)
+        BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap, isArena: none, isMetadata: none)
+          == .fastBin)
+      // Two small integers after a pointer are no reference count.
+      #expect(
+        BlockState.of(Self.block, (metadata, 0x1_0000_0001), heap: Self.heap, isArena: none, isMetadata: none) == nil)
+    }
+
+    private static let libc = RingContents.Image(
+      index: 1, bias: 0x7f00_0000_0000, start: 0x7f00_0000_0000, end: 0x7f00_001e_2000, buildID: "cd",
+      path: "/usr/lib/x86_64-linux-gnu/libc.so.6", isExecutable: false)
+
+    @Test("what only looks like a freed block is not called dangling")
+    func lookalikes() {
+      let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
+      let wild: UInt64 = 0x1234_5670_0000
+      // A node in use: a bad pointer to the next one, and two counters of 1.
+      let node = Fault(
+        words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
+        address: wild + 0x10)
+      #expect(Self.diagnosis(node).cause == "wild-pointer")
+      // The same with a class, or what looks like one: it is deinitialized, but not why.
+      let object = Fault(
+        words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
+        instruction: load, address: Self.block + 0x110)
+      #expect(Self.diagnosis(object).cause == "wild-pointer")
+      // A function of glibc and a buffer: an owner, and no block in a bin.
+      let function = Self.libc.start + 0x2_8000
+      let owner = Fault(
+        words: [function, Self.block + 0x100], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
+        instruction: load, address: Self.block + 0x110)
+      #expect(Self.diagnosis(owner, images: [Self.libc]).cause == "wild-pointer")
+      let binned = Fault(
+        words: [Self.libc.end - 0xe000, Self.block + 0x100],
+        registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block], instruction: load,
+        address: Self.block + 0x110)
+      #expect(Self.diagnosis(binned, images: [Self.libc]).cause == "dangling")
+      // In a heap of more than 8 GiB each pointer lies 2³³ from another.
+      let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
+      let base: UInt64 = 0x5557_5576_0000
+      let wildIndex = Fault(
+        words: [], registers: [Self.rax: base, 2: 0x10_0000_0000], instruction: [0x48, 0x8b, 0x04, 0x08],
+        address: base + 0x10_0000_0000)
+      #expect(Self.diagnosis(wildIndex, heap: large).cause == "wild-pointer")
     }
 
     @Test("random faults among freed blocks are never called certain, and hardly ever dangling")

@@ -45,7 +45,8 @@ extension CrashFacts {
       guard value >= DiagnosisRule.nullPage, holds(target, near: value) else { continue }
       for block in freedBlocks {
         let name = RegisterNames.name(number)
-        if block.address == value {
+        // Nobody has written over what is only deinitialized.
+        if block.address == value, block.state != .deinitialized {
           return DanglingEvidence(
             block: block.address, register: number, state: block.state,
             tie: "the call's target \(Address(target)) stands in it")
@@ -82,6 +83,8 @@ extension CrashFacts {
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, taken for a side table" }
       }
     }
+    // A good pointer to a large heap is also a moved one.
+    if heap.range.contains(value) || isArena(value) { return nil }
     // A stray retain or release has moved a pointer that glibc keeps in a binned block.
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -120,7 +123,8 @@ extension CrashFacts {
 
     /// What of the block a value is.
     func place(of value: UInt64) -> String? {
-      if value == words.0 { return "first word" }
+      // What is only deinitialized still has its class there: a fault by way of it has another cause.
+      if value == words.0, state != .deinitialized { return "first word" }
       if value == words.1 { return "second word" }
       return value == HeapFacts.sideTable(words.1) ? "second word, taken for a side table" : nil
     }
@@ -135,7 +139,8 @@ extension CrashFacts {
         guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
           !blocks.contains(where: { $0.address == address }),
           let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
-          let state = BlockState.of(address, (first, second), heap: heap, isArena: isArena)
+          let state = BlockState.of(
+            address, (first, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
         else { continue }
         blocks.append(FreedBlock(address: address, register: number, state: state, words: (first, second)))
       }
@@ -143,9 +148,17 @@ extension CrashFacts {
     return blocks
   }
 
-  /// glibc's own data hold its main arena.
+  /// glibc's own data hold its main arena; its code stands far before.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
-    return image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
+    return image.end &- address <= Self.arenaReach
+      && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
+  }
+
+  /// .data and .bss of glibc 2.36 are 60 KiB; constants end 72 KiB before the end.
+  private static let arenaReach: UInt64 = 64 << 10
+
+  private func mayBeMetadata(_ address: UInt64) -> Bool {
+    heap.range.contains(address) || images.contains { $0.start <= address && address < $0.end }
   }
 }

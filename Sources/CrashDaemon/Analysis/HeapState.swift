@@ -52,9 +52,11 @@ enum BlockState: Sendable, Equatable {
   ///   - words: Its first two.
   ///   - heap: The heap's facts.
   ///   - isArena: Whether an address lies in glibc's own data.
+  ///   - isMetadata: Whether a class may stand at an address: in an image or in the heap.
   /// - Returns: nil when it may well be in use.
   static func of(
-    _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool
+    _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool,
+    isMetadata: (UInt64) -> Bool
   ) -> BlockState? {
     let (first, second) = words
     if let key = heap.key, let drift = HeapFacts.drift(of: second, from: key) { return .cached(drift: drift) }
@@ -64,7 +66,9 @@ enum BlockState: Sendable, Equatable {
     if isDeiniting, strong < 32 {
       let next = first ^ (address >> 12)
       let isLinked = next == 0 || heap.range.contains(next) && next % 16 == 0
-      return isLinked ? .fastBin : .deinitialized
+      if isLinked { return .fastBin }
+      // Two small integers look like such a count; a deinitialized object still begins with its class.
+      if isMetadata(first) { return .deinitialized }
     }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     // One link may lead to another block, but the list ends in the arena.
