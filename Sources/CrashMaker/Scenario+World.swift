@@ -24,5 +24,16 @@ extension Scenario {
       $0.withoutDebugger = "gdb follows the parent"
       $0.prepare = { cs_prepare_pid_namespace() }
     },
+    c(
+      "kill-over-namespace", "SIGABRT", "get SIGABRT from outside of the pid namespace", cs_fault_kill_over_namespace
+    ).with {
+      $0.needsRoot = true
+      $0.isChildReported = true
+      $0.withoutDebugger = "gdb follows the parent"
+      $0.threads = [.main]
+      $0.function = "wait_to_be_killed"
+      $0.mark = ""
+      $0.prepare = { cs_prepare_kill_over_namespace() }
+    },
   ]
 }

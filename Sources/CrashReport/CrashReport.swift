@@ -126,7 +126,7 @@ extension CrashReport {
     public var codeName: String
     /// `si_addr`, where the signal has one.
     public var address: Address?
-    /// Who sent it, where it was sent (`si_code <= 0`).
+    /// Who sent it, where a process sent it (`SI_USER`, `SI_QUEUE`, `SI_TKILL`).
     public var sender: Sender?
 
     /// Makes a signal from its parts.
@@ -155,7 +155,7 @@ extension CrashReport {
 
   /// The process that sent a signal.
   public struct Sender: Codable, Sendable, Equatable {
-    /// Its pid as the crashed process saw it.
+    /// Its pid as the crashed process saw it; 0 when it stood outside of that process's pid namespace.
     public var pid: Int
     /// Its real user id.
     public var uid: Int

@@ -11,6 +11,8 @@ struct DiagnosisRuleTests {
     var cause: String
     var record: CrashRecord
     var failure: String?
+    /// Innermost first.
+    var frames: [String] = []
     /// A part of the sentence.
     var says: String
     var testDescription: String { "\(cause): \(says)" }
@@ -35,7 +37,12 @@ struct DiagnosisRuleTests {
     Case(cause: "null-pointer-offset", record: .sample(address: 65_535), says: "offset 65535"),
     Case(cause: "wild-pointer", record: .sample(address: 65_536), says: "0x10000, where nothing is mapped"),
     Case(cause: "null-call", record: .sample(address: 0, pc: 0, errorCode: 20), says: "null function pointer"),
+    Case(
+      cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
+      says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
+    // Through rbp: the processor calls it a fault of the stack, the kernel SIGBUS.
+    Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),
     Case(
@@ -89,6 +96,10 @@ struct DiagnosisRuleTests {
       record: .sample(signal: SIGABRT, code: -6, abortMessage: "*** stack smashing detected ***: terminated"),
       says: "past the end of a buffer"),
     Case(
+      cause: "buffer-overflow",
+      record: .sample(signal: SIGABRT, code: -6, abortMessage: "*** buffer overflow detected ***: terminated"),
+      says: "past the end of its buffer"),
+    Case(
       cause: "assertion",
       record: .sample(
         signal: SIGABRT, code: -6, abortMessage: "shop: shop.c:3: sell: Assertion `stock >= 0' failed.\n"),
@@ -98,12 +109,26 @@ struct DiagnosisRuleTests {
       says: "out of cheese"),
     Case(
       cause: "cxx-exception", record: .sample(signal: SIGABRT, code: -6, exceptionType: "St13runtime_error"),
-      says: "std::runtime_error"),
+      frames: ["abort", "", "", "_ZSt9terminatev", "__cxa_throw"], says: "Nobody caught a C++ exception of type std::"),
     Case(cause: "abort", record: .sample(signal: SIGABRT, code: -6, senderPid: 99), says: "called abort()"),
     Case(
       cause: "sent-signal", record: .sample(code: 0, senderPid: 5, senderUid: 1000),
       says: "Process 5 (uid 1000) sent it SIGSEGV"),
     Case(cause: "raised-signal", record: .sample(code: -6, senderPid: 99), says: "sent itself SIGSEGV"),
+    Case(
+      cause: "raised-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 99), says: "sent itself SIGABRT"),
+    // The kernel has no number for who stands outside of the pid namespace.
+    Case(
+      cause: "sent-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 0, senderUid: 7),
+      says: "outside of its container, or pid namespace, (uid 7) sent it SIGABRT"),
+    Case(
+      cause: "sent-signal", record: .sample(signal: SIGILL, code: -6, senderPid: 0), failure: "Index out of range",
+      says: "outside of its container"),
+    // In the place of the sender stands the timer's number.
+    Case(
+      cause: "timer-signal", record: .sample(signal: SIGABRT, code: -2, senderPid: 3), says: "A timer of the program"),
+    Case(
+      cause: "timer-signal", record: .sample(signal: SIGABRT, code: -2, senderPid: 0), says: "A timer of the program"),
     Case(
       cause: "trap", record: .sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b, 0x00]),
       says: "stopped itself at a trap"),
@@ -121,7 +146,10 @@ struct DiagnosisRuleTests {
 
   @Test("each kind of crash has its cause and its sentence", arguments: cases)
   func causes(_ expected: Case) {
-    let facts = CrashFacts(record: expected.record, pid: 99, runtimeFailure: expected.failure)
+    let frames = expected.frames.map {
+      CrashReport.Frame(address: 0, mangled: $0, image: "/usr/lib/libstdc++.so.6", trust: .cfi)
+    }
+    let facts = CrashFacts(record: expected.record, pid: 99, runtimeFailure: expected.failure, frames: frames)
     let frame = CrashReport.Frame(
       address: 0, function: "Shop.buy(_:)", mangled: "$s", file: "/src/shop/Shop.swift", line: 12, trust: .cfi)
     let diagnosis = DiagnosisRule.diagnose(facts, at: frame)
@@ -148,6 +176,111 @@ struct DiagnosisRuleTests {
   func messageLine(text: String, core: String) {
     #expect(MessageText.core(text) == core)
   }
+
+  @Test(
+    "every text of glibc's malloc is a damaged heap",
+    arguments: [
+      "double free or corruption (!prev)", "corrupted size vs. prev_size while consolidating",
+      "corrupted double-linked list (not small)", "free(): corrupted unsorted chunks",
+      "malloc(): largebin double linked list corrupted (bk)", "malloc_consolidate(): invalid chunk size",
+      "realloc(): invalid old size", "munmap_chunk(): invalid pointer", "mremap_chunk(): invalid pointer",
+      "tcache_thread_shutdown(): unaligned tcache chunk detected", "break adjusted to free malloc space",
+      "Fatal glibc error: malloc assertion failure in sysmalloc: (old_top == initial_top (av) && old_size == 0)",
+      "Fatal glibc error: malloc.c:2599 (sysmalloc): assertion failed: (old_top == initial_top (av) && old_size == 0)",
+    ])
+  func heap(message: String) {
+    let facts = CrashFacts(record: .sample(signal: SIGABRT, code: -6, abortMessage: message), pid: 99)
+    #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "heap-corruption")
+  }
+
+  @Test(
+    "a failed assertion is one, whatever its words",
+    arguments: [
+      "shop: shop.c:3: sell: Assertion `!list->corrupted' failed.",
+      "shop: shop.c:3: Assertion `strcmp(text, \"*** stack smashing detected ***\")' failed.",
+      "shop: shop.c:3: sell: Assertion `!\"double free or corruption\"' failed.",
+      "Fatal glibc error: shop.c:3 (sell): assertion failed: free(): stock",
+    ])
+  func assertions(message: String) {
+    let facts = CrashFacts(record: .sample(signal: SIGABRT, code: -6, abortMessage: message), pid: 99)
+    #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "assertion")
+  }
+
+  private func frame(_ name: String, isOwn: Bool = false) -> CrashReport.Frame {
+    CrashReport.Frame(address: 0x20000, mangled: name, image: "/srv/shop", isOwn: isOwn, trust: .cfi)
+  }
+
+  @Test("an exception that somebody caught is not why the program aborted")
+  func caughtException() {
+    let record = CrashRecord.sample(signal: SIGABRT, code: -6, exceptionType: "St13runtime_error")
+    let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
+    let own = frame("_ZN4shop4sellEv", isOwn: true)
+    #expect(diagnose([frame("raise"), frame("abort"), own]).cause == "abort")
+    // What a name with this word in it calls, it calls itself.
+    #expect(diagnose([frame("abort"), frame("shop_terminate", isOwn: true)]).cause == "abort")
+    for frames in [[frame("abort"), frame("plugin_run"), own], [frame("abort"), frame("_ZSt9terminatev"), own], []] {
+      #expect(diagnose(frames).confidence < 0.9)
+    }
+    for frames in [
+      [frame("abort"), own, frame("_ZSt9terminatev"), frame("__cxa_throw"), own],
+      [frame("abort"), frame("_ZSt9terminatev"), frame("__clang_call_terminate"), own],
+    ] {
+      #expect(diagnose(frames).rule == "cxx-exception")
+    }
+  }
+
+  @Test("a program's own function is not libdispatch's for its name")
+  func ownDispatch() {
+    let record = CrashRecord.sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b])
+    let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: [$0]), at: nil).cause }
+    #expect(diagnose(frame("event_dispatch_loop", isOwn: true)) == "trap")
+    #expect(diagnose(frame("event_dispatch_loop")) == "trap")
+    #expect(diagnose(frame("dispatch_group_leave.cold.1")) == "dispatch-misuse")
+  }
+
+  @Test("a bad pointer at the place of a check is none of Swift's stops")
+  func checkElsewhere() {
+    let facts = CrashFacts(record: .sample(address: 0x18), pid: 99, runtimeFailure: "Index out of range")
+    #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "null-pointer-offset")
+  }
+
+  #if arch(x86_64)
+    static let refused: [(cause: String, instruction: [UInt8], rdi: UInt64, error: UInt64)] = [
+      ("misaligned-access", [0x0f, 0x58, 0x07], 0x5000_0008, 0),  // addps xmm0, [rdi]
+      ("misaligned-access", [0x66, 0x0f, 0xef, 0x07], 0x5000_0008, 0),  // pxor xmm0, [rdi]
+      ("misaligned-access", [0xf0, 0x48, 0x0f, 0xc7, 0x0f], 0x5000_0008, 0),  // lock cmpxchg16b [rdi]
+      ("misaligned-access", [0x0f, 0xae, 0x27], 0x5000_0010, 0),  // xsave [rdi]
+      ("non-canonical", [0x0f, 0x58, 0x07], 0xdead_0000_0000_0000, 0),
+      ("non-canonical", [0xff, 0xe7], 0xdead_0000_0000_0000, 0),  // jmp rdi
+      ("non-canonical", [0xff, 0x27], 0x5000_0000, 0),  // jmp [rdi], whose target is not in the record
+      ("non-canonical", [0xc3], 0, 0),  // ret, the same
+      ("non-canonical", [0xc4, 0xe2, 0x71, 0x90, 0x04, 0x17], 0x5000_0000, 0),  // a gather
+      ("non-canonical", [0x64, 0x48, 0x8b, 0x07], 0x5000_0000, 0),  // mov rax, fs:[rdi]
+      ("non-canonical", [0x48, 0x0f, 0xa3, 0x37], 0x5000_0000, 0),  // bt [rdi], rsi
+      ("general-protection", [0x48, 0x8b, 0x07], 0x5000_0000, 0),  // mov rax, [rdi]
+      ("general-protection", [0x0f, 0xae, 0x17], 0x5000_0000, 0),  // ldmxcsr [rdi]
+      ("general-protection", [0x8e, 0xc7], 0x1234, 0x1234),  // mov es, edi
+      ("general-protection", [0xff, 0xe7], 0x5000_0000, 0),
+      ("privileged-instruction", [0x66, 0xed], 0, 0),  // in ax, dx
+      ("privileged-instruction", [0xcd, 0x21], 0, 0x10a),  // int 0x21
+      ("privileged-instruction", [0x0f, 0x22, 0xc0], 0, 0),  // mov cr0, rax
+      ("privileged-instruction", [0x0f, 0x09], 0, 0),  // wbinvd
+      ("privileged-instruction", [0x0f, 0x33], 0, 0),  // rdpmc
+      ("privileged-instruction", [0xf3, 0x6e], 0, 0),  // rep outsb
+      ("privileged-instruction", [0x0f, 0x01, 0x17], 0x5000_0000, 0),  // lgdt [rdi]
+      ("privileged-instruction", [0x0f, 0x01, 0xf8], 0, 0),  // swapgs
+      ("general-protection", [0x0f, 0x01, 0xd0], 0, 0),  // xgetbv
+    ]
+
+    @Test("a general protection fault is only called what the instruction allows", arguments: refused.indices)
+    func generalProtection(index: Int) {
+      let (cause, instruction, rdi, error) = Self.refused[index]
+      var record = CrashRecord.sample(code: 128, errorCode: error, instruction: instruction)
+      record.registers[5] = rdi
+      let diagnosis = DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil)
+      #expect(diagnosis.cause == cause, "\(diagnosis.sentence)")
+    }
+  #endif
 
   @Test("no two rules have one name")
   func names() {

@@ -52,6 +52,61 @@ import Testing
       #expect(Self.decode([0x0f, 0x11, 0x07])?.alignment == nil)
     }
 
+    /// Opcodes whose 16-byte operand must be aligned, by prefix and map: each was run with an operand that is 8 bytes off.
+    private static let aligned: [(prefix: [UInt8], map: [UInt8], opcodes: String)] = [
+      ([], [], "14 15 28 29 2b 51 52 53 54 55 56 57 58 59 5b 5c 5d 5e 5f c2 c6"),
+      (
+        [0x66], [],
+        """
+        14 15 28 29 2b 2c 2d 51 54 55 56 57 58 59 5a 5b 5c 5d 5e 5f 60 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6f 70 74 \
+        75 76 7c 7d 7f c2 c6 d0 d1 d2 d3 d4 d5 d8 d9 da db dc dd de df e0 e1 e2 e3 e4 e5 e6 e7 e8 e9 ea eb ec ed ee ef \
+        f1 f2 f3 f4 f5 f6 f8 f9 fa fb fc fd fe
+        """
+      ),
+      ([0xf2], [], "70 7c 7d d0 e6"),
+      ([0xf3], [], "12 16 5b 70"),
+      (
+        [0x66], [0x38],
+        """
+        00 01 02 03 04 05 06 07 08 09 0a 0b 10 14 15 17 1c 1d 1e 28 29 2a 2b 37 38 39 3a 3b 3c 3d 3e 3f 40 41 cf db dc \
+        dd de df
+        """
+      ),
+      ([0x66], [0x3a], "08 09 0c 0d 0e 0f 40 41 42 44 ce cf df"),
+    ]
+
+    @Test("the decoder wants alignment where the processor does, and nowhere else")
+    func alignments() {
+      for (prefix, map, opcodes) in Self.aligned {
+        let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
+        let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
+          // The maps, the groups of fxsave and cmpxchg16b, and what was not on the processor (SHA).
+          if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
+          return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
+        }
+        #expect(Set(found) == wanted, "\(prefix) \(map)")
+      }
+      for (bytes, alignment) in [
+        ([0x0f, 0xae, 0x07], 16), ([0x0f, 0xae, 0x27], 64), ([0x0f, 0xae, 0x17], nil), ([0x0f, 0xc7, 0x0f], nil),
+        ([0x48, 0x0f, 0xc7, 0x0f], 16), ([0x0f, 0xc7, 0x27], 64), ([0x0f, 0x58, 0xc1], nil),
+        ([0xc5, 0xf8, 0x58, 0x07], nil),
+      ] as [([UInt8], UInt64?)] {
+        #expect(Self.decode(bytes)?.alignment == alignment, "\(bytes)")
+      }
+    }
+
+    @Test("addresses of 32 bits, gathers and bit strings are known to be not known")
+    func unknownOperands() {
+      for bytes in [
+        [0x67, 0x48, 0x8b, 0x07], [0xc4, 0xe2, 0x71, 0x90, 0x04, 0x17], [0x48, 0x0f, 0xa3, 0x37],
+        [0x66, 0x0f, 0xf7, 0xc1],
+        [0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x46, 0x01],
+      ] as [[UInt8]] {
+        #expect(Self.decode(bytes)?.hasUnknownOperand == true, "\(bytes)")
+      }
+      #expect(Self.decode([0x48, 0x8b, 0x07])?.hasUnknownOperand == false)
+    }
+
     @Test("the operand of a fault is the one whose address fits it")
     func faulting() throws {
       var registers = [UInt64](repeating: 0, count: 17)

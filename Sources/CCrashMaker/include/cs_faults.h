@@ -90,6 +90,7 @@ void cs_fault_exec_after_attach(void);
 // Runs `body` in a forked child, and exits when that has ended.
 void cs_fork_and_wait(void (*body)(void));
 void cs_prepare_pid_namespace(void);
+void cs_prepare_kill_over_namespace(void);
 
 // Handlers of the program: faults_handler.c
 void cs_prepare_handler_chained_before(void);
@@ -121,6 +122,7 @@ void cs_fault_no_proc(void);
 void cs_fault_chroot(void);
 void cs_fault_other_uid(void);
 void cs_fault_pid_namespace(void);
+void cs_fault_kill_over_namespace(void);
 void cs_fault_seccomp_strict_profile(void);
 
 #endif

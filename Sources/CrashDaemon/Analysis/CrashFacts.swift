@@ -39,16 +39,30 @@ struct CrashFacts: Sendable {
     #endif
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
-    if isFault { operand = instruction?.operand(faultingAt: address, registers: record.registers) }
+    if isFault || isGeneralProtection {
+      operand = instruction?.operand(faultingAt: address, registers: record.registers)
+    }
   }
 
   var isMemoryFault: Bool { record.signal == SIGSEGV && (record.code == 1 || record.code == 2 || record.code == 4) }
-  var isDenied: Bool { record.signal == SIGSEGV && record.code == 2 }
+  /// By the page's rights, or by its protection key (4).
+  var isDenied: Bool { record.signal == SIGSEGV && (record.code == 2 || record.code == 4) }
   /// The kernel's own signal without an address (general protection): si_addr is 0 and says nothing.
-  var isGeneralProtection: Bool { record.signal == SIGSEGV && record.code == 128 }
-  /// Sent by a process (kill, raise, abort), not made by the processor.
+  ///
+  /// Where the address came from rsp or rbp, the processor calls it a fault of the stack, and Linux sends SIGBUS.
+  var isGeneralProtection: Bool { (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code == 128 }
+  /// Sent (kill, raise, abort, a timer), not made by the processor.
   var isSent: Bool { record.code <= 0 }
-  var isSentByOther: Bool { isSent && record.senderPid != 0 && record.senderPid != pid }
+  /// Whether the record has a sender: the other signals with si_code below 0 have something else in its place.
+  var hasSender: Bool { Self.senderCodes.contains(record.code) }
+  var isSentByOther: Bool { hasSender && record.senderPid != pid }
+  /// The kernel has no number for a sender whom the process cannot see: one outside of its pid namespace.
+  var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
+
+  // SI_USER, SI_QUEUE, SI_TKILL.
+  static let senderCodes: Set<Int32> = [0, -1, -6]
+  // SI_TIMER: si_pid is the timer's id.
+  var isTimer: Bool { record.code == -2 }
 
   // Bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }
@@ -80,12 +94,15 @@ struct CrashFacts: Sendable {
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// hlt, cli, sti, in, out, and wrmsr/rdmsr: the kernel's alone.
-  var isPrivilegedInstruction: Bool {
-    guard let first = record.instruction.first else { return false }
-    let isTwoByte =
-      first == 0x0f && record.instruction.dropFirst().first.map { [0x30, 0x32, 0x01].contains($0) } == true
-    return [0xf4, 0xfa, 0xfb, 0xec, 0xed, 0xee, 0xef, 0xe4, 0xe5, 0xe6, 0xe7].contains(first) || isTwoByte
+  /// Whether an address that no pointer can have may be why a general protection fault came: not where the instruction
+  /// is known, and all of its addresses are too.
+  var mayBeNonCanonical: Bool {
+    // An error code names a segment or an interrupt.
+    guard record.errorCode == 0 else { return false }
+    guard let instruction, !instruction.hasUnknownOperand else { return true }
+    if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }
+    guard let target = instruction.target else { return false }
+    return target.value(record.registers, memory)?.isCanonical != true
   }
 
   /// The runtime's own words, the surest first.

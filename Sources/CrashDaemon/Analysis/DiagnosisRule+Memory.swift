@@ -60,7 +60,7 @@ extension DiagnosisRule {
       return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped,"
     },
     DiagnosisRule("privileged-instruction", 0.9, on: [.signal, .instruction]) { facts in
-      guard facts.isGeneralProtection, facts.isPrivilegedInstruction else { return nil }
+      guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
     // si_code 128 with si_addr 0 is no null dereference: the processor did not tell the address. The instruction does.
@@ -80,10 +80,15 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand]) { facts in
-      guard facts.isGeneralProtection else { return nil }
+    DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand, .memory]) { facts in
+      guard facts.isGeneralProtection, facts.mayBeNonCanonical else { return nil }
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor does not tell which)"
+    },
+    // A bad segment, a reserved bit in what is loaded: all addresses are good, and nothing tells more.
+    DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
+      guard facts.isGeneralProtection else { return nil }
+      return "The processor refused an instruction, and does not tell why (general protection);"
     },
     DiagnosisRule("truncated-mapping", 0.9, on: [.signal, .address]) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 2 else { return nil }

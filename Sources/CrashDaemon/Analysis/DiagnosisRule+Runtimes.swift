@@ -5,20 +5,21 @@ import Glibc
 
 extension DiagnosisRule {
   static let runtimes: [DiagnosisRule] = [
-    DiagnosisRule("wrong-executor", 0.95, on: [.signal, .message, .frames]) { facts in
-      let isSaid = facts.record.message.contains("Incorrect actor executor assumption")
-      guard facts.isStop, isSaid || facts.isStopped(in: wrongExecutorFunctions) else { return nil }
+    DiagnosisRule("wrong-executor", 0.95, on: [.signal, .frames]) { facts in
+      guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
       return "Code that belongs to an actor ran elsewhere"
     },
     DiagnosisRule("dispatch-misuse", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, let frame = facts.frames.first,
         frame.image?.split(separator: "/").last?.hasPrefix("libdispatch.so") == true
-          || frame.mangled.contains("ispatch_")
-          || frame.mangled.hasPrefix("__DISPATCH_")
+          || !frame.isOwn && dispatchNames.contains(where: frame.mangled.hasPrefix)
       else { return nil }
       return "libdispatch stopped the program, which uses it wrongly (\(MessageText.stem(frame.mangled))),"
     },
   ]
+
+  /// Of the static library; what a program calls so is its own.
+  private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
     "swift_task_checkIsolated", "swift_task_reportUnexpectedExecutor", "_checkExpectedExecutor", "assumeIsolated",
@@ -35,6 +36,27 @@ extension CrashFacts {
     record.signal == SIGABRT && !isSentByOther
       || (record.signal == SIGILL || record.signal == SIGTRAP) && !isSent
   }
+
+  /// Whether C++'s terminate() ended the program, as it does when nobody catches.
+  ///
+  /// Not where the program's own code called it: what was thrown may be caught by then.
+  var isTerminating: Bool {
+    let names = frames.prefix(Self.reach).map(\.mangled)
+    guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
+    if names[last] == "__clang_call_terminate" { return true }
+    return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
+  }
+
+  /// Whether the program's own code called abort() itself.
+  var isAbortCalledByOwn: Bool {
+    guard let abort = frames.prefix(Self.reach).firstIndex(where: { $0.mangled == "abort" }) else { return false }
+    return frames.indices.contains(abort + 1) && frames[abort + 1].isOwn
+  }
+
+  private static let terminating: Set = [
+    "_ZSt9terminatev", "_ZN10__cxxabiv111__terminateEPFvvE", "_ZN9__gnu_cxx27__verbose_terminate_handlerEv",
+    "__clang_call_terminate",
+  ]
 
   /// Whether one of the innermost functions has a name with one of these in it; none of the program's own stands below.
   func isStopped(in names: [String]) -> Bool {

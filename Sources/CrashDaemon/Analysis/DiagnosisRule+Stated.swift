@@ -6,51 +6,70 @@ extension DiagnosisRule {
   static let stated: [DiagnosisRule] = [
     DiagnosisRule("sent-signal", 1, on: [.signal, .sender]) { facts in
       guard facts.isSentByOther else { return nil }
-      return "Process \(facts.record.senderPid) (uid \(facts.record.senderUid)) sent it "
-        + "\(SignalText.name(facts.record.signal)); it was"
+      let who =
+        facts.isSentFromOutside
+        ? "A process outside of its container, or pid namespace," : "Process \(facts.record.senderPid)"
+      return "\(who) (uid \(facts.record.senderUid)) sent it \(SignalText.name(facts.record.signal)); it was"
     },
-    DiagnosisRule("swift-runtime-failure", 1, on: [.message, .runtimeFailure]) { facts in
-      guard facts.record.message.isEmpty, let text = facts.runtimeFailure else { return nil }
+    DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
+      facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
+    },
+    // swiftc traps there: another signal at the same place has another cause.
+    DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .message, .runtimeFailure]) { facts in
+      guard facts.isStop, facts.record.signal != SIGABRT, facts.record.message.isEmpty, let text = facts.runtimeFailure
+      else { return nil }
       return "Swift stopped the program: \(text)"
     },
     DiagnosisRule("swift-fatal-error", 1, on: [.signal, .message]) { facts in
-      guard !facts.record.message.isEmpty,
-        facts.record.signal == SIGILL || facts.record.signal == SIGTRAP
-          || facts.record.signal == SIGABRT
-      else { return nil }
+      guard !facts.record.message.isEmpty, facts.isStop else { return nil }
       return "Swift stopped the program: \(MessageText.core(facts.record.message))"
+    },
+    // Before what else glibc says: its text holds the program's own words, which may be any.
+    DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
+      guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
+      return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
     },
     DiagnosisRule("heap-corruption", 0.95, on: [.signal, .abortMessage]) { facts in
       guard facts.record.signal == SIGABRT, MessageText.isHeapMessage(facts.record.abortMessage) else { return nil }
       return "The heap is damaged: \(MessageText.line(facts.record.abortMessage)), noticed"
     },
     DiagnosisRule("stack-smashing", 1, on: [.signal, .abortMessage]) { facts in
-      guard facts.record.signal == SIGABRT, facts.record.abortMessage.contains("stack smashing detected") else {
+      guard facts.record.signal == SIGABRT, facts.record.abortMessage.hasPrefix("*** stack smashing detected") else {
         return nil
       }
       return "A function wrote past the end of a buffer on its stack"
     },
-    DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
-      guard facts.record.signal == SIGABRT, facts.record.abortMessage.contains("Assertion `") else { return nil }
-      return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
+    DiagnosisRule("buffer-overflow", 1, on: [.signal, .abortMessage]) { facts in
+      guard facts.record.signal == SIGABRT, facts.record.abortMessage.hasPrefix("*** buffer overflow detected") else {
+        return nil
+      }
+      return "glibc stopped a copy that would have run past the end of its buffer,"
     },
     DiagnosisRule("abort-message", 0.95, on: [.signal, .abortMessage]) { facts in
       guard facts.record.signal == SIGABRT, !facts.record.abortMessage.isEmpty else { return nil }
       return "The program aborted: \(MessageText.line(facts.record.abortMessage))"
     },
-    DiagnosisRule("cxx-exception", 0.9, on: [.signal, .exception]) { facts in
-      guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty else { return nil }
+    DiagnosisRule("cxx-exception", 0.9, on: [.signal, .exception, .frames]) { facts in
+      guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Nobody caught a C++ exception of type \(facts.exceptionType)"
+    },
+    // abort() in a `catch` has a current exception too, which somebody did catch.
+    DiagnosisRule("cxx-exception-current", cause: "cxx-exception", 0.6, on: [.signal, .exception, .frames]) { facts in
+      guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, !facts.isAbortCalledByOwn else {
+        return nil
+      }
+      return "The program aborted while a C++ exception of type \(facts.exceptionType) was handled, perhaps by nobody,"
     },
   ]
 
   /// Where nobody stated more.
   static let wordless: [DiagnosisRule] = [
+    // abort() raises, as raise() does: SI_TKILL.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
-      facts.record.signal == SIGABRT ? "The program called abort()" : nil
+      facts.record.signal == SIGABRT && facts.record.code == -6 ? "The program called abort()" : nil
     },
     DiagnosisRule("raised-signal", 1, on: [.signal, .sender]) { facts in
-      guard facts.isSent else { return nil }
+      guard facts.hasSender else { return nil }
       return "The program sent itself \(SignalText.name(facts.record.signal))"
     },
   ]

@@ -14,7 +14,10 @@ enum Evidence: Sendable, CaseIterable {
       let code = SignalNames.codeName(of: Int(record.code), signal: Int(record.signal))
       return "\(SignalText.name(record.signal)), si_code \(record.code) (\(code))"
     case .sender:
-      return facts.isSent ? "sent by pid \(record.senderPid) of uid \(record.senderUid)" : "not sent by a process"
+      if facts.isTimer { return "sent by a timer" }
+      guard facts.hasSender else { return "not sent by a process" }
+      let pid = record.senderPid == 0 ? "a pid that it cannot see" : "pid \(record.senderPid)"
+      return "sent by \(pid) of uid \(record.senderUid)"
     case .address: return "si_addr \(facts.address)"
     case .access: return "page fault bits \(Address(record.errorCode)) (\(facts.access))"
     case .pc: return "pc \(Address(facts.pc))" + (facts.place(of: facts.pc).map { " in \($0)" } ?? "")

@@ -14,8 +14,37 @@ struct MachineInstruction: Sendable, Equatable {
   var operands: [MemoryOperand] = []
   /// The register that a call or a jump goes to, by its DWARF number; nil where the target is in memory or fixed.
   var targetRegister: Int?
-  /// Of aligned vector moves: what the address must be a multiple of.
+  /// What the address must be a multiple of, where the processor insists: vectors, cmpxchg16b, saved states.
   var alignment: UInt64?
+  /// Whether it touches memory that `operands` does not tell, or not exactly.
+  var hasUnknownOperand = false
+  /// Whether only the kernel may use it.
+  var isPrivileged = false
+
+  /// Where a call, a jump or a return takes its target from; nil for a fixed one.
+  enum Target: Sendable, Equatable {
+    case register(Int)
+    case memory(MemoryOperand)
+
+    /// nil when the record does not have it.
+    func value(_ registers: [UInt64], _ memory: MemoryWords) -> UInt64? {
+      switch self {
+      case .register(let number): registers.indices.contains(number) ? registers[number] : nil
+      case .memory(let operand): operand.address(registers).flatMap { memory.word(at: $0) }
+      }
+    }
+  }
+
+  var target: Target? {
+    if let targetRegister { return .register(targetRegister) }
+    switch kind {
+    case .ret: return operands.first.map(Target.memory)
+    // A fixed call has no operand but the place of its return address.
+    case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
+    case .jump: return operands.first.map(Target.memory)
+    case .other: return nil
+    }
+  }
 
   /// The place that a fault is about.
   /// - Parameters:

@@ -5,11 +5,15 @@
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
   private var position = 0
-  private var rex: UInt8 = 0
-  private var hasOperandPrefix = false
-  private var repeatPrefix: UInt8 = 0
+  private(set) var rex: UInt8 = 0
+  private(set) var hasOperandPrefix = false
+  private(set) var repeatPrefix: UInt8 = 0
   private var segment: MemoryOperand.Segment?
   private var isCompressed = false
+  /// The prefix that cuts addresses down to 32 bits.
+  private var isAddressShort = false
+  /// Whether memory is touched that the result does not tell.
+  private var isOperandHidden = false
   /// The register of the last operand that was one, as a DWARF number.
   private var lowRegister: Int?
 
@@ -22,7 +26,9 @@ struct InstructionDecoder_x86_64 {
   /// nil when the bytes are no whole instruction, or one that it does not know.
   static func decode(_ bytes: [UInt8]) -> MachineInstruction? {
     var decoder = InstructionDecoder_x86_64(bytes)
-    return decoder.instruction()
+    var instruction = decoder.instruction()
+    instruction?.hasUnknownOperand = decoder.isOperandHidden || decoder.isAddressShort
+    return instruction
   }
 
   private init(_ bytes: [UInt8]) { self.bytes = Array(bytes.prefix(Self.lengthLimit)) }
@@ -59,7 +65,8 @@ struct InstructionDecoder_x86_64 {
       case 0xf2, 0xf3: repeatPrefix = byte
       case 0x64: segment = .fs
       case 0x65: segment = .gs
-      case 0x2e, 0x36, 0x3e, 0x26, 0xf0, 0x67: break
+      case 0x67: isAddressShort = true
+      case 0x2e, 0x36, 0x3e, 0x26, 0xf0: break
       default: return byte
       }
     }
@@ -86,6 +93,10 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
+    // ins, outs, in, out, hlt, cli, sti
+    case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
+    // int: but for breakpoints, overflows and the old system call the vectors are the kernel's.
+    case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
     default: break
     }
     guard Self.hasModRM(opcode) else { return MachineInstruction() }
@@ -109,24 +120,34 @@ extension InstructionDecoder_x86_64 {
 
   private mutating func twoByte(_ opcode: UInt8) -> MachineInstruction? {
     switch opcode {
-    case 0x05...0x09, 0x0b, 0x0e, 0x30...0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf: return MachineInstruction()
+    // clts, sysret, invd, wbinvd, mov of control and debug registers, wrmsr, rdmsr, rdpmc, sysexit
+    case 0x06...0x09, 0x20...0x23, 0x30, 0x32, 0x33, 0x35: return MachineInstruction(isPrivileged: true)
+    case 0x05, 0x0b, 0x0e, 0x31, 0x34, 0x36, 0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf:
+      return MachineInstruction()
     case 0xa0, 0xa8: return MachineInstruction(operands: [MemoryOperand(base: Self.rsp, displacement: 0 &- 8)])
     case 0xa1, 0xa9: return MachineInstruction(operands: [MemoryOperand(base: Self.rsp)])
     default: break
     }
     let hasByte = [0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
-    guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
+    let following = bytes.indices.contains(position) ? bytes[position] : 0
+    guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
     // Prefetches and long nops only look as if they touched memory.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(opcode, bytes: 16))
+    // maskmovq and maskmovdqu write where rdi points; a bit's number can lead far away from bt's operand.
+    if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
+    return MachineInstruction(
+      operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
+      isPrivileged: Self.isPrivileged(opcode, selector, following))
   }
 
   /// The maps 0F38 and 0F3A.
   private mutating func longMap(_ map: UInt8) -> MachineInstruction? {
     guard let opcode = next(), let (operand, _) = modRM(immediate: { _ in map == 3 ? 1 : 0 }) else { return nil }
-    // movntdqa
-    let isAligned = map == 2 && opcode == 0x2a && hasOperandPrefix
-    return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: isAligned ? 16 : nil)
+    // movdir64b and enqcmd write where a register points; invept, invvpid and invpcid are the kernel's.
+    if map == 2, opcode == 0xf8 { isOperandHidden = true }
+    return MachineInstruction(
+      operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(map: map, opcode),
+      isPrivileged: map == 2 && hasOperandPrefix && (0x80...0x82).contains(opcode))
   }
 
   /// VEX: the prefix bytes of the old form are packed into one or two.
@@ -162,19 +183,32 @@ extension InstructionDecoder_x86_64 {
     let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
     // Gathers and scatters: the index is a vector.
-    if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) { return MachineInstruction() }
-    return MachineInstruction(
-      operands: operand.map { [$0] } ?? [], alignment: map == 1 ? alignment(opcode, bytes: width) : nil)
+    if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) {
+      isOperandHidden = true
+      return MachineInstruction()
+    }
+    return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// movaps, movapd, movntps, movdqa, movntdq.
-  private func alignment(_ opcode: UInt8, bytes: UInt64) -> UInt64? {
+  /// movaps, movapd, movntps, movdqa, movntdq, movntdqa: of the new forms these alone insist.
+  private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
     let isPacked = repeatPrefix == 0
-    switch opcode {
-    case 0x28, 0x29, 0x2b: return isPacked ? bytes : nil
-    case 0x6f, 0x7f, 0xe7: return isPacked && hasOperandPrefix ? bytes : nil
+    switch (map, opcode) {
+    case (1, 0x28), (1, 0x29), (1, 0x2b): return isPacked ? bytes : nil
+    case (1, 0x6f), (1, 0x7f), (1, 0xe7): return isPacked && hasOperandPrefix ? bytes : nil
+    case (2, 0x2a): return isPacked && hasOperandPrefix ? bytes : nil
     default: return nil
     }
+  }
+
+  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that are told by the whole byte.
+  private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
+    if opcode == 0x00 { return selector == 2 || selector == 3 }
+    guard opcode == 0x01 else { return false }
+    if selector == 6 { return true }
+    // vmcall and others of virtual machines, xsetbv, those of AMD's, swapgs
+    let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
+    return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
 
   private static func hasModRM(_ opcode: UInt8) -> Bool {
@@ -208,6 +242,7 @@ extension InstructionDecoder_x86_64 {
       return (MemoryOperand?.none, selector)
     }
     var operand = MemoryOperand(segment: segment)
+    if isAddressShort { isOperandHidden = true }
     var isDisplacementLong = mode == 2
     if low == 4 {
       guard let sib = next() else { return nil }
@@ -226,7 +261,7 @@ extension InstructionDecoder_x86_64 {
       // Relative to the next instruction.
       operand.base = RegisterNames.pc
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
-      return (operand, selector)
+      return (isAddressShort ? nil : operand, selector)
     } else {
       operand.base = Self.dwarf[Int(low | (rex & 1) << 3)]
     }
@@ -234,9 +269,12 @@ extension InstructionDecoder_x86_64 {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
       // AVX-512 scales a short displacement by the size of what it moves.
-      if mode == 1 && isCompressed && displacement != 0 { return (MemoryOperand?.none, selector) }
+      if mode == 1 && isCompressed && displacement != 0 {
+        isOperandHidden = true
+        return (MemoryOperand?.none, selector)
+      }
     }
-    return (operand, selector)
+    return (isAddressShort ? nil : operand, selector)
   }
 
   /// A signed little-endian number.

@@ -24,13 +24,24 @@ enum MessageText {
   /// A function's name without what the compiler hangs on: `dispatch_group_leave.cold.1`.
   static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
 
+  /// How glibc's malloc begins what it says before it aborts: all texts of 2.36's malloc, and since 2.37 its assertions.
   private static let heapWords = [
-    "double free", "free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "corrupted", "malloc_consolidate(): ",
-    "unaligned tcache chunk",
+    "double free or corruption", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): ",
+    "malloc(): ", "realloc(): ", "malloc_consolidate(): ", "munmap_chunk(): ", "mremap_chunk(): ",
+    "tcache_thread_shutdown(): ", "int_mallinfo(): ", "__malloc_info(): ",
+    "break adjusted to free malloc space", "Fatal glibc error: malloc assertion failure in ",
+    "Fatal glibc error: malloc.c:", "Fatal glibc error: arena.c:",
   ]
 
-  /// What glibc's malloc says before it aborts.
-  static func isHeapMessage(_ text: String) -> Bool { heapWords.contains { text.contains($0) } }
+  /// What glibc's malloc says before it aborts; other words of glibc may quote the program.
+  static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
+
+  /// What assert() says, which begins with the program's name.
+  static func isAssertion(_ text: String) -> Bool {
+    guard !isHeapMessage(text) else { return false }
+    return text.contains(": Assertion `")
+      || text.hasPrefix("Fatal glibc error: ") && text.contains("assertion failed: ")
+  }
 }
 
 /// A signal's name, for sentences.

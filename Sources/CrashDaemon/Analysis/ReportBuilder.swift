@@ -124,7 +124,7 @@ extension ReportBuilder {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
     // SI_KERNEL comes without an address; the field is 0 then.
     let hasAddress = isFault && record.code != 128
-    let isSent = record.code <= 0 && record.senderPid != 0
+    let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
       number: Int(record.signal), name: SignalNames.name(of: Int(record.signal)), code: Int(record.code),
       codeName: SignalNames.codeName(of: Int(record.code), signal: Int(record.signal)),

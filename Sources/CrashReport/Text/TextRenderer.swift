@@ -103,7 +103,8 @@ public struct TextRenderer: Sendable {
     if !signal.codeName.isEmpty { text += " (\(CleanText.line(signal.codeName)))" }
     if let address = signal.address { text += " at \(address)" }
     if let sender = signal.sender {
-      text += sender.pid == report.process.pid ? ", sent by itself" : ", sent by pid \(sender.pid) of uid \(sender.uid)"
+      let pid = sender.pid == 0 ? "a process outside of its pid namespace," : "pid \(sender.pid) of"
+      text += sender.pid == report.process.pid ? ", sent by itself" : ", sent by \(pid) uid \(sender.uid)"
     }
     return text
   }

@@ -8,10 +8,12 @@ import Glibc
 
 extension CrashRecord {
   /// A crash that nothing is known of; each test says what it needs.
+  ///
+  /// What is sent, the process 99 sent itself.
   static func sample(
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
     errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
-    senderPid: Int32 = 0, senderUid: UInt32 = 0, instruction: [UInt8] = [], systemCall: Int32? = nil, depth: Int = 3,
+    senderPid: Int32? = nil, senderUid: UInt32 = 0, instruction: [UInt8] = [], systemCall: Int32? = nil, depth: Int = 3,
     frames: [Frame] = [], unwindStop: UInt32 = 0, stackStart: UInt64? = nil, stack: [UInt8] = []
   ) -> CrashRecord {
     var registers = [UInt64](repeating: 0, count: 17)
@@ -19,7 +21,8 @@ extension CrashRecord {
     registers[16] = pc
     return CrashRecord(
       slot: 0, generation: 1, sequence: 0, time_ns: 1_700_000_000_000_000_000, entry_ns: 1, commit_ns: 2, tid: 12,
-      threadName: "main", signal: signal, code: code, address: address, senderPid: senderPid, senderUid: senderUid,
+      threadName: "main", signal: signal, code: code, address: address, senderPid: senderPid ?? (code <= 0 ? 99 : 0),
+      senderUid: senderUid,
       systemCall: systemCall, isMinimal: false, registers: registers, flags: 0, errorCode: errorCode, trapNumber: 14,
       faultAddress: address, instruction: instruction, message: message, abortMessage: abortMessage,
       exceptionType: exceptionType, frames: frames, frameHead: frames.count, frameTotal: max(depth, frames.count),

@@ -31,7 +31,7 @@ extension Expectation {
     "heap-corruption": ["double-free", "free-invalid", "heap-overwrite-metadata", "malloc-corrupt-top"],
     "stack-smashing": ["stack-smash"],
     "raised-signal": ["raise"],
-    "sent-signal": ["kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside"],
+    "sent-signal": ["kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside", "kill-over-namespace"],
     "cxx-exception": ["cxx-terminate", "cxx-throw-int", "cxx-throw-derived", "noexcept-throw"],
     "killed": ["killed-mid-record", "sigkill", "sigkill-with-child", "exec-again-with-child"],
     "handler-did-not-run": ["all-signals-blocked"],

@@ -29,6 +29,7 @@ extension Expectation {
     "kill-from-outside": ["sent it SIGSEGV"],
     "kill-abort-from-outside": ["sent it SIGABRT"],
     "kill-ill-from-outside": ["sent it SIGILL"],
+    "kill-over-namespace": ["outside of its container", "sent it SIGABRT"],
     "raise": ["sent itself SIGSEGV"],
     "cxx-throw-int": ["exception of type int"],
     "noexcept-throw": ["exception of type std::runtime_error"],

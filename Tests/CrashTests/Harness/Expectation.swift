@@ -22,6 +22,8 @@ struct Expectation {
 
   enum Sender {
     case nobody, itself, another
+    /// Somebody outside of its pid namespace.
+    case invisible
   }
 
   init(_ scenario: Scenario, isOptimized: Bool) throws {
@@ -62,6 +64,7 @@ struct Expectation {
     let isRight =
       switch sender {
       case .nobody: signaller == nil
+      case .invisible: signaller?.pid == 0 && signaller?.uid == report.process.uid
       case .itself: signaller?.pid == report.process.pid && signaller?.uid == report.process.uid
       case .another:
         signaller.map { $0.pid > 0 && $0.pid != report.process.pid && $0.uid == report.process.uid } ?? false

@@ -1,0 +1,73 @@
+// A signal over the border of a pid namespace: who sent it has no number there.
+#include "faults.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The program asks here to be killed; -1 where nobody listens.
+static int asking = -1;
+
+// The first process of the namespace: without it no other can begin. Ends with the one that made it.
+static void be_first(int lifeline) {
+  char nothing;
+  while (read(lifeline, &nothing, 1) > 0) {
+  }
+  _exit(0);
+}
+
+// Ends as the child does, which it kills when the child asks for it.
+static void stay_outside(pid_t first, pid_t child, int requests) {
+  dprintf(STDOUT_FILENO, "child %d\n", child);
+  char request;
+  if (read(requests, &request, 1) == 1) kill(child, SIGABRT);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  kill(first, SIGKILL);
+  while (waitpid(first, NULL, 0) < 0) {
+  }
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+void cs_prepare_kill_over_namespace(void) {
+  int lifeline[2], requests[2];
+  if (pipe(lifeline) != 0 || pipe(requests) != 0 || unshare(CLONE_NEWPID) != 0) _exit(1);
+  const pid_t first = fork();
+  if (first == 0) {
+    close(lifeline[1]);
+    close(requests[0]);
+    close(requests[1]);
+    be_first(lifeline[0]);
+  }
+  const pid_t child = first < 0 ? -1 : fork();
+  if (child < 0) _exit(1);
+  if (child == 0) {
+    close(lifeline[0]);
+    close(lifeline[1]);
+    close(requests[0]);
+    asking = requests[1];
+    return;
+  }
+  close(requests[1]);
+  stay_outside(first, child, requests[0]);
+}
+
+static FAULT void wait_to_be_killed(void) {
+  if (write(asking, "", 1) != 1) return;
+  // Bounded: the signal comes within the first of these, or something is very wrong.
+  for (int second = 0; second < 10; second++) {
+    sleep(1);
+  }
+}
+
+FAULT void cs_fault_kill_over_namespace(void) {
+  wait_to_be_killed();
+  cs_opaque(1);
+}
