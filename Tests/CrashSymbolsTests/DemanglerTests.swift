@@ -66,6 +66,16 @@ import Testing
     #expect(trimmed == (name.simplified == "closure #1" ? "closure #1 in " : name.simplified))
   }
 
+  @Test("the trimmer's work has a bound: a long text, and what stands deep in others, stays as it is")
+  func bounded() {
+    let merged = String(repeating: "merged ", count: 1_500) + "shop.f() -> ()"
+    #expect(SwiftNameTrimmer.simplified(merged) == merged)
+    let (outer, inner) = (SwiftNameTrimmer.depthLimit, "shop.f(a: Swift.Int) -> ()")
+    let closures = { (count: Int) in String(repeating: "closure #1 in ", count: count) }
+    #expect(SwiftNameTrimmer.simplified(closures(outer - 1) + inner) == closures(outer - 1) + "f(a:)")
+    #expect(SwiftNameTrimmer.simplified(closures(outer) + inner) == closures(outer) + inner)
+  }
+
   @Test("the full form keeps types, effects and the piece of an async function")
   func full() {
     #expect(
