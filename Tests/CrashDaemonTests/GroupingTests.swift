@@ -108,6 +108,34 @@ struct GroupingTests {
     #expect(Grouping.group(of: thread, kind: "trap", process: "shop").title == "trap in shop")
   }
 
+  @Test("crashes of stripped programs are not one group for the names of the system")
+  func stripped() {
+    let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
+    let group = { (process: String, address: UInt64, base: UInt64) in
+      let frames = [
+        self.frame("raise", "raise", isOwn: false), self.frame("abort", "abort", isOwn: false),
+        self.frame("", "", address: address + base), self.frame("main", "main", address: 0x8000 + base),
+      ]
+      let moved = images.map {
+        CrashReport.Image(path: $0.path, buildID: $0.buildID, base: Address($0.base.rawValue + base), end: 0xf000)
+      }
+      let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
+      return Grouping.group(of: thread, kind: "abort", process: process, images: moved)
+    }
+    let one = group("shop", 0x2000, 0)
+    #expect(one.key == group("shop", 0x2000, 0x1000).key)
+    #expect(one.key != group("shop", 0x3000, 0).key)
+    #expect(one.key != group("bank", 0x2000, 0).key)
+    #expect(one.coarse == group("shop", 0x3000, 0).coarse && one.coarse != group("bank", 0x2000, 0).coarse)
+    // Without anything of their own, two programs are two.
+    let foreign = { (process: String) in
+      let frames = [self.frame("raise", "raise", isOwn: false)]
+      let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
+      return Grouping.group(of: thread, kind: "abort", process: process, images: images).key
+    }
+    #expect(foreign("shop") != foreign("bank"))
+  }
+
   @Test("a title names the class and the function")
   func title() {
     let thread = CrashReport.CrashedThread(

@@ -3,7 +3,7 @@ import CrashSymbols
 
 /// Which crashes belong together: the class of the crash and its three topmost own functions by simplified names.
 ///
-/// No line, no address, no build id and no reason text go in, so that debug and release builds, and the builds of next
+/// No line, no address, no build id and no reason text go in (but for stripped programs, which have nothing else), so that debug and release builds, and the builds of next
 /// week, give the same key (measured: four builds of two crashes; top 3 without reason 7 of 8 equal, top 5 with it 4).
 ///
 /// Two more keys stand beside it: a coarse one of the class and the topmost name alone, for stacks that were cut short,
@@ -14,13 +14,23 @@ enum Grouping {
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = []
   ) -> CrashReport.Group {
+    let own = thread.frames.filter(\.isOwn)
     let names = names(thread.frames)
     let title = names.first.map { "\(kind) in \($0)" } ?? "\(kind) in \(process)"
-    // Without any name there is nothing but the program to tell crashes apart.
-    let parts = names.isEmpty ? [process] : names
+    let places = places(thread.frames, images)
+    let parts: [String]
+    if own.first?.mangled.isEmpty == true {
+      // A stripped program: what names there are are those of its system, the same for all programs. Its places tell its
+      // crashes apart, though only within one build.
+      parts = [process] + names + self.places(own, images)
+    } else if significant(own).isEmpty {
+      // Nothing of its own is there, perhaps not even a name.
+      parts = [process] + names
+    } else {
+      parts = names
+    }
     return CrashReport.Group(
-      key: key([kind] + parts), title: title, exact: key([kind] + places(thread.frames, images)),
-      coarse: key([kind] + parts.prefix(1)))
+      key: key([kind] + parts), title: title, exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)))
   }
 
   private static func key(_ parts: [String]) -> String {
