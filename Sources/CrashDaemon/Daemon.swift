@@ -36,6 +36,11 @@ public final class Daemon: Sendable {
       let what = configuration.analysePath.map { "'\($0)' cannot be run" } ?? "crash-analyse was not found"
       logger.warning("\(what): reports will have addresses and no names")
     }
+    do {
+      try CacheDirectory(path: directories.symbols).removeLeftovers()
+    } catch {
+      logger.warning("cannot remove what is left of symbol jobs: \(error), ignoring")
+    }
     let symbols = SymbolCaches.Configuration(
       directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger)
     analysis = CrashAnalysis(

@@ -29,9 +29,15 @@ public struct Limits: Sendable {
   /// Symbol jobs of one user that wait.
   public var symbolJobsPerUser = 1024
   /// Symbol jobs at once.
-  public var symbolJobs = 2
+  public var symbolJobs = 3
+  /// Symbol jobs at once of one user: fewer than in all, so that his slow images hold up nobody else's.
+  public var symbolJobsAtOncePerUser = 2
   /// Symbol jobs at once that know only the frames of one crash.
-  public var hastySymbolJobs = 2
+  public var hastySymbolJobs = 3
+  /// Those at once of one user.
+  public var hastySymbolJobsPerUser = 2
+  /// How long one of them may take.
+  public var hastySymbolJob_ms = 5_000
   /// Addresses of one such job: they stand on its command line.
   public var hastyAddresses = 4_096
   /// How long one symbol job may take.
@@ -42,6 +48,8 @@ public struct Limits: Sendable {
   public var openCaches = 512
   /// Symbol caches kept on disk: those for everybody, and those of each user.
   public var cacheDirectoryBytes = 4 << 30
+  /// All of them together.
+  public var cacheBytes = 8 << 30
 
   /// Images of one user whose unwind tables wait to be taken.
   public var unwindTablesPerUser = 1024

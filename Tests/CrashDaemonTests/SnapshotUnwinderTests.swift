@@ -199,10 +199,11 @@ struct UnwindTableFileTests {
     let directory = try TestDirectory()
     for (index, name) in ["a.1.csunw", "b.cssym", "c.1.csunw"].enumerated() {
       let path = try directory.write([UInt8](repeating: 0, count: 100), to: name)
-      try FileManager.default.setAttributes(
-        [.modificationDate: Date(timeIntervalSince1970: Double(1_000 + index))], ofItemAtPath: path)
+      let times = [timespec](repeating: timespec(tv_sec: 1_000 + index, tv_nsec: 0), count: 2)
+      // Two times, which it reads.
+      #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
     }
-    try CacheDirectory(path: directory.path).prune(to: 200)
+    try CacheDirectory(path: directory.path).prune(to: 200, shareBytes: 200)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["b.cssym", "c.1.csunw"])
   }

@@ -186,7 +186,7 @@ struct SymbolCachesTests {
     // The next crash does not get it, and the whole one is still being made.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
-    #expect(unsafe write(writer.number, "\n", 1) == 1)
+    #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
     withExtendedLifetime(writer) {}
     let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
@@ -222,7 +222,7 @@ struct SymbolCachesTests {
     #expect(!FileManager.default.fileExists(atPath: done))
     // Open for both: neither this nor the child waits for the other.
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
-    #expect(unsafe write(writer.number, "\n", 1) == 1)
+    #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000)
     #expect(FileManager.default.fileExists(atPath: done))
     // What was written is lost when nobody has the pipe open before the child does.
@@ -249,17 +249,101 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("caches above the limit go, the oldest first")
+  /// A file of 100 bytes that was used and made at these times.
+  private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
+    let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
+    let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]
+    // Two times, which it reads.
+    #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
+  }
+
+  private func files(_ directory: TestDirectory) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.contains(".") }.sorted()
+  }
+
+  @Test("caches above the limit go, those first that nobody has used for the longest time")
   func prune() throws {
     let directory = try TestDirectory()
-    for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "other"].enumerated() {
-      let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
-      let made = Date(timeIntervalSince1970: Double(1_000_000 + index))
-      try FileManager.default.setAttributes([.modificationDate: made], ofItemAtPath: path)
+    for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
+      // The first was made first, and is used most.
+      try write(name, in: directory, used: 2_000_000 - index, made: 1_000_000 + index)
     }
-    try CacheDirectory(path: directory.path).prune(to: 200)
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["b.cssym", "c.cssym", "other"])
+    let caches = CacheDirectory(path: directory.path)
+    try caches.prune(to: 200, shareBytes: 1_000)
+    #expect(try files(directory) == ["a.cssym", "b.cssym", "d.txt"])
+    CacheDirectory.touch("\(directory.path)/b.cssym")
+    try caches.prune(to: 1_000, shareBytes: 100)
+    #expect(try files(directory) == ["b.cssym", "d.txt"])
+  }
+
+  @Test("the caches of all users have one limit, and who has the most loses first")
+  func pruneAll() throws {
+    let directory = try TestDirectory()
+    for user in ["1001", "1002"] {
+      try FileManager.default.createDirectory(atPath: "\(directory.path)/\(user)", withIntermediateDirectories: false)
+    }
+    let names = ["a.cssym", "1001/a.cssym", "1001/b.cssym", "1001/c.cssym", "1002/a.cssym"]
+    for (index, name) in names.enumerated() { try write(name, in: directory, used: 1_000_000 + index, made: 1) }
+    try CacheDirectory(path: directory.path).prune(to: 350, shareBytes: 1_000)
+    #expect(try files(directory) == ["1001/c.cssym", "1002/a.cssym", "a.cssym"])
+  }
+
+  @Test("what an earlier crashd began and did not end goes")
+  func leftovers() throws {
+    let directory = try TestDirectory()
+    try FileManager.default.createDirectory(atPath: "\(directory.path)/1001", withIntermediateDirectories: false)
+    let own = "ab.cssym.\(getpid()).7.partial"
+    for name in ["ab.cssym", "ab.cssym.1.7.partial", "1001/ab.1.csunw.1.7.partial", own] {
+      _ = try directory.write([1], to: name)
+    }
+    try CacheDirectory(path: directory.path).removeLeftovers()
+    #expect(try files(directory) == ["ab.cssym", own])
+  }
+
+  /// Waits at `gate` for who is slow; the others' caches are ready.
+  private func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    for (name, id) in [("slow1", 0xa1), ("slow2", 0xa2), ("slow3", 0xa3), ("fast", 0xf0)] as [(String, UInt8)] {
+      _ = try directory.write(Array("\(name)\n".utf8), to: name, mode: 0o666)
+      let output = Descriptor(
+        owning: unsafe Glibc.open(try directory.write([], to: "\(name).ready"), O_WRONLY | O_CLOEXEC))
+      var contents = SymbolCacheContents(
+        base: 0, buildID: [id], ranges: [], locations: [], contexts: [], functions: [], strings: [0])
+      contents.isPartial = isHasty
+      try SymbolCacheWriter.write(contents, to: output.number)
+    }
+    // Haste alone: no whole cache is ever ready.
+    let whole = isHasty ? "test $# = 3 && read line <'\(gate)'" : ":"
+    let slow = "case $image in slow*) read line <'\(gate)';; esac"
+    let caches = try caches(
+      directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
+    // Open for both: neither this nor a child waits for the other.
+    return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
+  }
+
+  @Test("slow images of one user hold up nobody else's", arguments: [false, true])
+  func fair(isHasty: Bool) async throws {
+    let directory = try TestDirectory()
+    let (caches, gate) = try fairness(directory, isHasty: isHasty)
+    let image = { (name: String, id: String) in
+      ImageFile(buildID: id, path: "\(directory.path)/\(name)", isExecutable: true, descriptor: nil)
+    }
+    let slow = [("slow1", "a1"), ("slow2", "a2"), ("slow3", "a3")]
+    await caches.prepare(slow.map(image), for: 1_001)
+    let waiting = Task {
+      await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 60_000)
+    }
+    // They have their places, and wait for more.
+    while await caches.hastyRunning[1_001] != 2 { await Task.yield() }
+    await caches.prepare([image("fast", "f0")], for: 1_002)
+    let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 60_000)
+    #expect(found["f0"]?.isPartial == isHasty)
+    // The slow ones end now.
+    waiting.cancel()
+    for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
+    #expect(await waiting.value.count == 3)
+    withExtendedLifetime(gate) {}
   }
 
   @Test("only files of root or crashd's user make caches for everybody")

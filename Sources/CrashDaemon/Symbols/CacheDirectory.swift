@@ -1,22 +1,95 @@
 import FoundationEssentials
+import Glibc
 
-/// The symbol caches and unwind files on disk, kept below a size.
+/// The symbol caches and unwind files on disk, kept below a size: those for everybody in the directory itself, each
+/// user's own ones in a directory below it.
 struct CacheDirectory {
   let path: String
 
-  /// Removes the files that were made first until the rest fits; a mapped one stays readable until it is closed.
-  func prune(to limitBytes: Int) throws {
-    var files: [(name: String, bytes: Int, made: Date)] = []
-    for name in try FileManager.default.contentsOfDirectory(atPath: path)
-    where name.hasSuffix(".cssym") || name.hasSuffix(CacheName.unwindSuffix) {
-      let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
-      guard let bytes = attributes[.size] as? Int, let made = attributes[.modificationDate] as? Date else { continue }
-      files.append((name, bytes, made))
-    }
-    var total = files.reduce(0) { $0 + $1.bytes }
-    for file in files.sorted(by: { $0.made < $1.made }) where total > limitBytes {
-      try FileManager.default.removeItem(atPath: "\(path)/\(file.name)")
-      total -= file.bytes
+  private struct File {
+    var path: String
+    var bytes: Int
+    var lastUse: timespec
+
+    func isOlder(than other: File) -> Bool {
+      (lastUse.tv_sec, lastUse.tv_nsec) < (other.lastUse.tv_sec, other.lastUse.tv_nsec)
     }
   }
+
+  /// Notes that a file is used, whether or not the file system does so.
+  static func touch(_ path: String) {
+    let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
+    // Two times, which it reads. A file that cannot be touched only goes sooner.
+    _ = unsafe utimensat(AT_FDCWD, path, times, 0)
+  }
+
+  /// Removes the files that nobody has used for the longest time until the rest fits; a mapped one stays readable until
+  /// it is closed.
+  ///
+  /// Who has the most loses first: nobody's files drive out another one's smaller share.
+  ///
+  /// - Parameters:
+  ///   - limitBytes: Of all files.
+  ///   - shareBytes: Of those in one directory.
+  /// - Throws: When a directory cannot be read or a file cannot be removed.
+  func prune(to limitBytes: Int, shareBytes: Int) throws {
+    var shares: [[File]] = []
+    for directory in try directories() {
+      var files = try files(in: directory).sorted { $1.isOlder(than: $0) }
+      // What is to go first stands last.
+      while Self.bytes(files) > shareBytes, let oldest = files.popLast() { try remove(oldest) }
+      shares.append(files)
+    }
+    while shares.reduce(0, { $0 + Self.bytes($1) }) > limitBytes,
+      let largest = shares.indices.max(by: { Self.bytes(shares[$0]) < Self.bytes(shares[$1]) }),
+      let oldest = shares[largest].popLast()
+    {
+      try remove(oldest)
+    }
+  }
+
+  /// The same with crashd's limits.
+  func prune(_ limits: Limits) throws { try prune(to: limits.cacheBytes, shareBytes: limits.cacheDirectoryBytes) }
+
+  /// Removes what jobs of an earlier crashd have begun and not ended.
+  func removeLeftovers() throws {
+    for directory in try directories() {
+      for name in try names(in: directory) where name.hasSuffix(".partial") {
+        // Its own jobs may run already: BUILDID.cssym.PID.NUMBER.partial.
+        let parts = name.split(separator: ".")
+        if parts.count >= 3, parts[parts.count - 3] == "\(getpid())" { continue }
+        try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+      }
+    }
+  }
+
+  /// Itself and the users' ones.
+  private func directories() throws -> [String] {
+    [path] + (try names(in: path).filter { UInt32($0) != nil }.map { "\(path)/\($0)" })
+  }
+
+  private func names(in directory: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory)
+  }
+
+  private func files(in directory: String) throws -> [File] {
+    let names = try names(in: directory).filter { $0.hasSuffix(".cssym") || $0.hasSuffix(CacheName.unwindSuffix) }
+    return names.compactMap { name in
+      var status = stat()
+      // lstat fills the struct that it is given.
+      guard unsafe lstat("\(directory)/\(name)", &status) == 0 else { return nil }
+      return File(path: "\(directory)/\(name)", bytes: Int(status.st_size), lastUse: status.st_atim)
+    }
+  }
+
+  private func remove(_ file: File) throws(SystemError) {
+    // Symbols and unwind tables are kept by two actors: each may find that the other was here.
+    guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
+  }
+
+  private static func bytes(_ files: [File]) -> Int { files.reduce(0) { $0 + $1.bytes } }
 }
+
+// UTIME_NOW and UTIME_OMIT of <sys/stat.h>, which Swift does not import.
+private let now = (1 << 30) - 1
+private let keep = (1 << 30) - 2

@@ -4,42 +4,75 @@ import Logging
 // The first crash of a build often comes before its cache is made: a server that dies right after its start. Then the
 // few units of its frames are decoded for it alone, beside the whole image.
 extension SymbolCaches {
-  /// Starts a job for each cache that a crash waits for, as far as the limits go; the others it waits for.
-  func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>]) {
-    let limits = configuration.limits
+  /// A cache that a crash waits for, and its addresses there.
+  struct HastyJob {
+    var name: CacheName
+    /// Of the crash's waiter.
+    var number: UInt64
+    /// Whose crash it is.
+    var user: UInt32
+    var addresses: Set<UInt64>
+  }
+
+  /// Starts a job for each cache that a crash waits for, as far as the limits go; the others follow.
+  func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
     for name in waiters[number]?.names ?? [] {
-      guard case .pending(let files) = entries[name], let addresses = wanted[name.buildID],
-        let source = files.values.first, !addresses.isEmpty, addresses.count <= limits.hastyAddresses,
-        hastyJobs < limits.hastySymbolJobs
+      guard let addresses = wanted[name.buildID], !addresses.isEmpty,
+        addresses.count <= configuration.limits.hastyAddresses
       else { continue }
-      let job = SymbolJob(
-        program: configuration.program ?? "", image: source.image, buildID: name.buildID,
-        output: name.path(in: configuration.directory), timeout_ms: limits.symbolJob_ms,
-        debugFiles: debugFiles(of: source.path, name, for: source.user))
-      hastyJobs += 1
-      do throws(SystemError) {
-        // A thread a job: it waits for a child in the kernel, and there are only a few at once.
-        try Thread.start(named: "symbols-hasty") { [self] in
-          let result = Result { try job.run(for: addresses) }
-          Task { await finishHastyJob(name, of: number, result) }
-        }
-      } catch {
-        hastyJobs -= 1
-        configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
+      hastyWaiting.append(HastyJob(name: name, number: number, user: user, addresses: addresses))
+    }
+    startHastyJobs()
+  }
+
+  /// Fair between users: one who has fewer jobs comes before one who has more, and nobody has all places.
+  private func startHastyJobs() {
+    // Nobody waits for these any more.
+    hastyWaiting.removeAll { waiters[$0.number]?.names.contains($0.name) != true }
+    let limits = configuration.limits
+    while hastyRunning.values.reduce(0, +) < limits.hastySymbolJobs {
+      let possible = hastyWaiting.indices.filter {
+        hastyRunning[hastyWaiting[$0].user, default: 0] < limits.hastySymbolJobsPerUser
       }
+      guard
+        let next = possible.min(by: {
+          (hastyRunning[hastyWaiting[$0].user, default: 0], $0) < (hastyRunning[hastyWaiting[$1].user, default: 0], $1)
+        })
+      else { return }
+      start(hastyWaiting.remove(at: next))
     }
   }
 
-  private func finishHastyJob(_ name: CacheName, of number: UInt64, _ result: Result<SymbolCache, any Error>) {
-    hastyJobs -= 1
+  private func start(_ hasty: HastyJob) {
+    guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return }
+    let job = SymbolJob(
+      program: configuration.program ?? "", image: source.image, buildID: hasty.name.buildID,
+      output: hasty.name.path(in: configuration.directory), timeout_ms: configuration.limits.hastySymbolJob_ms,
+      debugFiles: debugFiles(of: source.path, hasty.name, for: source.user))
+    do throws(SystemError) {
+      // A thread a job: it waits for a child in the kernel, and there are only a few at once.
+      try Thread.start(named: "symbols-hasty") { [self] in
+        let result = Result { try job.run(for: hasty.addresses) }
+        Task { await finish(hasty, result) }
+      }
+      hastyRunning[hasty.user, default: 0] += 1
+    } catch {
+      configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
+    }
+  }
+
+  private func finish(_ hasty: HastyJob, _ result: Result<SymbolCache, any Error>) {
+    hastyRunning[hasty.user, default: 1] -= 1
+    if hastyRunning[hasty.user] == 0 { hastyRunning[hasty.user] = nil }
     switch result {
     case .success(let cache):
-      waiters[number]?.hasty[name] = cache
-      waiters[number]?.names.remove(name)
-      wake(number)
+      waiters[hasty.number]?.hasty[hasty.name] = cache
+      waiters[hasty.number]?.names.remove(hasty.name)
+      wake(hasty.number)
     case .failure(let error):
       // Whatever is wrong with the file, the job of the whole cache tells it.
-      configuration.logger.debug("no symbols in haste for \(name.buildID): \(error)")
+      configuration.logger.debug("no symbols in haste for \(hasty.name.buildID): \(error)")
     }
+    startHastyJobs()
   }
 }

@@ -52,7 +52,9 @@ actor SymbolCaches {
   private var running: [UInt32: Int] = [:]
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
-  var hastyJobs = 0
+  var hastyWaiting: [HastyJob] = []
+  /// By user.
+  var hastyRunning: [UInt32: Int] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
@@ -127,9 +129,12 @@ extension SymbolCaches {
     }
   }
 
-  /// Fair between users, then what a crash waits for, then first come.
+  /// Fair between users, of whom none has all places; then what a crash waits for, then first come.
   private func takeNext() -> Job? {
-    let index = waiting.indices.min { left, right in
+    let possible = waiting.indices.filter {
+      running[waiting[$0].user, default: 0] < configuration.limits.symbolJobsAtOncePerUser
+    }
+    let index = possible.min { left, right in
       rank(waiting[left]) < rank(waiting[right])
     }
     return index.map { waiting.remove(at: $0) }
@@ -157,8 +162,7 @@ extension SymbolCaches {
         "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
     }
     do {
-      try CacheDirectory(path: job.name.directory(in: configuration.directory))
-        .prune(to: configuration.limits.cacheDirectoryBytes)
+      try CacheDirectory(path: configuration.directory).prune(configuration.limits)
     } catch {
       configuration.logger.warning("cannot remove old symbol caches: \(error), ignoring")
     }
@@ -192,11 +196,12 @@ extension SymbolCaches {
   ) async -> [String: SymbolCache] {
     let names = Set(wanted.keys.flatMap { find($0, user) })
     for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
-    let hasty = isSettled(names) ? [:] : await wait(for: names, wanted, timeout_ms: timeout_ms)
+    let hasty = isSettled(names) ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found: [String: SymbolCache] = [:]
     for name in names {
       if case .ready(let cache, _) = entries[name] {
         entries[name] = .ready(cache, lastUse: tick())
+        CacheDirectory.touch(name.path(in: configuration.directory))
         if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
       }
     }
@@ -205,11 +210,11 @@ extension SymbolCaches {
   }
 
   private func wait(
-    for names: Set<CacheName>, _ wanted: [String: Set<UInt64>], timeout_ms: Int
+    for names: Set<CacheName>, _ wanted: [String: Set<UInt64>], of user: UInt32, timeout_ms: Int
   ) async -> [CacheName: SymbolCache] {
     let number = tick()
     waiters[number] = Waiter(names: names)
-    startHastyJobs(for: number, wanted)
+    startHastyJobs(for: number, wanted, of: user)
     let alarm = Task {
       try await Task.sleep(for: .milliseconds(timeout_ms))
       giveUp(number)
@@ -261,6 +266,7 @@ extension SymbolCaches {
     let cache = try SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     if entries.count >= configuration.limits.openCaches { forgetOldest() }
     entries[name] = .ready(cache, lastUse: tick())
+    CacheDirectory.touch(name.path(in: configuration.directory))
   }
 
   private func forgetOldest() {

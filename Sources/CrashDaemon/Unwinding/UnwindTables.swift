@@ -101,8 +101,7 @@ extension UnwindTables {
     running = nil
     do {
       try result.get()
-      try CacheDirectory(path: job.name.directory(in: configuration.directory))
-        .prune(to: configuration.limits.cacheDirectoryBytes)
+      try CacheDirectory(path: configuration.directory).prune(configuration.limits)
     } catch let error as AnalyseChild.Failure {
       // Also an image without any: then libunwind has none, as the handler had none.
       if failures.count >= configuration.limits.openCaches { failures = [] }
@@ -130,7 +129,9 @@ extension UnwindTables {
     for name in wanted where found[name.buildID] == nil || name.owner == .everybody {
       // No variadic argument: nothing is created.
       let number = unsafe open(name.unwindPath(in: configuration.directory), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-      if number >= 0 { found[name.buildID] = Descriptor(owning: number) }
+      guard number >= 0 else { continue }
+      CacheDirectory.touch(name.unwindPath(in: configuration.directory))
+      found[name.buildID] = Descriptor(owning: number)
     }
     return found
   }
