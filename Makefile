@@ -2,6 +2,7 @@
 #   make demo     three crashes of an HTTP server and their reports
 #   make test     everything that CI checks
 #   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
+#   make measure  what the shield costs, idle and in a crash; fails beyond what is promised
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
@@ -38,7 +39,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
+.PHONY: measure measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload \
   test-debug test-release test-sanitizers
 
@@ -102,6 +103,13 @@ check-dangling: test-packages build dynamic
 dangling: test-packages build dynamic static
 	scripts/check-dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
+
+# The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
+# else as well, but not all the time.
+measure: build
+	scripts/measure-idle 60 .build/debug/crashd
+	scripts/measure-threads
+	scripts/measure-crash
 
 check-preload: build
 	scripts/check-preload .build/debug

@@ -11,10 +11,12 @@ let scenario = "null-read"
 switch CommandLine.arguments.dropFirst().first {
 case "start-cost": try StartCost.measureShield()
 case "nothing": try StartCost.measureNothing()
-default: try compare()
+case "deep": try DeepCrash.run()
+default: if try !compare() { exit(1) }
 }
 
-func compare() throws {
+/// Whether what is promised holds.
+func compare() throws -> Bool {
   guard CommandLine.arguments.count == 3 else {
     print("usage: crash-bench RELEASE-DIRECTORY DYNAMIC-DIRECTORY")
     exit(2)
@@ -26,10 +28,11 @@ func compare() throws {
 
   var cold = Samples()
   var commit = Samples()
+  var deep = Samples()
   var stored = Samples()
   var printed = Samples()
   for round in 0...rounds {
-    let times = try captured(maker: maker, daemon: daemon, client: client)
+    let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
     if round == 0 {
       // The first crash of a build may wait for its symbol cache.
       cold.add(times.stored)
@@ -37,6 +40,8 @@ func compare() throws {
     }
     commit.add(times.commit)
     stored.add(times.stored)
+    // A process that crashes does so for the first time: nothing of the handler has run before.
+    deep.add(try captured(CommandLine.arguments[0], ["deep"], daemon: daemon, client: client).commit)
     printed.add(try backtraced(maker: maker))
   }
 
@@ -56,6 +61,7 @@ func compare() throws {
 
   print("\(scenario), \(rounds) rounds, median (95th percentile)")
   row("fault to commit", commit, "µs")
+  row("  \(DeepCrash.depth) functions deep", deep, "µs")
   row("fault to stored report, seen by a client", stored, "µs")
   row("  the first crash of a build", cold, "µs")
   row("swift-backtrace: fault to printed report", printed, "µs")
@@ -66,15 +72,20 @@ func compare() throws {
   let whole = printed.median / stored.median
   print(
     "captured \(ratio(soonest))× and stored \(ratio(whole))× sooner than swift-backtrace has printed; "
-      + "fault to commit \(Int(commit.median)) µs")
+      + "fault to commit \(Int(commit.median)) µs, \(DeepCrash.depth) functions deep \(Int(deep.median)) µs")
+  let isKept = deep.median <= DeepCrash.limit
+  if !isKept { print("\(DeepCrash.depth) functions deep: more than the \(Int(DeepCrash.limit)) µs that are promised") }
+  return isKept
 }
 
 /// One crash under the shield: microseconds from the fault to the commit, and until a client knows the report stored.
-func captured(maker: String, daemon: Daemon, client: CrashClient) throws -> (commit: Double, stored: Double) {
+func captured(
+  _ program: String, _ arguments: [String], daemon: Daemon, client: CrashClient
+) throws -> (commit: Double, stored: Double) {
   var reports: [String] = []
   var answered_ns: UInt64 = 0
   let child = try Child.run(
-    maker, [scenario, "--mark", "--wait-attached"],
+    program, arguments,
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
