@@ -27,6 +27,24 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.cause == "swift-runtime-failure")
   }
 
+  @Test("a crash that the process survived stands behind the one that it did not, and its thread among the others")
+  func survived() throws {
+    var mended = CrashRecord.sample(signal: SIGSEGV)
+    mended.tid = 11
+    var first = CrashRecord.sample(signal: SIGABRT)
+    (first.tid, first.sequence) = (12, 1)
+    var second = CrashRecord.sample(signal: SIGBUS)
+    (second.tid, second.sequence) = (13, 2)
+    var contents = RingContents.sample([mended, first, second])
+    contents.threads = [11, 12, 14].map { ThreadRecord(tid: $0, name: "", answer: .whole) }
+    #expect(try #require(contents.report()).signal.name == "SIGSEGV")
+    contents.survived = 1
+    let report = try #require(contents.report())
+    #expect(report.signal.name == "SIGABRT")
+    #expect(report.threads.map(\.tid) == [12, 13, 11, 11, 14])
+    #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
+  }
+
   @Test("a return address is looked up one byte before, an exact pc where it is")
   func adjustment() throws {
     let symbols = SampleSymbols(chains: [

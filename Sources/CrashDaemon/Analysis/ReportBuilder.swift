@@ -20,7 +20,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The report; nil when no thread crashed.
   func report(id: String) -> CrashReport? {
-    let records = contents.records.sorted { $0.sequence < $1.sequence }
+    let records = latestFirst
     guard let first = records.first else { return nil }
     let threads = records.map(thread)
     let main = threads[0]
@@ -37,10 +37,16 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
+  /// The threads of the crash that the process has not survived, in the order in which they crashed; then those of
+  /// earlier ones.
+  private var latestFirst: [CrashRecord] {
+    let records = contents.records.sorted { $0.sequence < $1.sequence }
+    return records.filter { $0.sequence >= contents.survived } + records.filter { $0.sequence < contents.survived }
+  }
+
   /// What each rule makes of the first crashed thread; empty when none crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
-    let first = contents.records.min { $0.sequence < $1.sequence }
-    return first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
+    latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
   /// Where the crash is, for the sentence: the first own function, else the first on the stack with a name that is not
@@ -55,8 +61,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   }
 
   /// Without those that told where they were, and then crashed.
+  ///
+  /// One that has survived a crash of its own is among them.
   private var others: [ThreadRecord] {
-    let crashed = Set(contents.records.map(\.tid))
+    let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
   }
 
