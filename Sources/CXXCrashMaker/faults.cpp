@@ -1,8 +1,11 @@
 // The ways in which C++ ends a program.
 #include "cs_cxx_faults.h"
 
+#include <csignal>
 #include <cstdlib>
+#include <new>
 #include <stdexcept>
+#include <unistd.h>
 
 #define FAULT __attribute__((noinline))
 
@@ -72,6 +75,17 @@ struct Receipt {
 
 Receipt receipt;
 
+// Of `operator new`: what a watchdog does that finds the program in there.
+FAULT void send_abort() {
+  // Whoever started this program may have blocked it.
+  sigset_t abort_only;
+  sigemptyset(&abort_only);
+  sigaddset(&abort_only, SIGABRT);
+  pthread_sigmask(SIG_UNBLOCK, &abort_only, nullptr);
+  kill(getpid(), SIGABRT); // fault: sent-abort-in-new
+  std::set_new_handler(nullptr);
+}
+
 } // namespace
 
 FAULT void cs_fault_cxx_terminate(void) {
@@ -98,4 +112,15 @@ FAULT void cs_fault_pure_virtual(void) {
 FAULT void cs_fault_static_destructor(void) {
   receipt.is_armed = true;
   std::exit(0);
+}
+
+// An exception is being handled, and libstdc++ is on the stack; the signal has nothing to do with either.
+FAULT void cs_fault_sent_abort_in_new(void) {
+  try {
+    opaque(stock_of(opaque(1)));
+  } catch (const std::exception &) {
+    std::set_new_handler(send_abort);
+    void *memory = ::operator new(static_cast<size_t>(opaque(1)) << 62, std::nothrow);
+    opaque(memory != nullptr);
+  }
 }

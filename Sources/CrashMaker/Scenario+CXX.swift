@@ -14,6 +14,10 @@ extension Scenario {
     c("cxx-throw-int", "SIGABRT", "throw an int that nobody catches", function: "price_of", cs_fault_cxx_throw_int),
     c("noexcept-throw", "SIGABRT", "throw through a noexcept function", function: "order", cs_fault_noexcept_throw),
     c("pure-virtual", "SIGABRT", "call a pure virtual function", function: "fill", cs_fault_pure_virtual),
+    c(
+      "sent-abort-in-new", "SIGABRT", "get SIGABRT in operator new, while an exception is handled",
+      function: "send_abort", cs_fault_sent_abort_in_new
+    ).with { $0.threads = [.main] },
     c("static-destructor", "SIGSEGV", "crash in a static destructor", function: "Receipt", cs_fault_static_destructor),
   ]
 }

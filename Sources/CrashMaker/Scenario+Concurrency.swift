@@ -25,6 +25,7 @@ extension Scenario {
       "in-async-let", "SIGILL", "faultInAsyncLet", reason: "Index out of range", summary: "crash in an async let",
       asyncCallers: []
     ) { await comparePrices() },
+    besideTask,
     Scenario(
       "actor-assume-isolated", "SIGABRT", "faultActorAssumeIsolated",
       summary: "assume to be on an actor that one is not on", faultActorAssumeIsolated),

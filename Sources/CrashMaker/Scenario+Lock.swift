@@ -18,6 +18,13 @@ extension Scenario {
       "atfork-lock-held", "SIGSEGV", "crash in a handler that fork() calls", function: "cs_fault_prepare",
       cs_fault_atfork_lock_held),
     c("stdio-lock-held", "SIGSEGV", "crash while another thread holds stdio's locks", cs_fault_stdio_lock_held),
+    c(
+      "inside-stdio", "SIGSEGV", "crash while this thread holds stdio's locks", function: "cs_fault_write_cookie",
+      cs_fault_inside_stdio),
+    c("inside-setxid", "SIGABRT", "be ended while this thread changes the group id", cs_fault_inside_setxid),
+    c(
+      "fork-lock-held-by-other", "SIGSEGV", "crash while another thread hangs in a handler that fork() calls",
+      cs_fault_fork_lock_held_by_other),
     c("thread-list-lock", "SIGSEGV", "crash while another thread holds the list of threads", cs_fault_thread_list_lock),
   ]
 

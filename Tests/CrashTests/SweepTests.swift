@@ -23,6 +23,21 @@ struct SweepTests {
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }
 
+  @Test("of another thread's task the name is told, and the functions that await it")
+  func otherTask() async throws {
+    let daemon = try SharedDaemon.current
+    let crash = try await Crasher.run("task-beside-task", ["--wait-attached"], environment: daemon.place.environment)
+    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    let thread = try #require(report.threads.first { $0.task?.name == Scenario.waitingTask })
+    #expect(!thread.crashed)
+    #expect(thread.stackFrames.contains { $0.function.contains("countShelf") }, "\(thread.listing)")
+    var callers = thread.frames.filter(\.isAsync)[...]
+    for caller in Scenario.waitingCallers {
+      callers = callers.drop { !$0.function.contains(caller) }
+      #expect(!callers.isEmpty, "\(caller) is not among the async callers, in order:\n\(thread.listing)")
+    }
+  }
+
   @Test("CRASHSHIELD_SWEEP_MS=0 leaves only the crashed thread")
   func switchedOff() async throws {
     let daemon = try SharedDaemon.current

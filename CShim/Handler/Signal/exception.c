@@ -17,10 +17,13 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
 
 // Signal safety: __cxa_current_exception_type asks __tls_get_addr, which allocates the first time a thread uses the
 // thread-locals of a late-loaded library. Where libstdc++ is on the crashed stack this thread has been through that. An
-// abort that glibc explains is none of C++'s, and may come from within malloc.
+// abort that glibc explains is none of C++'s, and may come from within malloc; so may one that is sent, which
+// interrupts the thread wherever it is.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  const bool may_be_exception = record->signal == SIGABRT && record->abort_bytes == 0 &&
-                                cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
+  // What abort() does.
+  const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
+  const bool may_be_exception =
+      is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
   if (!may_be_exception) return;
   const uint64_t type = (uint64_t)(uintptr_t)cs_process.exception_type();
   cs_memory memory = {0};

@@ -63,6 +63,9 @@ void cs_fault_malloc_lock_held(void);
 void cs_fault_atfork_lock_held(void);
 void cs_fault_stdio_lock_held(void);
 void cs_fault_thread_list_lock(void);
+void cs_fault_inside_stdio(void);
+void cs_fault_inside_setxid(void);
+void cs_fault_fork_lock_held_by_other(void);
 
 // The loader, the start and the end: faults_loader.c
 void cs_fault_during_dlopen_constructor(void);

@@ -12,6 +12,7 @@ void cs_fault_cxx_throw_int(void);
 void cs_fault_noexcept_throw(void);
 void cs_fault_pure_virtual(void);
 void cs_fault_static_destructor(void);
+void cs_fault_sent_abort_in_new(void);
 
 #ifdef __cplusplus
 }

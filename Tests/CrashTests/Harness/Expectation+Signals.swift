@@ -10,7 +10,9 @@ extension Expectation {
     // Below a stack there is a guard page, or nothing.
     case "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app": ["SEGV_MAPERR", "SEGV_ACCERR"]
     case "non-canonical", "inside-malloc", "privileged-instruction": ["SI_KERNEL"]
-    case "kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside", "kill-over-namespace": ["SI_USER"]
+    case "kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside", "kill-over-namespace",
+      "sent-abort-in-new":
+      ["SI_USER"]
     case "raise": ["SI_TKILL"]
     default: codes(of: scenario.reportedSignal)
     }

@@ -1,0 +1,39 @@
+import CrashRing
+import Testing
+
+@Suite("A crash at a bad moment")
+struct LockTests {
+  @Test(
+    "leaves its stack, whatever lock is held", arguments: ["inside-stdio", "inside-setxid", "fork-lock-held-by-other"])
+  func locks(scenario: String) throws {
+    let contents = try capture(scenario)
+    #expect(contents.records.count == 1)
+    let record = try #require(contents.records.first)
+    #expect(record.frames.count > 3)
+    #expect(contents.losses.isEmpty)
+  }
+
+  @Test("by a SIGABRT that was sent has no exception, also where one is being handled")
+  func sentAbort() throws {
+    let contents = try capture("sent-abort-in-new")
+    let record = try #require(contents.records.first)
+    #expect(record.senderPid == contents.identity.pid && record.code == 0)
+    #expect(record.exceptionType.isEmpty)
+    #expect(record.exceptionText.isEmpty)
+  }
+
+  @Test("says of a thread that did not crash who awaits its task, and that task's name and priority")
+  func waitingTask() throws {
+    let contents = try capture("task-beside-task")
+    let thread = try #require(contents.threads.first { $0.task?.name == "count the stock" })
+    #expect(thread.answer == .whole)
+    #expect(thread.task?.priority == 0x11)
+    let task = try #require(thread.task)
+    #expect(task.id > 0 && task.id != contents.records.first?.task?.id)
+    // Two functions and the task's own closure; their names are looked at in CrashTests.
+    let callers = thread.frames.filter(\.isAsync)
+    #expect(callers.count >= 3)
+    #expect(callers.prefix(3).allSatisfy { $0.image == callers.first?.image && $0.image != nil })
+    #expect(Set(callers.map(\.pc)).count == callers.count)
+  }
+}
