@@ -53,6 +53,8 @@ public struct Limits: Sendable {
 
   /// Images of one user whose unwind tables wait to be taken.
   public var unwindTablesPerUser = 1024
+  /// Images whose unwind tables are taken at once.
+  public var unwindTableJobs = 2
   /// How long taking the unwind tables of one image may take.
   public var unwindTables_ms = 10_000
   /// How long a second unwinding waits for the tables that it needs.
@@ -61,6 +63,8 @@ public struct Limits: Sendable {
   public var unwinds = 2
   /// Second unwindings that wait; later ones do not take place.
   public var waitingUnwinds = 256
+  /// Second unwindings of one user that run or wait.
+  public var unwindsPerUser = 32
   /// How long the second unwinding of one report may take.
   public var unwind_ms = 2_000
   /// What is handed to one second unwinding.

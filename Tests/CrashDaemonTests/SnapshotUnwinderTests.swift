@@ -3,6 +3,7 @@ import CrashRing
 import CrashUnwinding
 import FoundationEssentials
 import Glibc
+import Synchronization
 import Testing
 
 @testable import CrashDaemon
@@ -126,34 +127,115 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
-  @Test("beyond what may wait, threads are skipped and counted; the rest take their turns")
+  /// A child that waits for a line before it fails.
+  private final class Gate: Sendable {
+    let script: String
+    private let writer: Descriptor
+
+    init(in directory: TestDirectory) throws {
+      let path = "\(directory.path)/gate"
+      #expect(unsafe mkfifo(path, 0o600) == 0)
+      writer = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
+      script = "read line <'\(path)'; exit 65"
+    }
+
+    /// Lets so many children end.
+    func open(_ count: Int) {
+      let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
+      // write reads as many bytes as the array has.
+      #expect(unsafe write(writer.number, lines, count) == count)
+    }
+  }
+
+  private func limit(_ limits: inout Limits) {
+    limits.unwinds = 1
+    limits.unwind_ms = 600_000
+  }
+
+  @Test("beyond what may wait, reports are skipped and counted; the rest take their turns", .timeLimit(.minutes(20)))
   func crowd() async throws {
     let directory = try TestDirectory()
-    let unwinder = try unwinder("exit 65", in: directory) {
-      $0.unwinds = 1
+    let gate = try Gate(in: directory)
+    let unwinder = try unwinder(gate.script, in: directory) {
+      limit(&$0)
       $0.waitingUnwinds = 3
     }
     let contents = contents
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<40 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
+      while await unwinder.findings["skipped"] != 36 { await Task.yield() }
+      gate.open(4)
     }
-    let findings = await unwinder.findings
-    #expect((findings["failed"] ?? 0) + (findings["skipped"] ?? 0) == 40)
-    #expect((findings["failed"] ?? 0) >= 1)
+    #expect(await unwinder.findings == ["failed": 4, "skipped": 36])
     // Nobody holds a place any more.
+    gate.open(1)
     #expect(await unwinder.unwind(contents, for: 0) == nil)
-    #expect(await unwinder.findings["failed"] == (findings["failed"] ?? 0) + 1)
+    #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
+  }
+
+  @Test("a user who crashes often takes no place from others", .timeLimit(.minutes(20)))
+  func users() async throws {
+    let directory = try TestDirectory()
+    let gate = try Gate(in: directory)
+    let unwinder = try unwinder(gate.script, in: directory) {
+      limit(&$0)
+      $0.unwindsPerUser = 3
+    }
+    let contents = contents
+    let order = Mutex<[UInt32]>([])
+    let ask: @Sendable (UInt32) async -> Void = { user in
+      let outcome = await unwinder.unwind(with: [], for: user) {
+        order.withLock { $0.append(user) }
+        return contents
+      }
+      #expect(outcome == nil)
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<10 { group.addTask { await ask(1) } }
+      while await unwinder.findings["skipped"] != 7 { await Task.yield() }
+      group.addTask { await ask(2) }
+      while await unwinder.waitingCount != 3 { await Task.yield() }
+      gate.open(4)
+    }
+    #expect(order.withLock { $0 } == [1, 2, 1, 1])
+    #expect(await unwinder.findings == ["failed": 4, "skipped": 7])
+  }
+
+  @Test("when crashd stops, what runs ends and nobody waits any more", .timeLimit(.minutes(20)))
+  func stop() async throws {
+    let directory = try TestDirectory()
+    let gate = try Gate(in: directory)
+    let unwinder = try unwinder(gate.script, in: directory, change: limit)
+    let contents = contents
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<5 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
+      while await unwinder.waitingCount != 4 { await Task.yield() }
+      await unwinder.stop()
+      #expect(await unwinder.unwind(contents, for: 0) == nil)
+      while await unwinder.findings["skipped"] != 5 { await Task.yield() }
+      gate.open(1)
+    }
+    #expect(await unwinder.findings == ["failed": 1, "skipped": 5])
   }
 }
 
 @Suite("Unwind files of images")
 struct UnwindTableFileTests {
-  private func tables(_ script: String, in directory: TestDirectory) throws -> UnwindTables {
+  private func tables(
+    _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
+  ) throws -> UnwindTables {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    var limits = Limits()
+    change(&limits)
     return UnwindTables(
       SymbolCaches.Configuration(
-        directory: "\(directory.path)/cache", program: program, limits: Limits(),
-        ledger: Ledger(logger: TestLog.logger, limits: Limits()), logger: TestLog.logger))
+        directory: "\(directory.path)/cache", program: program, limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
+  }
+
+  private func files(_ tables: UnwindTables, of buildIDs: Set<String>) async -> [String: Descriptor] {
+    await tables.settle(buildIDs, for: geteuid(), timeout_ms: 300_000)
+    return await tables.files(of: buildIDs, for: geteuid())
   }
 
   private func image(_ directory: TestDirectory, buildID: String = "abcd") throws -> ImageFile {
@@ -168,10 +250,10 @@ struct UnwindTableFileTests {
       #"echo "$# $1 $2 $3" >>"$0.log"; cat; echo " with tables""#, in: directory)
     let image = try image(directory)
     await tables.prepare([image], for: geteuid())
-    #expect(await tables.files(of: ["abcd"], for: geteuid(), timeout_ms: 300_000).count == 1)
+    #expect(await files(tables, of: ["abcd"]).count == 1)
     #expect(unsafe unlink(image.path) == 0)
     await tables.prepare([image], for: geteuid())
-    let found = await tables.files(of: ["abcd", "ef01", "../x"], for: geteuid(), timeout_ms: 300_000)
+    let found = await files(tables, of: ["abcd", "ef01", "../x"])
     #expect(Array(found.keys) == ["abcd"])
     let copy = try MemoryFile()
     _ = try copy.copy(try #require(found["abcd"]), at: 0, limitBytes: 100)
@@ -187,11 +269,50 @@ struct UnwindTableFileTests {
     let image = try image(directory)
     for _ in 0..<3 {
       await tables.prepare([image], for: geteuid())
-      #expect(await tables.files(of: ["abcd"], for: geteuid(), timeout_ms: 300_000).isEmpty)
+      #expect(await files(tables, of: ["abcd"]).isEmpty)
     }
     let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
     #expect(String(decoding: log, as: UTF8.self) == "asked\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache").isEmpty)
+  }
+
+  @Test("one user's slow file holds up nobody else's", .timeLimit(.minutes(20)))
+  func slowFile() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat", in: directory) {
+      $0.unwindTables_ms = 600_000
+    }
+    // Two of one user, of which neither comes to an end: the second one has to wait, and the other's goes before it.
+    let user = geteuid()
+    await tables.prepare([try image(directory, buildID: "abcd")], for: user)
+    await tables.prepare([try image(directory, buildID: "abcdef")], for: user)
+    let readable = try image(directory, buildID: "ef01")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: readable.path)
+    await tables.prepare([readable], for: user + 1)
+    await tables.settle(["ef01"], for: user + 1, timeout_ms: 600_000)
+    #expect(await tables.files(of: ["ef01"], for: user + 1).count == 1)
+    #expect(await tables.files(of: ["abcd"], for: user).isEmpty)
+    #expect(unsafe write(writer.number, "\n\n", 2) == 2)
+    await tables.settle(["abcd", "abcdef"], for: user, timeout_ms: 600_000)
+    #expect(await tables.files(of: ["abcd", "abcdef"], for: user).count == 2)
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test(
+    "a child that was killed says nothing of its file, which is asked again", arguments: ["kill -KILL $$", "exit 74"])
+  func passing(script: String) async throws {
+    let directory = try TestDirectory()
+    let tables = try tables("echo asked >>\"$0.log\"; \(script)", in: directory)
+    let image = try image(directory)
+    for _ in 0..<2 {
+      await tables.prepare([image], for: geteuid())
+      #expect(await files(tables, of: ["abcd"]).isEmpty)
+    }
+    let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
+    #expect(String(decoding: log, as: UTF8.self) == "asked\nasked\n")
   }
 
   @Test("are removed with the caches of their directory, the oldest first")

@@ -111,6 +111,37 @@ struct SpoolTests {
     }
   }
 
+  @Test("rings are stored and removed while the second unwindings of others still run")
+  func secondUnwinding() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    let script = "#!/bin/sh\ntest $1 = unwind && read line <'\(gate)'\nexit 65\n"
+    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    var limits = Limits.patient
+    limits.unwind_ms = 600_000
+    let prepare: (Directories) throws -> Void = { directories in
+      for id in 1...5 {
+        var ring = TestRing(id: UInt8(id))
+        ring.addCrash(stack: [UInt8](repeating: 1, count: 64))
+        try Self.leave(ring, in: directories.spool)
+      }
+    }
+    try await TestDaemon.run(limits: limits, analysePath: program, prepare: prepare) { daemon in
+      let client = try await daemon.client()
+      try await client.untilReports(5)
+      try await client.until {
+        try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
+      }
+      let findings = { try await client.call("io.crashshield.Crashd.Status").object("unwindings") }
+      #expect(try await findings() == [:])
+      #expect(unsafe write(writer.number, "\n\n\n\n\n", 5) == 5)
+      while try await findings()["failed"] != .int(5) { await Task.yield() }
+    }
+    withExtendedLifetime(writer) {}
+  }
+
   @Test("a ring without a crash leaves no report")
   func empty() async throws {
     try await TestDaemon.run { daemon in

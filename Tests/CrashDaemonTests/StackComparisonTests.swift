@@ -29,6 +29,10 @@ struct StackComparisonTests {
       frames: frames.map { UnwindAnswer.Frame(pc: $0.0, functionStart: nil, found: $0.1) }, stop: stop)
   }
 
+  private func compare(_ record: CrashRecord, _ stack: UnwindAnswer.Stack) -> StackComparison {
+    StackComparison(record, stack, RingContents.sample([]).images)
+  }
+
   private func words(_ comparison: StackComparison) -> String {
     "\(comparison.agreement.rawValue) \(comparison.shown.rawValue) \(comparison.common)"
   }
@@ -36,16 +40,16 @@ struct StackComparisonTests {
   @Test("that agree leave the handler's, whatever follows in the task's chain")
   func equal() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090])
-    let comparison = StackComparison(record, stack([(0x10010, .context), (0x10020, .cfi)]))
+    let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))
     #expect(words(comparison) == "equal handler 2")
-    #expect(comparison.better(in: []) == record)
+    #expect(comparison.better == record)
     #expect(comparison.finding.others.isEmpty)
   }
 
   @Test("where the copy of the stack ends early leave the handler's")
   func shorter() {
     let record = record([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi)])
-    let comparison = StackComparison(record, stack([(0x10010, .context), (0x10020, .cfi)], stop: .noCaller))
+    let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)], stop: .noCaller))
     #expect(words(comparison) == "shorter handler 2")
     #expect(comparison.finding.others.isEmpty)
   }
@@ -55,30 +59,29 @@ struct StackComparisonTests {
     let record = record(
       [(0x10010, .context), (0x10020, .cfi), (0x10080, .cfi)], omitted: 900, head: 2)
     let long = stack([(0x10010, .context), (0x10020, .cfi), (0x10020, .cfi)])
-    #expect(words(StackComparison(record, long)) == "shorter handler 2")
-    #expect(words(StackComparison(record, stack([(0x10010, .context), (0x10020, .cfi)]))) == "shorter handler 2")
+    #expect(words(compare(record, long)) == "shorter handler 2")
+    #expect(words(compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))) == "shorter handler 2")
   }
 
   @Test("where the handler stopped early show the frames that the tables gave")
   func longer() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090], stop: Self.stopNoCaller)
-    let images = RingContents.sample([]).images
     let found = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .cfi), (0x5, .framePointer)])
-    let comparison = StackComparison(record, found)
+    let comparison = compare(record, found)
     #expect(words(comparison) == "longer snapshot 2")
-    let better = comparison.better(in: images)
+    let better = comparison.better
     #expect(better.frames.map(\.pc) == [0x10010, 0x10020, 0x10030, 0x5, 0x10090])
     #expect(better.frames.map(\.trust) == [.context, .cfi, .cfi, .framePointer, .cfi])
     #expect(better.frames.map(\.image) == [0, 0, 0, nil, 0])
     #expect(better.frames.map(\.isAsync) == [false, false, false, false, true])
     #expect(better.frameTotal == 4 && better.frameHead == 4)
     // The outermost frame had said that it was the last.
-    let ended = StackComparison(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
+    let ended = compare(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
     #expect(words(ended) == "longer handler 2")
     #expect(ended.finding.others.map(\.address) == [0x10030, 0x5])
     // And more guesses are no better.
     let guess = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .framePointer)])
-    #expect(words(StackComparison(record, guess)) == "longer handler 2")
+    #expect(words(compare(record, guess)) == "longer handler 2")
   }
 
   @Test(
@@ -86,21 +89,69 @@ struct StackComparisonTests {
     arguments: [(Trust.framePointer, "snapshot"), (.scan, "snapshot"), (.cfi, "handler")])
   func different(trust: CrashReport.Trust, shown: String) {
     let record = record([(0x10010, .context), (0x10020, trust), (0x10030, .cfi)])
-    let comparison = StackComparison(record, stack([(0x10010, .context), (0x10040, .cfi), (0x10030, .cfi)]))
+    let comparison = compare(record, stack([(0x10010, .context), (0x10040, .cfi), (0x10030, .cfi)]))
     #expect(words(comparison) == "different \(shown) 1")
-    let others: [Address] = shown == "handler" ? [0x10040, 0x10030] : [0x10020, 0x10030]
+    let others: [Address] = shown == "handler" ? [0x10040, 0x10030] : [0x10020]
     #expect(comparison.finding.others.map(\.address) == others)
-    #expect(comparison.better(in: []).frames[1].pc == (shown == "handler" ? 0x10020 : 0x10040))
-    let guess = StackComparison(record, stack([(0x10010, .context), (0x10040, .framePointer)]))
+    #expect(comparison.better.frames[1].pc == (shown == "handler" ? 0x10020 : 0x10040))
+    let guess = compare(record, stack([(0x10010, .context), (0x10040, .framePointer)]))
     #expect(words(guess) == "different handler 1")
+  }
+
+  @Test("that meet again show the handler's frames from there on, however short the other one is")
+  func meeting() {
+    let record = record([
+      (0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10050, .cfi), (0x10060, .framePointer),
+    ])
+    let short = stack([(0x10010, .context), (0x10015, .cfi), (0x10018, .cfi), (0x10030, .cfi)], stop: .noCaller)
+    let comparison = compare(record, short)
+    #expect(words(comparison) == "different snapshot 1")
+    #expect(comparison.better.frames.map(\.pc) == [0x10010, 0x10015, 0x10018, 0x10030, 0x10050, 0x10060])
+    #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
+    #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
+    #expect(comparison.finding.others.map(\.address) == [0x10020])
+    // One caller that the handler has skipped: nothing of it is replaced.
+    let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
+    #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
+    #expect(skipped.finding.others.isEmpty)
+  }
+
+  @Test("that meet again before the gap of a deep recursion keep what is behind it")
+  func meetingBeforeGap() {
+    let record = record(
+      [(0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10080, .cfi)], omitted: 900, head: 3)
+    let better = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10018, .cfi), (0x10030, .cfi)])).better
+    #expect(better.frames.map(\.pc) == [0x10010, 0x10015, 0x10018, 0x10030, 0x10080])
+    #expect(better.frameHead == 4 && better.frameTotal == 905)
+    #expect(
+      words(compare(record, stack([(0x10010, .context)] + Array(repeating: (0x10018, .cfi), count: 9))))
+        == "different handler 1")
+  }
+
+  @Test("of which the other ends early and meets nowhere leave the handler's", arguments: [1, 2, 3])
+  func short(count: Int) {
+    let record = record([(0x10010, .context), (0x10020, .scan), (0x10030, .cfi), (0x10050, .cfi)])
+    let others = (0..<count).map { (UInt64(0x10040 + $0), UnwindAnswer.Found.cfi) }
+    let comparison = compare(record, stack([(0x10010, .context)] + others, stop: .noCaller))
+    // As long as the handler's, it is a whole stack.
+    #expect(words(comparison) == "different \(count == 3 ? "snapshot" : "handler") 1")
+    #expect(comparison.better.frames.count == 4)
+  }
+
+  @Test("of which the other leads into no image leave the handler's")
+  func noImage() {
+    let guess = record([(0x10010, .context), (0x10020, .scan)])
+    #expect(words(compare(guess, stack([(0x10010, .context), (0x5, .cfi)]))) == "different handler 1")
+    let early = record([(0x10010, .context)], stop: Self.stopNoCaller)
+    #expect(words(compare(early, stack([(0x10010, .context), (0x5, .cfi)]))) == "longer handler 1")
   }
 
   @Test("that found nothing leave the handler's, and what is told of others has a bound")
   func bounds() {
-    #expect(words(StackComparison(record([(0x10010, .context)]), stack([]))) == "shorter handler 0")
-    #expect(words(StackComparison(record([]), stack([]))) == "equal handler 0")
+    #expect(words(compare(record([(0x10010, .context)]), stack([]))) == "shorter handler 0")
+    #expect(words(compare(record([]), stack([]))) == "equal handler 0")
     let many = (0..<500).map { (UInt64(0x10100 + $0), UnwindAnswer.Found.cfi) }
-    #expect(StackComparison(record([(0x10010, .cfi)]), stack(many)).finding.others.count == 32)
+    #expect(compare(record([(0x10010, .cfi)]), stack(many)).finding.others.count == 32)
   }
 }
 

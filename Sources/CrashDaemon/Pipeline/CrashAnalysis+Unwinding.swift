@@ -8,8 +8,10 @@ extension CrashAnalysis {
   ///
   /// An agreement is no event. Better frames are: the report comes again with them.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    let contents = read(process, isFinal: true)
-    guard let outcome = await unwinder.unwind(contents, for: process.facts.peer.uid) else { return }
+    guard let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
+      let outcome = await unwinder.unwind(
+        with: images, for: process.facts.peer.uid, read: { read(process, isFinal: true) })
+    else { return }
     do throws(StoreError) {
       let stored = try store.report(idPrefix: id)
       var report = stored.report
@@ -24,7 +26,8 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      let raw = try store.raw(id: id) ?? []
+      // Without its raw record it could never be analysed again.
+      guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {
       logger.warning("cannot note the second unwinding of \(id): \(error), ignoring")

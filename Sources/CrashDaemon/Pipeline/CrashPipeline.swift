@@ -41,6 +41,9 @@ actor CrashPipeline: Service {
   private var ended: [Ended] = []
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
+  /// Second unwindings of spooled rings, for which no other ring waits.
+  private var unwindings: [UInt64: Task<Void, Never>] = [:]
+  private var nextUnwinding: UInt64 = 0
   private var waiters: [UInt64: (pid: Int32, continuation: CheckedContinuation<Void, Never>)] = [:]
   private var nextWaiter: UInt64 = 0
 
@@ -56,7 +59,10 @@ actor CrashPipeline: Service {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.takeSpool(nil) }
       for await event in events { handle(event, in: &group) }
+      // What is stored is safe; systemd does not wait for a second look at it.
+      await analysis.unwinder.stop()
     }
+    for unwinding in unwindings.values { await unwinding.value }
     // A service that returns before its turn counts as failed.
     try await gracefulShutdown()
   }
@@ -216,7 +222,7 @@ extension CrashPipeline {
       let outcome = await analysis.look(at: process, seen: nil, isFinal: true)
       // Not stored: the file stays for the next start.
       if outcome == .failed { return }
-      if case .stored(let id, _) = outcome { await analysis.unwindAgain(process, report: id) }
+      if case .stored(let id, _) = outcome { unwindAgain(process, report: id) }
     } catch {
       analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
       if error.isPassing { return }
@@ -225,6 +231,16 @@ extension CrashPipeline {
       try spool.remove(name)
     } catch {
       analysis.logger.warning("\(error), ignoring")
+    }
+  }
+
+  /// The report is stored and the ring's file can go: this one stays mapped.
+  private func unwindAgain(_ process: AttachedProcess, report id: String) {
+    nextUnwinding += 1
+    let number = nextUnwinding
+    unwindings[number] = Task {
+      await analysis.unwindAgain(process, report: id)
+      unwindings[number] = nil
     }
   }
 }

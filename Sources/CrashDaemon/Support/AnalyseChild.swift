@@ -10,9 +10,15 @@ struct AnalyseChild {
   /// It did not do its work; one line for people says why.
   struct Failure: Error, CustomStringConvertible {
     var description: String
+    /// Whether another attempt may end otherwise: it ran out of time, was killed, or could not write.
+    var isPassing = false
   }
 
   private static let errorTextLimit = 512
+  /// How long a child that was killed may take to end; one that waits for a dead disk takes longer.
+  private static let end_ms = 5_000
+  /// EX_IOERR, which crash-analyse exits with.
+  private static let inputOutputStatus: Int32 = 74
 
   /// Blocks until it has ended, which it has when this returns or throws.
   func run(input: Descriptor, output: Descriptor) throws {
@@ -21,7 +27,11 @@ struct AnalyseChild {
     let (errors, errorsForChild) = (Descriptor(owning: reader), Descriptor(owning: writer))
     let pid = try spawn(input, output, errorsForChild)
     let status = try wait(for: pid)
-    guard status == 0 else { throw Failure(description: Self.describe(status, Self.firstLine(of: errors))) }
+    guard status == 0 else {
+      throw Failure(
+        description: Self.describe(status, Self.firstLine(of: errors)),
+        isPassing: status == Self.inputOutputStatus || status == 128 + SIGKILL)
+    }
   }
 
   private func spawn(_ input: Descriptor, _ output: Descriptor, _ error: Descriptor) throws(SystemError) -> Int32 {
@@ -49,12 +59,29 @@ struct AnalyseChild {
     let isTimely = Self.poll(pidfd, timeout_ms: timeout_ms)
     if !isTimely {
       kill(pid, SIGKILL)
-      while !Self.poll(pidfd, timeout_ms: 1_000) {}
+      guard Self.poll(pidfd, timeout_ms: Self.end_ms) else {
+        Self.reap(pid, pidfd)
+        throw Failure(description: "it took longer than \(timeout_ms) ms, and the kernel cannot end it yet")
+      }
     }
     var status: Int32 = 0
     try SystemError.check(unsafe cd_child_status(pid, &status), "wait for process \(pid)")
-    guard isTimely else { throw Failure(description: "it took longer than \(timeout_ms) ms") }
+    guard isTimely else { throw Failure(description: "it took longer than \(timeout_ms) ms", isPassing: true) }
     return status
+  }
+
+  /// Waits for it elsewhere, for as long as it takes: nobody else shall.
+  private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
+    do throws(SystemError) {
+      try Thread.start(named: "reaper") {
+        while !poll(pidfd, timeout_ms: Int(Int32.max)) {}
+        var status: Int32 = 0
+        // Nobody is left to tell.
+        _ = unsafe cd_child_status(pid, &status)
+      }
+    } catch {
+      // Without a thread it stays a zombie until crashd ends.
+    }
   }
 
   private static func poll(_ descriptor: Descriptor, timeout_ms: Int) -> Bool {

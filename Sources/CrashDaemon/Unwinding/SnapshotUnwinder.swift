@@ -9,17 +9,21 @@ import Logging
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  private var running = 0
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var places: UnwindPlaces
   private var counts: [String: Int] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) {
     self.configuration = configuration
     tables = UnwindTables(configuration)
+    places = UnwindPlaces(configuration.limits)
   }
 
-  /// What came of the unwindings of threads since crashd started, by kind: the agreements, and `failed`, `skipped`.
+  /// What came of the unwindings since crashd started, by kind: of threads the agreements and `failed`, and how many
+  /// reports were `skipped`.
   var findings: [String: Int] { counts }
+
+  /// Who waits for a place.
+  var waitingCount: Int { places.waitingCount }
 
   /// What a second unwinding led to.
   struct Outcome: Sendable {
@@ -31,20 +35,40 @@ actor SnapshotUnwinder {
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
+  /// The images that unwinding a ring again can need; nil where there is nothing to walk.
+  static func images(of contents: RingContents) -> [ImageFile]? {
+    UnwindQuestion(contents).map { ImageFile.list($0.images) }
+  }
+
   /// Unwinds the crashed threads of a ring again; nil when that cannot be done, which is counted unless there is no
   /// copy of a stack.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
-    guard let program = configuration.program, let question = UnwindQuestion(contents) else { return nil }
-    guard await begin() else {
-      counts["skipped", default: 0] += question.records.count
+    guard let images = Self.images(of: contents) else { return nil }
+    return await unwind(with: images, for: user) { contents }
+  }
+
+  /// The same of a ring that is read when it is its turn: until then only the names of its `images` are kept.
+  func unwind(
+    with images: [ImageFile], for user: UInt32, read: @Sendable () -> RingContents
+  ) async -> Outcome? {
+    guard let program = configuration.program else { return nil }
+    guard places.enter(user) else {
+      counts["skipped", default: 0] += 1
       return nil
     }
-    defer { end() }
-    let limits = configuration.limits
-    // Those of an attached process are there, or under way; those of a spooled ring may be made now.
-    await tables.prepare(ImageFile.list(question.images), for: user)
-    let files = await tables.files(
-      of: Set(question.images.map(\.buildID)), for: user, timeout_ms: limits.unwindTablesWait_ms)
+    defer { places.leave(user) }
+    // Those of an attached process are there, or under way; those of a spooled ring may be made now. Nobody has a place
+    // while he waits for them.
+    await tables.prepare(images, for: user)
+    await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
+    guard await withCheckedContinuation({ places.take(user, $0) }) else {
+      counts["skipped", default: 0] += 1
+      return nil
+    }
+    defer { places.giveBack() }
+    let contents = read()
+    guard let question = UnwindQuestion(contents) else { return nil }
+    let files = await tables.files(of: Set(question.images.map(\.buildID)), for: user)
     do {
       let answer = try await ask(question, files, program)
       return judge(contents, question, answer)
@@ -55,16 +79,22 @@ actor SnapshotUnwinder {
     }
   }
 
+  /// Lets what runs come to its end, which takes two seconds at most, and sends everybody else away.
+  func stop() async {
+    places.stop()
+    await tables.stop()
+  }
+
   private func judge(_ contents: RingContents, _ question: UnwindQuestion, _ answer: UnwindAnswer) -> Outcome {
     var outcome = Outcome(contents: contents, findings: [])
     for (record, stack) in zip(question.records, answer.stacks) {
-      let comparison = StackComparison(record, stack)
+      let comparison = StackComparison(record, stack, contents.images)
       counts[comparison.agreement.rawValue, default: 0] += 1
       outcome.findings.append(comparison.finding)
       guard comparison.shown == .snapshot,
         let index = contents.records.firstIndex(where: { $0.slot == record.slot && $0.generation == record.generation })
       else { continue }
-      outcome.contents.records[index] = comparison.better(in: contents.images)
+      outcome.contents.records[index] = comparison.better
     }
     return outcome
   }
@@ -100,21 +130,5 @@ actor SnapshotUnwinder {
       throw AnalyseChild.Failure(description: "what it wrote is no answer")
     }
     return answer
-  }
-
-  /// Waits for a free place; false when too many wait already.
-  private func begin() async -> Bool {
-    if running < configuration.limits.unwinds {
-      running += 1
-      return true
-    }
-    guard waiting.count < configuration.limits.waitingUnwinds else { return false }
-    await withCheckedContinuation { waiting.append($0) }
-    return true
-  }
-
-  /// Hands the place on to the one that has waited longest.
-  private func end() {
-    if waiting.isEmpty { running -= 1 } else { waiting.removeFirst().resume() }
   }
 }

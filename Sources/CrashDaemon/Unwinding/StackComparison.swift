@@ -6,37 +6,64 @@ import CrashUnwinding
 ///
 /// The handler walks with the tables of the process itself and reads all of its memory; libunwind is other code, with a
 /// copy of the stack that ends at 64 KiB. So the handler's frames stay, unless it had lost the tables where the other had
-/// them: there it has guessed.
+/// them: there it has guessed. Where the two meet again behind that, the handler's go on; where they do not, the other
+/// stack must be as long: a whole stack is not given away for a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source
   /// Frames that both have, from the innermost.
   let common: Int
 
+  /// Where the two meet again: positions in the snapshot's frames and in the handler's.
+  private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
+  private let images: [RingContents.Image]
   private static let otherFrameLimit = 32
   /// `CS_UNWIND_STOP_END`: the outermost frame said so.
   private static let stopEnd: UInt32 = 0
 
-  init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack) {
+  init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack, _ images: [RingContents.Image]) {
     self.record = record
     self.snapshot = snapshot
+    self.images = images
     let (walked, hasGap) = Self.walked(record)
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
-    switch (common == walked.count, common == snapshot.frames.count) {
+    let rest = snapshot.frames.dropFirst(common)
+    // What tables led to is still no code when the stack was smashed.
+    let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
+    var meeting: (snapshot: Int, handler: Int)?
+    switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
     // Behind the gap of a deep recursion nothing can be compared.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
-      let isBetter = record.unwindStop != Self.stopEnd && snapshot.frames[common].found == .cfi
-      (agreement, shown) = (.longer, isBetter ? .snapshot : .handler)
+      (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)
     case (false, false):
+      meeting = Self.meeting(walked, snapshot.frames, from: common)
+      let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      (agreement, shown) = (.different, hasGuessed && snapshot.frames[common].found == .cfi ? .snapshot : .handler)
+      (agreement, shown) = (.different, hasGuessed && isFound && isWhole ? .snapshot : .handler)
     }
+    self.meeting = shown == .snapshot ? meeting : nil
+  }
+
+  /// The first frame of the snapshot behind the difference that the handler has, too.
+  private static func meeting(
+    _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
+  ) -> (snapshot: Int, handler: Int)? {
+    var places: [UInt64: Int] = [:]
+    for index in walked.indices.dropFirst(common).reversed() { places[walked[index].pc] = index }
+    for index in frames.indices.dropFirst(common) {
+      if let place = places[frames[index].pc] { return (index, place) }
+    }
+    return nil
+  }
+
+  private static func image(of pc: UInt64, in images: [RingContents.Image]) -> Int? {
+    images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
   /// The frames of the handler that stand in one piece from the innermost on, and whether others follow behind a gap.
@@ -50,10 +77,12 @@ struct StackComparison {
   var finding: CrashReport.Unwinding {
     var others: [CrashReport.Unwinding.OtherFrame] = []
     if agreement == .different || agreement == .longer {
+      let walked = Self.walked(record).frames
       others =
         shown == .handler
         ? snapshot.frames.dropFirst(common).map { .init(address: Address($0.pc), trust: Self.trust($0)) }
-        : Self.walked(record).frames.dropFirst(common).map { .init(address: Address($0.pc), trust: $0.trust) }
+        : walked.prefix(meeting?.handler ?? walked.count).dropFirst(common)
+          .map { .init(address: Address($0.pc), trust: $0.trust) }
     }
     return CrashReport.Unwinding(
       tid: Int(record.tid), agreement: agreement, shown: shown, common: common, found: snapshot.frames.count,
@@ -61,18 +90,21 @@ struct StackComparison {
   }
 
   /// The record with the better frames; the async callers, which stand on no stack, stay.
-  func better(in images: [RingContents.Image]) -> CrashRecord {
+  var better: CrashRecord {
     guard shown == .snapshot else { return record }
-    let new = snapshot.frames.dropFirst(common).map { frame in
+    let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in
       CrashRecord.Frame(
         pc: frame.pc, functionStart: frame.functionStart, trust: Self.trust(frame), isExact: false, isAsync: false,
-        image: images.first { $0.start < frame.pc && frame.pc <= $0.end }?.index)
+        image: Self.image(of: frame.pc, in: images))
     }
+    let frames = record.frames.filter { !$0.isAsync }
+    let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
-    let kept = Self.walked(record).frames.prefix(common)
-    record.frames = kept + new + record.frames.filter(\.isAsync)
-    record.frameTotal = kept.count + new.count
-    record.frameHead = record.frameTotal
+    record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
+    // What a deep recursion leaves out, it leaves out behind the place where the two have met.
+    let total = max(record.frameTotal, frames.count)
+    record.frameTotal = total - replaced + new.count
+    record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal
     return record
   }
 

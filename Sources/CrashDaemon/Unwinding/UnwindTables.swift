@@ -3,7 +3,8 @@ import Logging
 
 /// The unwind files of all images: made when a process attaches, found by build id when one crashes.
 ///
-/// One is made at a time: each takes milliseconds, and nobody waits for them but a crash that came at once.
+/// Two are made at once, for different users: each takes milliseconds, unless its file is on a disk of its user's making,
+/// and nobody waits for them but a crash that came at once.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -27,10 +28,9 @@ actor UnwindTables {
 
   private let configuration: SymbolCaches.Configuration
   private var waiting: [Job] = []
-  private var running: Job?
+  private var running: [Job] = []
   private var failures: Set<Failure> = []
-  /// When each user that waits had his last turn.
-  private var turns: [UInt32: UInt64] = [:]
+  private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
   private var clock: UInt64 = 0
 
@@ -60,73 +60,85 @@ extension UnwindTables {
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
       let isKnown =
         failures.contains(Failure(name: name, file: opened.identity))
-        || (waiting + (running.map { [$0] } ?? [])).contains { $0.name == name && $0.file == opened.identity }
+        || (waiting + running).contains { $0.name == name && $0.file == opened.identity }
       if isKnown { continue }
       waiting.append(
         Job(
           name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
     }
-    startNext()
+    startJobs()
   }
 
-  private func startNext() {
-    guard running == nil else { return }
-    // Users in turn, then what a crash waits for, then first come.
-    let index = waiting.indices.min { rank(waiting[$0]) < rank(waiting[$1]) }
-    guard let index else {
-      turns = [:]
-      return
+  private func startJobs() {
+    let limit = configuration.limits.unwindTableJobs
+    // One is left for another user; then fair between users, then what a crash waits for, then first come.
+    while running.count < limit,
+      let index = waiting.indices.filter({ runningCount(waiting[$0].user) < max(1, limit - 1) })
+        .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
+    {
+      start(waiting.remove(at: index))
     }
-    let job = waiting.remove(at: index)
-    turns[job.user] = tick()
-    running = job
+  }
+
+  private func start(_ job: Job) {
     let work = UnwindTableJob(
       program: configuration.program ?? "", image: job.image, buildID: job.name.buildID,
       output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms)
-    let directory = job.name.directory(in: configuration.directory)
     do {
-      try Directories.make(directory, mode: 0o700)
+      try Directories.make(job.name.directory(in: configuration.directory), mode: 0o700)
       try Thread.start(named: "unwind-tables") { [self] in
         let result = Result { try work.run() }
         Task { await finish(job, result) }
       }
+      running.append(job)
     } catch {
-      finish(job, .failure(error))
+      note(job, .failure(error))
     }
   }
 
-  private func rank(_ job: Job) -> (UInt64, Int, UInt64) { (turns[job.user] ?? 0, job.isUrgent ? 0 : 1, job.order) }
+  private func rank(_ job: Job) -> (Int, Int, UInt64) {
+    (runningCount(job.user), job.isUrgent ? 0 : 1, job.order)
+  }
+
+  private func runningCount(_ user: UInt32) -> Int { running.count { $0.user == user } }
 
   private func finish(_ job: Job, _ result: Result<Void, any Error>) {
-    running = nil
+    running.removeAll { $0.order == job.order }
+    note(job, result)
+    startJobs()
+  }
+
+  private func note(_ job: Job, _ result: Result<Void, any Error>) {
     do {
       try result.get()
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
     } catch let error as AnalyseChild.Failure {
-      // Also an image without any: then libunwind has none, as the handler had none.
-      if failures.count >= configuration.limits.openCaches { failures = [] }
-      failures.insert(Failure(name: job.name, file: job.file))
+      // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
+      if !error.isPassing {
+        if failures.count >= configuration.limits.openCaches { failures = [] }
+        failures.insert(Failure(name: job.name, file: job.file))
+      }
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
       configuration.logger.warning("cannot keep the unwind tables of build \(job.name.buildID): \(error), ignoring")
     }
-    for (number, waiter) in waiters where isSettled(waiter.names) {
-      waiters[number] = nil
-      waiter.continuation.resume()
-    }
-    startNext()
+    for (number, waiter) in waiters where isSettled(waiter.names) { giveUp(number) }
   }
 }
 
 // Finding.
 extension UnwindTables {
-  /// The open files of these build ids that `user` may use, after waiting for the ones that are being made.
-  func files(of buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async -> [String: Descriptor] {
-    let wanted = Set(buildIDs.filter(CacheName.isBuildID).flatMap { names($0, user) })
+  /// Waits for the files of these build ids that are being made.
+  func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
+    let wanted = names(buildIDs, user)
     for index in waiting.indices where wanted.contains(waiting[index].name) { waiting[index].isUrgent = true }
-    if !isSettled(wanted) { await wait(for: wanted, timeout_ms: timeout_ms) }
+    if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
+  }
+
+  /// The open files of these build ids that `user` may use.
+  func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
-    for name in wanted where found[name.buildID] == nil || name.owner == .everybody {
+    for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .everybody {
       // No variadic argument: nothing is created.
       let number = unsafe open(name.unwindPath(in: configuration.directory), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
       guard number >= 0 else { continue }
@@ -134,6 +146,16 @@ extension UnwindTables {
       found[name.buildID] = Descriptor(owning: number)
     }
     return found
+  }
+
+  /// Whoever waits goes on with what there is, now and later.
+  func stop() {
+    isStopped = true
+    for number in waiters.keys { giveUp(number) }
+  }
+
+  private func names(_ buildIDs: Set<String>, _ user: UInt32) -> Set<CacheName> {
+    Set(buildIDs.filter(CacheName.isBuildID).flatMap { names($0, user) })
   }
 
   private func wait(for names: Set<CacheName>, timeout_ms: Int) async {
@@ -151,7 +173,7 @@ extension UnwindTables {
   }
 
   private func isSettled(_ names: Set<CacheName>) -> Bool {
-    !waiting.contains { names.contains($0.name) } && !(running.map { names.contains($0.name) } ?? false)
+    !(waiting + running).contains { names.contains($0.name) }
   }
 
   /// A user's own file, or one for everybody.

@@ -51,8 +51,15 @@ struct TestRing {
   }
 
   /// A complete record of a trap at 0x10010 in image 0.
-  mutating func addCrash(slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL) {
+  mutating func addCrash(
+    slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = []
+  ) {
     let base = record(slot)
+    put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
+    put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
+    // Swift does not import the array: it is the last field, of a size that no padding follows.
+    let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
+    put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
     put(UInt64(1_700_000_001_000_000_000), at: base + offset(\cs_ring_record.time_ns))
     put(UInt64(0x10010), at: base + offset(\cs_ring_record.address))
@@ -72,8 +79,10 @@ struct TestRing {
     put(UInt8(CS_RING_FRAME_EXACT), at: frame + offset(\cs_ring_frame.flags))
     claim(slot)
     let crc = unsafe bytes.withUnsafeBytes { memory in
-      // The record lies inside the ring.
-      unsafe cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_record>.size)
+      // The record and its stack lie inside the ring.
+      unsafe cs_ring_crc32c(
+        cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_record>.size),
+        memory.baseAddress?.advanced(by: stackBase), stack.count)
     }
     put(crc, at: self.slot(slot) + offset(\cs_ring_slot.crc))
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
