@@ -9,7 +9,9 @@ import Testing
 struct UnwindingTests {
   @Test(
     "both find the same frames",
-    arguments: ["array-index", "null-write", "null-call", "memcpy-bad-pointer", "qsort-callback", "abort"])
+    arguments: [
+      "array-index", "null-write", "null-call", "memcpy-bad-pointer", "qsort-callback", "abort", "cxx-terminate",
+    ])
   func agreement(scenario: String) async throws {
     try await check(scenario)
   }
