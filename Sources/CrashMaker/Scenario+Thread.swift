@@ -1,5 +1,6 @@
 // Crashes among many threads; the functions are in CCrashMaker.
 internal import CCrashMaker
+internal import Glibc
 
 extension Scenario {
   static let threads =
@@ -8,8 +9,8 @@ extension Scenario {
       simultaneous(64, cs_fault_simultaneous_64),
     ]
     + [
-      c("many-threads", "SIGSEGV", "crash among 1000 idle threads", cs_fault_many_threads),
-      c("spinning-threads", "SIGSEGV", "crash among 100 busy threads", cs_fault_spinning_threads),
+      c("many-threads", "SIGSEGV", "crash among 1000 idle threads", cs_fault_many_threads).patient(),
+      c("spinning-threads", "SIGSEGV", "crash among 100 busy threads", cs_fault_spinning_threads).patient(),
       c(
         "blocked-signals-thread", "SIGSEGV", "crash beside a thread that blocks all signals",
         cs_fault_blocked_signals_thread),
@@ -34,5 +35,11 @@ extension Scenario {
         $0.mark = "simultaneous"
         $0.withoutDebugger = "gdb stops at one of several threads"
       }
+  }
+
+  /// With the longest time for the other threads to answer: a busy machine takes its own.
+  private func patient() -> Scenario {
+    // Nothing else of this program reads or writes the environment at that time.
+    with { $0.prepare = { _ = unsafe setenv("CRASHSHIELD_SWEEP_MS", "800", 1) } }
   }
 }

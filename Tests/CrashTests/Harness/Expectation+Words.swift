@@ -62,7 +62,7 @@ extension Expectation {
   static let losses = [
     "crash-in-our-handler": ["minimal": 1], "killed-mid-record": ["torn": 1], "no-proc": ["threadList": 1],
     "chroot": ["threadList": 1], "pid-namespace": ["threadList": 1], "no-descriptors": ["threadList": 1],
-    "seccomp-strict-profile": ["threadList": 1],
+    "seccomp-strict-profile": ["threadList": 1], "kill-over-namespace": ["threadList": 1],
   ]
 
   /// The crashed thread, the shield's own, and those that the scenario makes.
