@@ -164,4 +164,6 @@ void cs_environment_apply(const cs_environment *environment) {
   print(cs_process.spool_path, sizeof cs_process.spool_path, "%s/%s%s", directory, id, CS_ATTACH_SPOOL_SUFFIX);
   print(cs_process.spool_partial_path, sizeof cs_process.spool_partial_path, "%s/%s%s%s", directory, id,
         CS_ATTACH_SPOOL_SUFFIX, CS_ATTACH_PARTIAL_SUFFIX);
+  cs_process.spool_name_offset = strlen(cs_process.spool_directory) + 1;
+  cs_spool_open();
 }

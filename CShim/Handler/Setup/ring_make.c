@@ -120,10 +120,19 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
   return CS_SHIM_OK;
 }
 
+void cs_spool_open(void) {
+  // The second part of a start may have another directory than the first.
+  if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
+  // Everybody may put files there, and few may read it.
+  const int directory = open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
+}
+
 void cs_ring_unmake(void) {
+  if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
   if (cs_descriptor_is_ours(&cs_process.reserve)) close(cs_process.reserve.number);
   if (cs_descriptor_is_ours(&cs_process.ring_descriptor)) close(cs_process.ring_descriptor.number);
-  cs_process.reserve.number = cs_process.ring_descriptor.number = -1;
+  cs_process.reserve.number = cs_process.ring_descriptor.number = cs_process.spool.number = -1;
   if (cs_process.ring != NULL) munmap(cs_process.ring, sizeof(cs_ring));
   cs_process.ring = NULL;
 }

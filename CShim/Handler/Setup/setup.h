@@ -44,6 +44,8 @@ bool cs_environment_asks_for_backtracer(void);
 void cs_environment_apply(const cs_environment *environment);
 
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
+// Keeps the spool directory open, if there is one.
+void cs_spool_open(void);
 void cs_ring_unmake(void);
 
 // Enters the loaded images into the ring.

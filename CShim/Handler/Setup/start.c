@@ -93,7 +93,7 @@ static void undo(void) {
 
 static void forget_former_process(void) {
   memset(&cs_process, 0, offsetof(cs_state, swift_message));
-  cs_process.ring_descriptor.number = cs_process.reserve.number = -1;
+  cs_process.ring_descriptor.number = cs_process.reserve.number = cs_process.spool.number = -1;
   cs_crasher_forget_all();
   cs_sweep_forget();
 }

@@ -46,34 +46,67 @@ static bool write_ring(int file) SIGNAL_SAFE {
   return cs_ftruncate(file, sizeof *ring) == 0;
 }
 
-static int create_file(void) SIGNAL_SAFE {
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  int file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
-  for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
-    file = cs_openat(AT_FDCWD, cs_process.spool_partial_path, flags, FILE_MODE);
+// Where the file goes.
+typedef struct spool_place {
+  int directory;
+  const char *partial;
+  const char *whole;
+} spool_place;
+
+static spool_place place_by_path(void) SIGNAL_SAFE {
+  return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
+}
+
+// In the directory as it was at the start: a process that has changed its root, its mounts or its user since would not
+// find it by its path, or find another.
+static spool_place place_as_opened(void) SIGNAL_SAFE {
+  const size_t name = cs_process.spool_name_offset;
+  return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
+}
+
+static bool is_shared(const spool_place *place) SIGNAL_SAFE {
   struct stat directory = {0};
-  const bool is_shared = cs_stat(cs_process.spool_directory, &directory) == 0 && (directory.st_mode & S_ISGID) != 0;
-  if (file >= 0 && is_shared) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask
+  const long result =
+      place->directory >= 0 ? cs_fstat(place->directory, &directory) : cs_stat(cs_process.spool_directory, &directory);
+  return result == 0 && (directory.st_mode & S_ISGID) != 0;
+}
+
+static int create_file(const spool_place *place) SIGNAL_SAFE {
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  // Left by an earlier crash of this process that did not get through.
+  cs_unlinkat(place->directory, place->partial);
+  int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
+  for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
+    file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
+  if (file >= 0 && is_shared(place)) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask
   return file;
+}
+
+static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
+  int file = create_file(place);
+  if (file != -ENOENT) return file;
+  // No crashd has ever run here.
+  cs_mkdir(cs_process.spool_parent, 0755);
+  cs_mkdir(cs_process.spool_directory, 0700);
+  return create_file(place);
 }
 
 bool cs_spool_write(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
-  // SIGXFSZ would be pending behind the crash, and end the process in its place.
-  if (cs_file_size_is_limited(sizeof(cs_ring))) return false;
-  // Left by an earlier crash of this process that did not get through.
-  cs_unlink(cs_process.spool_partial_path);
-  int file = create_file();
+  spool_place place = place_as_opened();
+  int file = cs_descriptor_is_ours(&cs_process.spool) ? create_file(&place) : -ENOENT;
   if (file == -ENOENT) {
-    // No crashd has ever run here.
-    cs_mkdir(cs_process.spool_parent, 0755);
-    cs_mkdir(cs_process.spool_directory, 0700);
-    file = create_file();
+    // There was none, or it was removed.
+    place = place_by_path();
+    file = create_file_by_path(&place);
   }
   if (file < 0) return false;
-  const bool is_whole = write_ring(file);
+  // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
+  const bool is_whole = !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
+  // Where the ring does not fit, an empty file fits mostly: crashd counts it as a loss.
+  const bool is_told = is_whole || cs_ftruncate(file, 0) == 0;
   cs_close(file);
-  if (is_whole && cs_rename(cs_process.spool_partial_path, cs_process.spool_path) == 0) return true;
-  cs_unlink(cs_process.spool_partial_path);
+  if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
+  cs_unlinkat(place.directory, place.partial);
   return false;
 }

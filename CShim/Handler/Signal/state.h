@@ -28,6 +28,7 @@ typedef struct cs_state {
   int pid; // the process that started us; 0 before. A forked child differs.
   cs_descriptor ring_descriptor;
   cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
+  cs_descriptor spool;   // the spool directory, if there was one at the start
 
   struct sockaddr_un socket_address;
   uint32_t socket_address_bytes;
@@ -35,6 +36,7 @@ typedef struct cs_state {
   char spool_directory[CS_RING_PATH_LIMIT_BYTES];
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
+  size_t spool_name_offset; // in both: where the file's name begins
 
   uint32_t memory_mode;     // cs_ring_memory_mode
   uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery

@@ -106,12 +106,12 @@ static inline bool cs_file_size_is_limited(uint64_t size) SIGNAL_SAFE {
   return result == 0 && limit.rlim_cur < size;
 }
 
-static inline long cs_rename(const char *from, const char *to) SIGNAL_SAFE {
-  return cs_system_call(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
+static inline long cs_renameat(int directory, const char *from, const char *to) SIGNAL_SAFE {
+  return cs_system_call(SYS_renameat2, directory, (long)from, directory, (long)to, 0, 0);
 }
 
-static inline long cs_unlink(const char *path) SIGNAL_SAFE {
-  return cs_system_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+static inline long cs_unlinkat(int directory, const char *path) SIGNAL_SAFE {
+  return cs_system_call(SYS_unlinkat, directory, (long)path, 0, 0, 0, 0);
 }
 
 static inline long cs_close(int descriptor) SIGNAL_SAFE {
