@@ -28,8 +28,10 @@ public final class Daemon: Sendable {
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
     let store = try Self.openStore(directories.reports)
-    let passed = try PassedSockets.take(
-      PassedSockets.parse(environment: configuration.environment, pid: getpid()))
+    let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
+    let (kept, sockets) = PassedSockets.takeKept(
+      numbers, names: PassedSockets.names(environment: configuration.environment, count: numbers.count))
+    let passed = try PassedSockets.take(sockets)
     let ledger = Ledger(logger: logger, limits: configuration.limits)
     let program = configuration.analyseProgram
     if program == nil {
@@ -46,29 +48,32 @@ public final class Daemon: Sendable {
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(), ledger: ledger,
       limits: configuration.limits, logger: logger)
-    services = try Self.services(configuration, analysis, passed)
+    services = try Self.services(configuration, analysis, passed, DescriptorStore.processes(in: kept))
   }
 
   private static func services(
-    _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor]
+    _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
+    _ kept: [KeptProcess]
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
     let varlinkSocket = try socket(.stream, directories.varlinkSocket, passed)
     do throws(SystemError) {
       let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+      let notifier = Notifier(environment: configuration.environment)
+      let store = DescriptorStore(
+        environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
-          ledger: analysis.ledger, events: continuation))
+          ledger: analysis.ledger, events: continuation, store: store, kept: kept))
       let pipeline = CrashPipeline(
-        analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events)
+        analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), unwinder: analysis.unwinder, pipeline: pipeline,
         attach: attach,
         ledger: analysis.ledger, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
-      let notifier = Notifier(environment: configuration.environment)
       // Stopped in reverse: no new processes, then what they wrote is stored, then the subscribers have seen it.
       return ServiceGroup(
         services: [varlink, pipeline, attach, notifier],

@@ -28,6 +28,9 @@ extension CrashReport {
     public var oomCandidates: Int?
     /// Whether the process had crashed before, and lived on, or was killed while it was dying of that; nil: it had not.
     public var afterCrash: Bool?
+    /// What systemd says of the process's unit, of which it was the main process, such as `oom-kill` or `timeout`; nil
+    /// where nobody says.
+    public var unitResult: String?
 
     /// Makes a death from its parts.
     public init(signal: Int? = nil, dumpedCore: Bool = false, cgroup: String? = nil, oomKills: Int? = nil) {

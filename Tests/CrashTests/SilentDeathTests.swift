@@ -64,6 +64,8 @@ struct SilentDeathTests {
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
+    // It is told of its attach before the list is.
+    #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
     try await blocking {

@@ -56,19 +56,24 @@ struct SilentDeath: Sendable {
     }
     (title, diagnosis) =
       signal == SIGKILL ? Self.judgeKill(death) : Self.judge(signal, isTorn: (losses["torn"] ?? 0) > 0)
+    if let result = death.unitResult {
+      diagnosis.sentence = "\(diagnosis.sentence.dropLast()); its unit's result is '\(result)'."
+    }
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
   /// The rules of silent deaths, and what they looked at.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
-    let saw = [
+    let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "nobody says how the unit ended"
+    let candidates = "processes that can have been meant: \(death.oomCandidates ?? 0)"
+    let saw: [String] = [
+      candidates, unit,
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
         ?? "the kernel does not tell how it ended",
       death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "nobody counts oom_kill",
-      "processes that can have been meant: \(death.oomCandidates ?? 0)",
       "torn records: \(losses["torn"] ?? 0)",
     ]
-    return ["silent-unknown", "silent-out-of-memory", "silent-kill", "silent-signal"].map { name in
+    return ["silent-unknown", "silent-out-of-memory", "silent-unit", "silent-kill", "silent-signal"].map { name in
       let isChosen = name == diagnosis.rule
       return CrashReport.RuleOutcome(
         rule: name, cause: isChosen ? diagnosis.cause : "", confidence: isChosen ? diagnosis.confidence : 0,
@@ -82,6 +87,16 @@ struct SilentDeath: Sendable {
     let candidates = death.oomCandidates ?? 1
     let group = death.cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
     let counted = "its control group\(group) counted \(kills) such \(kills == 1 ? "death" : "deaths")"
+    // systemd kills what does not end, or does not report, in its time.
+    let limits = ["timeout": "the unit did not start or stop in time", "watchdog": "the unit's watchdog ran out"]
+    if death.oomVictim != true, let result = death.unitResult, let why = limits[result] {
+      let title = "Killed by systemd"
+      return (
+        title,
+        CrashReport.Diagnosis(
+          cause: "unit-\(result)", sentence: "\(title): \(why).", rule: "silent-unit", confidence: memoryConfidence)
+      )
+    }
     guard death.oomVictim == true else {
       let title = "Killed (SIGKILL from outside)"
       let isDoubtful = kills > 0 && candidates > 1

@@ -13,7 +13,7 @@ extension AttachLoop {
 
   mutating func close(_ number: UInt64) {
     guard let connection = connections.removeValue(forKey: number) else { return }
-    poller.remove(connection.socket.descriptor)
+    if let socket = connection.socket { poller.remove(socket.descriptor) }
     guard let process = connection.process else { return }
     memory.hangUp(number)
     // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
@@ -41,7 +41,10 @@ extension AttachLoop {
   mutating func supersede(_ facts: ProcessFacts) {
     for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
       connections[number]?.isSuperseded = true
-      if connection.process?.facts.image != facts.image { close(number) }
+      // systemd keeps no descriptor twice: what is kept is the new connection's from now on.
+      if let name = connection.process?.keptName { configuration.store?.forget(name) }
+      connection.process?.keptName = nil
+      if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
   }
 

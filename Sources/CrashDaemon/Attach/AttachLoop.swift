@@ -26,10 +26,15 @@ struct AttachLoop {
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
     var census = RingCensus()
+    /// Keeps rings while crashd is away.
+    var store: DescriptorStore?
+    /// Those that a crashd before this one has kept.
+    var kept: [KeptProcess] = []
   }
 
   struct Connection {
-    var socket: AttachSocket
+    /// nil: it was attached to a crashd before this one, and has not come back yet.
+    var socket: AttachSocket?
     var peer: Peer
     /// Until it said hello.
     var deadline_ns: UInt64
@@ -55,7 +60,7 @@ struct AttachLoop {
   var connections: [UInt64: Connection] = [:]
   var endings: ProcessEndings
   var memory: MemoryWatch
-  private var nextToken = Self.firstToken
+  var nextToken = Self.firstToken
   private var isListening = false
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -72,6 +77,7 @@ struct AttachLoop {
 
   /// Serves until told to stop.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
+    takeKept()
     while true {
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
@@ -84,7 +90,9 @@ struct AttachLoop {
           try settleAll()
           // Every ring is looked at once more, also when a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
-          for ended in endings.lookAll() + endings.giveUp() { tell(ended) }
+          for ended in endings.lookAll() { tell(ended) }
+          // Those that are kept are for the next crashd.
+          if configuration.store == nil { for ended in endings.giveUp() { tell(ended) } }
           return
         }
       }
@@ -197,7 +205,8 @@ extension AttachLoop {
   private mutating func expire() {
     let now = Moment.monotonic_ns()
     for (number, connection) in connections where connection.process == nil && connection.deadline_ns <= now {
-      refuse(connection.socket, connection.peer, .malformed("no hello within \(configuration.limits.greeting_ms) ms"))
+      let refusal = AttachRefusal.malformed("no hello within \(configuration.limits.greeting_ms) ms")
+      if let socket = connection.socket { refuse(socket, connection.peer, refusal) }
       close(number)
     }
   }
@@ -207,15 +216,15 @@ extension AttachLoop {
 extension AttachLoop {
   mutating func receive(_ number: UInt64) {
     for _ in 0..<Self.messagesPerTurn {
-      guard let connection = connections[number] else { return }
+      guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        guard let message = try connection.socket.receive() else { return }
+        guard let message = try socket.receive() else { return }
         if message.isEnd {
           close(number)
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          greet(message, number, connection)
+          greet(message, number, connection, socket)
         }
       } catch {
         configuration.ledger.refuse("message", from: connection.peer, because: "\(error)")
@@ -240,25 +249,28 @@ extension AttachLoop {
     }
   }
 
-  private mutating func greet(_ message: AttachSocket.Message, _ number: UInt64, _ connection: Connection) {
+  private mutating func greet(
+    _ message: AttachSocket.Message, _ number: UInt64, _ connection: Connection, _ socket: AttachSocket
+  ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
       // Its end is told by the socket too, but a forked child may hold that open.
-      let pidfd = try? UnixSocket.process(of: connection.socket.descriptor.number, pid: connection.peer.pid)
+      let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
-      _ = connection.socket.send(AttachReply.bytes(status: .accepted, text: ""))
+      _ = socket.send(AttachReply.bytes(status: .accepted, text: ""))
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
       supersede(process.facts)
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
       if let events = process.facts.memory { memory.join(number, events) }
+      keep(process, pidfd)
       configuration.events.yield(.attached(process, images))
       // It may have crashed before it found us.
       announce(process)
     } catch {
-      refuse(connection.socket, connection.peer, error)
+      refuse(socket, connection.peer, error)
       close(number)
     }
   }

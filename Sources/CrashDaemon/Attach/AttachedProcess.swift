@@ -59,7 +59,14 @@ final class AttachedProcess: Sendable {
   let isAnnounced = Atomic(false)
   /// The socket was closed, or the process has ended: what the ring holds now is all.
   let hasEnded = Atomic(false)
+  /// What its descriptors are kept under while crashd is away; set once, before others know of it.
+  private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
+
+  var keptName: String? {
+    get { kept.withLock { $0 } }
+    set { kept.withLock { $0 = newValue } }
+  }
 
   init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil) {
     self.number = number

@@ -17,6 +17,7 @@ struct CrashAnalysis: Sendable {
   var ledger: Ledger
   var limits: Limits
   var logger: Logger
+  var units = UnitResults()
 
   /// What one look at a ring led to.
   enum Outcome: Sendable, Equatable {
@@ -74,14 +75,21 @@ struct CrashAnalysis: Sendable {
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     let process = ended.process
     let contents = read(process, isFinal: true)
-    guard let death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
+    guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
       if ended.end == .unknown && !hasCrashed {
         ledger.lose(["end": 1], of: process.facts.peer, process: process.facts.identity.name)
       }
       return .nothingNew
     }
-    let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     let time = Moment.now()
+    if let unit = process.facts.unit, let signal = death.death.signal,
+      let result = await units.of(unit: unit, pid: process.facts.peer.pid, signal: signal)
+    {
+      var known = death.death
+      known.unitResult = result.word
+      death = SilentDeath(known, losses: contents.losses)
+    }
+    let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     do {
       let id = try put(of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
       return .stored(id: id, seen: Seen(contents))

@@ -37,6 +37,7 @@ actor CrashPipeline: Service {
   private let spool: SpoolDirectory
   private let events: AsyncStream<PipelineEvent>
   private let limits: Limits
+  private let store: DescriptorStore?
   private var entries: [UInt64: Entry] = [:]
   private var ended: [Ended] = []
   private var spooled: Set<String> = []
@@ -47,7 +48,10 @@ actor CrashPipeline: Service {
   private var waiters: [UInt64: (pid: Int32, continuation: CheckedContinuation<Void, Never>)] = [:]
   private var nextWaiter: UInt64 = 0
 
-  init(analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>) {
+  init(
+    analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil
+  ) {
+    self.store = store
     self.analysis = analysis
     self.spool = spool
     self.events = events
@@ -146,6 +150,8 @@ extension CrashPipeline {
 
   private func end(_ number: UInt64) {
     guard let entry = entries.removeValue(forKey: number) else { return }
+    // Everything of it is stored: a crashd that comes later has nothing to do for it.
+    if let name = entry.process.keptName { store?.forget(name) }
     ended.append(Ended(peer: entry.process.facts.peer, reports: entry.reports))
     if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
   }
@@ -224,7 +230,11 @@ extension CrashPipeline {
       if outcome == .failed { return }
       if case .stored(let id, _) = outcome { unwindAgain(process, report: id) }
     } catch {
-      analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
+      if error.isLoss {
+        analysis.ledger.lose(["spool": 1], of: error.owner, process: CleanName.of(name))
+      } else {
+        analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
+      }
       if error.isPassing { return }
     }
     do throws(SystemError) {

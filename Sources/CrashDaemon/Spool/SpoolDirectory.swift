@@ -10,6 +10,8 @@ struct SpoolRefusal: Error, Equatable {
   var reason: String
   /// The trouble is crashd's own, such as a full descriptor table: the file is good for another time.
   var isPassing = false
+  /// There was no room for the ring: a crash is known, and nothing of it.
+  var isLoss = false
 }
 
 /// A file name from outside, for the log.
@@ -80,6 +82,9 @@ struct SpoolDirectory: Sendable {
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "can be written by others") }
       // A second name elsewhere: not made by rename, perhaps somebody else's file.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
+      guard status.st_size > 0 else {
+        throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
+      }
       return try process(file, owner: owner)
     } catch let error as SpoolRefusal {
       throw error

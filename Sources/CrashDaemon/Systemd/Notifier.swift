@@ -1,3 +1,4 @@
+import CCrashDaemon
 import Glibc
 import ServiceLifecycle
 
@@ -17,26 +18,35 @@ struct Notifier: Service {
   }
 
   /// Best effort, as sd_notify itself: systemd's own time-out notices what is missing.
-  func send(_ text: String) {
-    guard let path, !path.isEmpty else { return }
+  func send(_ text: String) { _ = send(text, []) }
+
+  /// The same with descriptors; never waits.
+  ///
+  /// - Returns: Whether somebody took it.
+  func send(_ text: String, _ descriptors: [Descriptor]) -> Bool {
+    guard let path, !path.isEmpty else { return false }
     let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard number >= 0 else { return }
-    let descriptor = Descriptor(owning: number)
+    guard number >= 0 else { return false }
+    let socket = Descriptor(owning: number)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
     // `@` stands for the zero that begins an abstract address.
     if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
     // Fits: checked above.
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+    // A sockaddr_un may be read as the sockaddr that it begins with; the size is its own.
+    let isConnected = unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(number, $0, size) == 0 }
+    }
+    guard isConnected else { return false }
     let message = Array(text.utf8)
-    // A sockaddr_un may be read as the sockaddr that it begins with; both sizes are those of what they belong to.
-    _ = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe sendto(descriptor.number, message, message.count, Int32(MSG_NOSIGNAL), $0, size)
-      }
+    let numbers = descriptors.map(\.number)
+    // Both arrays have as many elements as the call is told; they and the descriptors live until it returns.
+    return withExtendedLifetime((socket, descriptors)) {
+      unsafe cd_socket_send(number, message, message.count, numbers, numbers.count) == 0
     }
   }
 }

@@ -5,7 +5,8 @@ import Glibc
 /// They are told apart by their type, not by `FileDescriptorName=`: one socket unit has one name for all of them.
 enum PassedSockets {
   private static let first: Int32 = 3
-  private static let limit: Int32 = 16
+  /// Two for each process that a crashd before this one has kept (`DescriptorStore`), and the sockets.
+  private static let limit: Int32 = 32_768
 
   /// Descriptors that systemd passed to this process; empty when there are none.
   static func parse(environment: [String: String], pid: Int32) -> [Int32] {
@@ -13,6 +14,29 @@ enum PassedSockets {
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...limit).contains(count)
     else { return [] }
     return Array(first..<first + count)
+  }
+
+  /// The names that systemd gives them, by their order; `unknown` where it gives none.
+  static func names(environment: [String: String], count: Int) -> [String] {
+    let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
+    return (0..<count).map { $0 < names.count ? String(names[$0]) : "unknown" }
+  }
+
+  /// What a crashd before this one has kept, prepared; the other numbers are sockets.
+  static func takeKept(
+    _ numbers: [Int32], names: [String]
+  ) -> (kept: [(name: String, descriptor: Descriptor)], sockets: [Int32]) {
+    var kept: [(name: String, descriptor: Descriptor)] = []
+    var sockets: [Int32] = []
+    for (number, name) in zip(numbers, names) {
+      guard DescriptorStore.isName(name) else {
+        sockets.append(number)
+        continue
+      }
+      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+      kept.append((name, Descriptor(owning: number)))
+    }
+    return (kept, sockets)
   }
 
   /// Takes them over, checked and prepared.

@@ -1,0 +1,78 @@
+import CCrashDaemon
+import CrashRing
+import Glibc
+
+/// systemd's file descriptor store (sd_pid_notify_with_fds(3)): while crashd is away it holds the rings of attached
+/// processes, and what tells how they ended.
+///
+/// Only where the unit says so (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
+struct DescriptorStore: Sendable {
+  private static let prefix = "process-"
+
+  private let notifier: Notifier
+  private let ledger: Ledger
+  /// Tells the names of this crashd from those of one before it.
+  private let generation = String(Moment.monotonic_ns(), radix: 16)
+
+  /// nil where nothing is stored.
+  init?(environment: [String: String], notifier: Notifier, ledger: Ledger) {
+    guard environment["CRASHD_DESCRIPTOR_STORE"] == "1", environment["NOTIFY_SOCKET"]?.isEmpty == false else {
+      return nil
+    }
+    self.notifier = notifier
+    self.ledger = ledger
+  }
+
+  /// A name for a process: who it is, for a crashd that comes later.
+  func name(of process: AttachedProcess) -> String {
+    "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
+  }
+
+  /// Keeps the ring and the pidfd of a process.
+  func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
+    // Without polling: systemd would let go of a pidfd when its process ends, which is when it is wanted.
+    let isSent = notifier.send(
+      "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
+    if !isSent {
+      ledger.refuse("kept descriptor", from: process.facts.peer, because: "systemd did not take it")
+    }
+  }
+
+  /// Lets go of what stands under a name.
+  func forget(_ name: String) {
+    _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
+  }
+
+  /// The processes that a crashd before this one has kept.
+  static func processes(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptProcess] {
+    let names = Dictionary(grouping: passed.filter { $0.name.hasPrefix(prefix) }, by: \.name)
+    return names.keys.sorted().compactMap { name in
+      KeptProcess(name: name, descriptors: names[name, default: []].map(\.descriptor))
+    }
+  }
+
+  static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) }
+}
+
+/// A process that was attached to a crashd before this one.
+struct KeptProcess: Sendable {
+  var name: String
+  var peer: Peer
+  var ring: RingSource
+  var pidfd: Descriptor
+
+  /// nil unless it is one ring and one other descriptor under a name of ours.
+  init?(name: String, descriptors: [Descriptor]) {
+    let numbers = name.split(separator: "-").suffix(2)
+    guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),
+      let pid = numbers.last.flatMap({ Int32($0) })
+    else { return nil }
+    for (ring, other) in [(descriptors[0], descriptors[1]), (descriptors[1], descriptors[0])] {
+      if let source = try? RingSource(memory: ring) {
+        (self.name, peer, self.ring, pidfd) = (name, Peer(pid: pid, uid: uid), source, other)
+        return
+      }
+    }
+    return nil
+  }
+}

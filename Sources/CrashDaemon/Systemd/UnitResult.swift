@@ -1,0 +1,108 @@
+import CCrashDaemon
+import CrashReport
+import Glibc
+
+/// What systemd says of the end of a service whose main process died: asks `systemctl`, never in the way of a crash.
+///
+/// Where there is no systemd, where the process was not the main one of its unit, and where the unit runs again by now,
+/// nothing is said.
+struct UnitResult: Sendable, Equatable {
+  /// systemd's word, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  var word: String
+
+  private enum Answer: Equatable {
+    case result(UnitResult)
+    /// systemd has not handled the death yet.
+    case notYet
+    case nothing
+  }
+
+  private static let program = "/usr/bin/systemctl"
+  /// Is there only where systemd runs the machine (sd_booted(3)).
+  private static let mark = "/run/systemd/system"
+  private static let call_ms = 2_000
+  /// systemd hears of a death as soon as its parent; these are for a busy machine.
+  private static let pauses_ms = [0, 50, 200, 800]
+  private static let answerLimit = 4_096
+
+  /// Asks about a process that a signal ended.
+  static func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
+    guard unsafe access(mark, F_OK) == 0, unsafe access(program, X_OK) == 0 else { return nil }
+    for pause in pauses_ms {
+      try? await Task.sleep(for: .milliseconds(pause))
+      switch parse(await ask(unit), pid: pid, signal: signal) {
+      case .result(let result): return result
+      case .nothing: return nil
+      case .notYet: continue
+      }
+    }
+    return nil
+  }
+
+  /// Reads `systemctl show`.
+  /// - Parameters:
+  ///   - text: Lines `KEY=VALUE`.
+  ///   - pid: The process.
+  ///   - signal: What ended it.
+  /// - Returns: The unit's result, when it is this process's end that it tells of.
+  static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {
+    if case .result(let result) = parse(text, pid: pid, signal: signal) { result } else { nil }
+  }
+
+  private static func parse(_ text: String, pid: Int32, signal: Int) -> Answer {
+    var values: [Substring: Substring] = [:]
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { values[parts[0]] = parts[1] }
+    }
+    guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
+    // CLD_KILLED and CLD_DUMPED; 0 while it has not noticed.
+    switch values["ExecMainCode"].flatMap({ Int($0) }) {
+    case 0: return .notYet
+    case 2, 3: break
+    default: return .nothing
+    }
+    guard values["ExecMainStatus"].flatMap({ Int($0) }) == signal, let word = values["Result"], word != "success",
+      word.wholeMatch(of: /[a-z-]{1,32}/) != nil
+    else { return .nothing }
+    return .result(UnitResult(word: String(word)))
+  }
+
+  private static func ask(_ unit: String) async -> String {
+    await withCheckedContinuation { continuation in
+      let work = { @Sendable in continuation.resume(returning: (try? run(unit)) ?? "") }
+      do throws(SystemError) { try Thread.start(named: "systemctl", work) } catch { continuation.resume(returning: "") }
+    }
+  }
+
+  private static func run(_ unit: String) throws -> String {
+    let number = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemError("open '/dev/null'") }
+    let input = Descriptor(owning: number)
+    var (reader, writer): (Int32, Int32) = (-1, -1)
+    try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
+    let (answer, output) = (Descriptor(owning: reader), Descriptor(owning: writer))
+    let properties = "Result,ExecMainPID,ExecMainCode,ExecMainStatus"
+    let child = AnalyseChild(
+      program: program, arguments: ["show", "--no-pager", "--property=\(properties)", "--", unit], timeout_ms: call_ms)
+    try child.run(input: input, output: output)
+    var bytes = [UInt8](repeating: 0, count: answerLimit)
+    // read writes at most as many bytes as the array has. A pipe holds more than these four lines.
+    let count = unsafe Glibc.read(answer.number, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+}
+
+/// Asks about few units at once: a storm of deaths is no storm of questions.
+actor UnitResults {
+  private var running = 0
+  private static let limit = 2
+
+  /// nil also when others are being asked about.
+  func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
+    guard running < Self.limit else { return nil }
+    running += 1
+    defer { running -= 1 }
+    return await UnitResult.of(unit: unit, pid: pid, signal: signal)
+  }
+}

@@ -1,0 +1,152 @@
+import CCrashDaemon
+import CrashRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("systemd's descriptor store")
+struct DescriptorStoreTests {
+  /// systemd's end of the notification socket.
+  private struct Systemd {
+    var socket: Descriptor
+    var path: String
+
+    init(in directory: TestDirectory) throws {
+      path = "\(directory.path)/notify"
+      let number = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      socket = Descriptor(owning: number)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      let bytes = Array(path.utf8)
+      try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+      // Fits: checked above.
+      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+      // A sockaddr_un may be read as the sockaddr that it begins with.
+      let result = unsafe withUnsafePointer(to: address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      try #require(result == 0)
+    }
+
+    var environment: [String: String] { ["NOTIFY_SOCKET": path, "CRASHD_DESCRIPTOR_STORE": "1"] }
+
+    func receive() throws -> AttachSocket.Message {
+      try #require(try AttachSocket(descriptor: socket).receive())
+    }
+  }
+
+  private func ledger() -> Ledger { Ledger(logger: TestLog.logger, limits: Limits()) }
+
+  @Test("what is kept comes back by its name as the process that it was, and is let go by the same name")
+  func roundTrip() throws {
+    let directory = try TestDirectory()
+    let systemd = try Systemd(in: directory)
+    defer { withExtendedLifetime(directory) {} }
+    let store = try #require(
+      DescriptorStore(
+        environment: systemd.environment, notifier: Notifier(environment: systemd.environment), ledger: ledger()))
+    let ring = TestRing()
+    let source = try RingSource(memory: ring.memory())
+    let peer = Peer(pid: getpid(), uid: 4711)
+    let process = AttachedProcess(
+      number: 8, facts: ProcessFacts(source.mapping.contents(), peer: peer, unit: nil), ring: source)
+    let name = store.name(of: process)
+    store.keep(process, pidfd: try Self.pidfd(of: getpid()), as: name)
+    let message = try systemd.receive()
+    #expect(String(decoding: message.bytes, as: UTF8.self) == "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)")
+    let passed = message.descriptors.reversed().map { (name: name, descriptor: $0) }
+    let kept = DescriptorStore.processes(in: passed + [("crashd.socket", try ring.memory())])
+    #expect(kept.map(\.peer) == [peer])
+    #expect(kept.first?.ring.mapping.contents().identity.ringID == ring.id)
+    #expect(kept.first.map { cd_process_exists($0.pidfd.number) } == true)
+    store.forget(name)
+    #expect(String(decoding: try systemd.receive().bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=\(name)")
+  }
+
+  @Test("a strange name, a lonely descriptor, or no ring is nobody")
+  func strange() throws {
+    let memory = try TestRing().memory()
+    let other = try Self.pidfd(of: getpid())
+    for (name, descriptors) in [
+      ("process-1-2-x-4", [memory, other]), ("process-", [memory, other]), ("process-1-2-3-4", [memory]),
+      ("process-1-2-3-4", [other, other]), ("other-1-2-3-4", [memory, other]),
+      ("process-1-2-3-99999999999", [memory, other]),
+    ] {
+      #expect(DescriptorStore.processes(in: descriptors.map { (name: name, descriptor: $0) }).isEmpty, "\(name)")
+    }
+  }
+
+  @Test("without a word of the unit's nothing is kept")
+  func off() throws {
+    for environment in [[:], ["NOTIFY_SOCKET": "/x"], ["CRASHD_DESCRIPTOR_STORE": "1"]] {
+      #expect(
+        DescriptorStore(environment: environment, notifier: Notifier(environment: environment), ledger: ledger()) == nil
+      )
+    }
+  }
+
+  @Test("the descriptors that systemd passes are told apart by their names")
+  func names() throws {
+    #expect(PassedSockets.names(environment: ["LISTEN_FDNAMES": "a::c"], count: 4) == ["a", "", "c", "unknown"])
+    let memory = try TestRing().memory()
+    let copy = fcntl(memory.number, F_DUPFD_CLOEXEC, 3)
+    let taken = PassedSockets.takeKept([copy, 77], names: ["process-1-2-3-4", "crashd.socket"])
+    #expect(taken.sockets == [77])
+    #expect(taken.kept.map(\.descriptor.number) == [copy])
+  }
+
+  @Test("a process that was killed while crashd was away is known by what was kept: how it ended, and its ring")
+  func killedMeanwhile() async throws {
+    let directory = try TestDirectory()
+    let (pid, pidfd) = try await Self.killedChild()
+    defer { waitpid(pid, nil, 0) }
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits.patient
+    let ring = TestRing()
+    let kept = try #require(
+      KeptProcess(name: "process-1-2-\(geteuid())-\(pid)", descriptors: [ring.memory(), pidfd]))
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets),
+        spool: SpoolWatch(directory: directory.path), limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), events: events, kept: [kept]),
+      poller: Poller())
+    try loop.run { [.stop] }
+    events.finish()
+    var ends: [ProcessEnd] = []
+    var rings: [String] = []
+    for await event in stream {
+      if case .attached(let process, _) = event { rings.append(process.facts.identity.ringID) }
+      if case .ended(let ended) = event { ends.append(ended.end) }
+    }
+    #expect(rings == [ring.id])
+    #expect(ends == [.status(SIGKILL)])
+  }
+
+  private static func pidfd(of pid: pid_t) throws -> Descriptor {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_process_open(pid, &number), "open a process")
+    return Descriptor(owning: number)
+  }
+
+  /// A child that has been killed, and that nobody has waited for.
+  private static func killedChild() async throws -> (pid_t, Descriptor) {
+    var child: pid_t = 0
+    // The array ends with nil and is freed after the call.
+    let words = ["sh", "-c", "kill -KILL $$"]
+    var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe arguments.forEach { unsafe free($0) } }
+    #expect(unsafe posix_spawn(&child, "/bin/sh", nil, nil, &arguments, nil) == 0)
+    let pid = child
+    let pidfd = try pidfd(of: pid)
+    try await onThread {
+      var information = unsafe siginfo_t()
+      // Waits, and leaves the zombie.
+      guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
+    }
+    return (pid, pidfd)
+  }
+}

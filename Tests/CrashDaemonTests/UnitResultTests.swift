@@ -1,0 +1,51 @@
+import CrashReport
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What systemd says of a unit")
+struct UnitResultTests {
+  private func text(result: String = "oom-kill", pid: Int = 7, code: Int = 2, status: Int = 9) -> String {
+    "Result=\(result)\nExecMainPID=\(pid)\nExecMainCode=\(code)\nExecMainStatus=\(status)\n"
+  }
+
+  @Test("the result is taken when it tells of this process's end")
+  func taken() {
+    #expect(UnitResult.read(text(), pid: 7, signal: 9) == UnitResult(word: "oom-kill"))
+    #expect(UnitResult.read(text(result: "core-dump", code: 3, status: 11), pid: 7, signal: 11)?.word == "core-dump")
+  }
+
+  @Test("nothing is said of another process, another end, a unit that runs again, or a strange answer")
+  func notTaken() {
+    let others = [
+      text(pid: 8), text(code: 1), text(code: 0), text(status: 15), text(result: "success"), text(result: "a b"), "",
+      "=",
+      "ExecMainPID=7", String(repeating: "Result=", count: 600),
+    ]
+    for text in others { #expect(UnitResult.read(text, pid: 7, signal: 9) == nil, "\(text)") }
+  }
+
+  @Test("a unit's result is told; a time limit of systemd's is the cause")
+  func causes() throws {
+    var death = CrashReport.Death(signal: Int(SIGKILL), cgroup: "/a", oomKills: 0)
+    death.unitResult = "signal"
+    let other = SilentDeath(death, losses: [:])
+    #expect(other.diagnosis.cause == "killed")
+    #expect(other.diagnosis.sentence == "Killed (SIGKILL from outside); its unit's result is 'signal'.")
+    death.unitResult = "timeout"
+    let late = SilentDeath(death, losses: [:])
+    #expect(late.diagnosis.cause == "unit-timeout" && late.diagnosis.rule == "silent-unit")
+    #expect(late.diagnosis.sentence.hasPrefix("Killed by systemd: the unit did not start or stop in time"))
+    #expect(late.explanation(losses: [:]).filter(\.isChosen).map(\.rule) == ["silent-unit"])
+  }
+
+  @Test(
+    "where systemd does not run the machine nothing is said",
+    .enabled("systemd runs this machine") {
+      unsafe access("/run/systemd/system", F_OK) != 0
+    })
+  func noSystemd() async {
+    #expect(await UnitResult.of(unit: "x.service", pid: getpid(), signal: 9) == nil)
+  }
+}

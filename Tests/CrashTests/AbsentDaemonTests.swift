@@ -1,0 +1,80 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// A crash while no crashd runs, in a process whose world has shrunk: the ring comes to the spool, or the loss is counted.
+@Suite(.enabled("only root can take a process's world away") { geteuid() == 0 })
+struct AbsentDaemonTests {
+  @Test(
+    "the ring is in the spool, and reported once crashd runs",
+    arguments: [
+      "full-disk", "read-only-root", "mount-namespace", "no-memory", "no-proc", "chroot", "other-uid",
+    ])
+  func spooled(name: String) async throws {
+    let place = try PrivateDaemon.Place()
+    let spool = try Self.makeSpool(place)
+    let scenario = try #require(Scenario.named(name))
+    let crash = try await Crasher.run(name, environment: place.environment)
+    #expect(crash.status.signal == (try Crasher.signalNumber(scenario.signal)))
+    #expect(try entries(of: spool).map { $0.hasSuffix(".ring") } == [true])
+    let daemon = try await PrivateDaemon.start(in: place)
+    let report = try await daemon.firstReport(of: crash.pid)
+    #expect(report.signal.name == scenario.signal)
+    #expect(report.crashedThread?.topOwnFrame?.function.contains(scenario.function) == true)
+    try await daemon.stop()
+    #expect(try entries(of: spool).isEmpty)
+  }
+
+  @Test(
+    "where the kernel refuses every call that could keep the ring, the process ends as it would",
+    arguments: ["seccomp-strict-profile", "no-descriptors"])
+  func refused(name: String) async throws {
+    let place = try PrivateDaemon.Place()
+    let spool = try Self.makeSpool(place)
+    let crash = try await Crasher.run(name, environment: place.environment)
+    #expect(crash.status.signal == SIGSEGV)
+    #expect(try entries(of: spool).isEmpty)
+  }
+
+  @Test(
+    "a spool without room gets an empty file, which crashd counts as a loss; a read-only one gets none",
+    arguments: ["full", "read-only"])
+  func noRoom(kind: String) async throws {
+    let place = try PrivateDaemon.Place()
+    let spool = try Self.makeSpool(place)
+    let small = try place.root.directory("small")
+    // A file system of its own, which nobody else sees and which goes with the shell.
+    let script = #"""
+      mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
+      if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi
+      CRASHSHIELD_SPOOL=$1 "$3" null-write
+      code=$?
+      for file in "$1"/*.ring "$1"/*.partial; do if [ -e "$file" ]; then mv "$file" "$2/" || exit 3; fi; done
+      exit $code
+      """#
+    let shell = try ChildProcess.start(
+      "/usr/bin/unshare",
+      ["--mount", "--", "/bin/sh", "-c", script, "sh", small, spool, Binaries.path("crash-maker"), kind],
+      ChildProcess.Options(environment: place.environment))
+    #expect(try await shell.wait().code == 128 + SIGSEGV)
+    let left = try entries(of: spool)
+    #expect(left.map { $0.hasSuffix(".ring") } == (kind == "full" ? [true] : []))
+    for name in left { #expect(try contents(of: "\(spool)/\(name)").isEmpty) }
+    let daemon = try await PrivateDaemon.start(in: place)
+    // It has taken every file by its end.
+    try await daemon.stop()
+    #expect(try entries(of: spool).isEmpty)
+    #expect(try contents(of: place.logPath).contains("spool 1") == (kind == "full"))
+  }
+
+  /// The spool as a crashd that ran before has left it.
+  private static func makeSpool(_ place: PrivateDaemon.Place) throws -> String {
+    let path = place.runtime + "/spool"
+    guard unsafe mkdir(path, 0o700) == 0, unsafe chmod(path, 0o3733) == 0 else {
+      throw SystemError("mkdir '\(path)'", errno)
+    }
+    return path
+  }
+}
