@@ -8,6 +8,7 @@
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
+#   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fuzz     the readers of rings, images, symbol caches and stacks under libFuzzer, 2.5 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
@@ -39,8 +40,8 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
 
-.PHONY: measure measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols fuzz install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload \
+.PHONY: measure measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
 all: build
@@ -76,7 +77,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-verdicts test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -113,6 +114,9 @@ measure: build
 
 check-preload: build
 	scripts/check-preload .build/debug
+
+check-verdicts: build
+	Tests/Verdicts/verdicts.py --slice .build/debug
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
@@ -168,6 +172,9 @@ symbols: release $(VENV)/bin/python3
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
 	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server
+
+verdicts: release dynamic
+	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
 
 peers: release dynamic
 	@scripts/install-packages $(PEER_PACKAGES)

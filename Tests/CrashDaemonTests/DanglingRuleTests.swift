@@ -111,6 +111,43 @@ import Testing
           words: [], registers: [rax: block - HeapFacts.strongReference], instruction: [0x48, 0x8b, 0x40, 0x10],
           address: block - HeapFacts.strongReference + 0x10)
       ),
+      // An object of C or C++ in a fast bin keeps its second word.
+      (
+        "dangling-operand",
+        Fault(words: [mangled, 0x7777_0001], registers: [rax: mangled, rdi: block], address: mangled + 0x38)
+      ),
+      // A virtual call by way of the arena: what stands there is no address, and the record does not have it.
+      (
+        "dangling-call",
+        Fault(
+          words: [mangled, 0x1_0000_0003], registers: [rax: mangled, r13: block],
+          instruction: [0xff, 0x90, 0xd0, 0, 0, 0], code: 128)
+      ),
+      // The same, where a small number stands.
+      (
+        "dangling-call",
+        Fault(
+          words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
+          more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
+      ),
+      // What a freed block has as its first word, in a program that has lost the block: with another one behind it, as
+      // the last of a list, and as the target of a call.
+      (
+        "dangling-remains",
+        Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
+      ),
+      (
+        "dangling-remains",
+        Fault(
+          words: [], registers: [rax: block >> 12], instruction: [0x48, 0x8b, 0x40, 0x10],
+          address: (block >> 12) + 0x10)
+      ),
+      ("dangling-remains", Fault(words: [], registers: [:], instruction: [], address: mangled, pc: mangled)),
+      // A copy of text that begins at the mark: vmovdqu ymm0, [rsi].
+      (
+        "dangling-remains",
+        Fault(words: [], registers: [rsi: key + 32], instruction: [0xc5, 0xfe, 0x6f, 0x06], code: 128)
+      ),
     ]
 
     @Test("a fault that is tied to a freed block is called dangling, and never certain", arguments: dangling.indices)
@@ -154,6 +191,56 @@ import Testing
         Fault(words: words, registers: stale, instruction: [], address: 0, pc: 0),
       ]
       for fault in faults { #expect(Self.diagnosis(fault).cause != "dangling", "\(fault)") }
+    }
+
+    @Test("a method of a freed object, by a target of which nothing else is known: in Swift only")
+    func method() {
+      // call rcx
+      let fault = Fault(
+        words: [Self.mangled, Self.key], registers: [Self.r13: Self.block, 2: 0xdead_beef_0000_0000],
+        instruction: [0xff, 0xd1], code: 128)
+      var facts = Self.facts(fault)
+      facts.frames = [CrashReport.Frame(address: 0x10010, mangled: "shop_visit", trust: .context)]
+      #expect(DiagnosisRule.diagnose(facts, at: nil).cause != "dangling")
+      facts.frames = [CrashReport.Frame(address: 0x10010, mangled: "$s4shop5visityyF", trust: .context)]
+      #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-self")
+    }
+
+    @Test("what stands behind a freed block is not its own")
+    func beside() {
+      let target: UInt64 = 0x1234_5670_0000
+      var words = [UInt64](repeating: 0, count: 16)
+      words[0] = Self.mangled
+      words[1] = Self.key
+      // The next block's function, behind its own size.
+      words[7] = 0x41
+      words[10] = target
+      let size = MemoryWords.Piece(start: Self.block - 8, bytes: Self.bytes([0x41]))
+      let fault = Fault(
+        words: words, registers: [Self.rdi: Self.block], instruction: [], address: target, pc: target, more: [size])
+      #expect(Self.diagnosis(fault).cause == "jump-to-unmapped")
+      words[2] = target
+      let own = Fault(
+        words: words, registers: [Self.rdi: Self.block], instruction: [], address: target, pc: target, more: [size])
+      #expect(Self.diagnosis(own).rule == "dangling-call")
+    }
+
+    @Test("a block that malloc gave out again, and nobody wrote to, is not freed")
+    func unwritten() {
+      let fault = Fault(
+        words: [Self.mangled, 0], registers: [Self.rax: Self.mangled, Self.rdi: Self.block],
+        instruction: [0x48, 0x8b, 0x40, 0x10], address: Self.mangled + 0x10)
+      #expect(Self.diagnosis(fault).cause == "wild-pointer")
+    }
+
+    @Test("a good pointer into the heap, moved by a field, is no link of a freed block")
+    func pointers() {
+      for offset in stride(from: 0 as UInt64, to: 0xa_0000, by: 0x1230) {
+        #expect(!Self.heap.isLink(Self.heap.range.lowerBound + offset))
+        #expect(!Self.heap.isLink(Self.heap.range.lowerBound + offset | 1 << 35))
+      }
+      #expect(Self.heap.isLink(Self.mangled) && Self.heap.isLink(Self.block >> 12))
+      #expect(!HeapFacts().isLink(0) && !HeapFacts(range: 0 ..< .max).isLink(1))
     }
 
     @Test("a block in use is no freed one: live objects, ones with a side table, plain data")

@@ -38,15 +38,41 @@ extension CrashFacts {
   /// The target of a call to an impossible address was loaded from a freed block, or by way of its first word.
   ///
   /// Such a call has no operand that faults: what ties is the register by which the target was loaded.
-  var danglingCall: DanglingEvidence? {
-    guard let target = wildTarget, target >= DiagnosisRule.nullPage else { return nil }
+  var danglingCall: DanglingEvidence? { callThroughOperand ?? callOfWord }
+
+  /// The call's own operand says by which register the target was loaded, also where nobody recorded the target.
+  private var callThroughOperand: DanglingEvidence? {
+    guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
+      let operand = instruction.operands.first, operand.base != 7,
+      // With an address that is none the fault is the operand's, and no call's.
+      operand.address(record.registers)?.isCanonical == true
+    else { return nil }
+    for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
+      guard record.registers.indices.contains(number) else { continue }
+      let value = record.registers[number]
+      guard value >= DiagnosisRule.nullPage else { continue }
+      for block in freedBlocks {
+        guard let place = block.place(of: value) else { continue }
+        return DanglingEvidence(
+          block: block.address, register: block.register, state: block.state,
+          tie: "the call's target was loaded from \(operand.text), where \(RegisterNames.name(number)) is its \(place)")
+      }
+    }
+    return nil
+  }
+
+  private var callOfWord: DanglingEvidence? {
+    // Null is not told apart from the many zeros of any memory; other small numbers are, by way of a block's word.
+    guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
-      guard value >= DiagnosisRule.nullPage, holds(target, near: value) else { continue }
+      guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in freedBlocks {
         let name = RegisterNames.name(number)
         // Nobody has written over what is only deinitialized.
-        if block.address == value, block.state != .deinitialized {
+        if block.address == value, block.state != .deinitialized, target >= DiagnosisRule.nullPage,
+          distance < block.bytes
+        {
           return DanglingEvidence(
             block: block.address, register: number, state: block.state,
             tie: "the call's target \(Address(target)) stands in it")
@@ -61,8 +87,32 @@ extension CrashFacts {
     return nil
   }
 
-  /// No register points at the block any more, but the faulting operand's holds what glibc writes into freed blocks.
+  /// The call that failed was to be of a method of a freed object: Swift passes the object in r13.
+  ///
+  /// Where its target came from is not known any more. In other languages r13 is a register as any.
+  var danglingSelf: DanglingEvidence? {
+    guard let target = wildTarget, target >= DiagnosisRule.nullPage, record.registers.indices.contains(Self.swiftSelf),
+      let caller = frames.first(where: { !$0.mangled.isEmpty }), caller.mangled.hasPrefix("$s")
+    else { return nil }
+    let object = record.registers[Self.swiftSelf]
+    // In a deinit the object is deinitialized, and what is called has another cause.
+    guard let block = freedBlocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
+      return nil
+    }
+    return DanglingEvidence(
+      block: block.address, register: Self.swiftSelf, state: block.state,
+      tie: "the call to \(Address(target)) was for it")
+  }
+
+  /// r13.
+  private static let swiftSelf = 13
+
+  /// No register points at the block any more, but the faulting operand's holds what glibc writes into freed blocks, or
+  /// the program went there.
   var danglingRemains: String? {
+    if let target = wildTarget, target >= DiagnosisRule.nullPage, let remains = remains(target) {
+      return "the call's target \(Address(target)) is \(remains)"
+    }
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
       guard record.registers.indices.contains(number) else { continue }
@@ -82,9 +132,12 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, taken for a side table" }
       }
+      // Functions that copy text go on from where they began, or begin at a multiple of a vector's size.
+      if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
     // A good pointer to a large heap is also a moved one.
     if heap.range.contains(value) || isArena(value) { return nil }
+    if heap.isLink(value), !isUnwritten(value) { return "how a freed block leads to the next one" }
     // A stray retain or release has moved a pointer that glibc keeps in a binned block.
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -93,6 +146,14 @@ extension CrashFacts {
       }
     }
     return nil
+  }
+
+  /// Whether a link of a freed block was read from one that is in use again: malloc has cleared the mark behind it, and
+  /// the program has not written anything.
+  private func isUnwritten(_ link: UInt64) -> Bool {
+    record.registers.prefix(16).contains { pointer in
+      [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
+    }
   }
 
   /// Where the program went, or tried to go, that can be no code.
@@ -110,9 +171,9 @@ extension CrashFacts {
     }
   }
 
-  /// Whether the record has a word of this value a method's or a field's distance from a pointer.
-  private func holds(_ word: UInt64, near pointer: UInt64) -> Bool {
-    (0..<64).contains { memory.word(at: pointer &+ 8 &* $0) == word }
+  /// How far behind a pointer the record has a word of this value, if that is a method's or a field's distance.
+  private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
+    (0..<64 as Range<UInt64>).lazy.map { 8 &* $0 }.first { memory.word(at: pointer &+ $0) == word }
   }
 
   private struct FreedBlock {
@@ -120,6 +181,8 @@ extension CrashFacts {
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
+    /// What belongs to it, and not to the block behind it.
+    var bytes: UInt64
 
     /// What of the block a value is.
     func place(of value: UInt64) -> String? {
@@ -142,10 +205,18 @@ extension CrashFacts {
           let state = BlockState.of(
             address, (first, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
         else { continue }
-        blocks.append(FreedBlock(address: address, register: number, state: state, words: (first, second)))
+        blocks.append(
+          FreedBlock(
+            address: address, register: number, state: state, words: (first, second), bytes: blockBytes(address)))
       }
     }
     return blocks
+  }
+
+  /// By the size that glibc keeps in front of each block; of one whose size the record does not have, the first words.
+  private func blockBytes(_ address: UInt64) -> UInt64 {
+    guard let size = memory.word(at: address &- 8).map({ $0 & ~15 }), (32...1 << 32).contains(size) else { return 24 }
+    return size - 8
   }
 
   /// glibc's own data hold its main arena; its code stands far before.

@@ -28,6 +28,11 @@ extension DiagnosisRule {
     DiagnosisRule("dangling-call", cause: "dangling", 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
       facts.danglingCall.map { "A function was called through memory that was freed: \($0.text);" }
     },
+    DiagnosisRule(
+      "dangling-self", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames]
+    ) { facts in
+      facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text);" }
+    },
     DiagnosisRule("dangling-remains", cause: "dangling", 0.9, on: [.signal, .operand, .heap]) { facts in
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },

@@ -32,6 +32,32 @@ struct HeapFacts: Sendable, Equatable {
     return abs(count) <= strayLimit ? count : nil
   }
 
+  /// Whether the first word of a block is a pointer to the next free one, or to none, as glibc writes them.
+  func leads(from block: UInt64, to word: UInt64) -> Bool {
+    let next = word ^ (block >> 12)
+    return next == 0 || range.contains(next) && next % 16 == 0
+  }
+
+  /// Whether this is how glibc writes the pointer to the next free block into one of the heap: the next one's address
+  /// xor its own page's number, which is all there is in the last one.
+  func isLink(_ word: UInt64) -> Bool {
+    guard range.lowerBound < range.upperBound, range.upperBound - range.lowerBound <= Self.linkLimitBytes else {
+      return false
+    }
+    let last = range.upperBound - 1
+    let pages = range.lowerBound >> 12...last >> 12
+    if pages.contains(word) { return true }
+    // The page's number has none of the next one's highest bits.
+    guard word >> 36 == range.lowerBound >> 36 || word >> 36 == last >> 36 else { return false }
+    return pages.contains { page in
+      let next = word ^ page
+      return next % 16 == 0 && range.contains(next)
+    }
+  }
+
+  /// Larger heaps are not searched: there a link says less, and each page is tried.
+  private static let linkLimitBytes: UInt64 = 1 << 28
+
   /// Where Swift's runtime looks for the side table, when it takes a second word of an object for one.
   static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
 }
@@ -42,6 +68,8 @@ enum BlockState: Sendable, Equatable {
   case cached(drift: Int64)
   /// Freed and kept in a fast bin; it was a Swift object.
   case fastBin
+  /// Freed and kept in a list; what it was is not known.
+  case listed
   /// Freed and kept in a bin: glibc's arena, or neighbours, are in its first words.
   case binned
   /// Deinitialized, and not freed: something still refers to it unowned.
@@ -64,12 +92,12 @@ enum BlockState: Sendable, Equatable {
     let isDeiniting = second & (1 << 63 | 1 << 32 | 1) == (1 << 32 | 1) && second & 0xffff_ffff < 2_048
     let strong = second >> 33 & 0x1fff_ffff
     if isDeiniting, strong < 32 {
-      let next = first ^ (address >> 12)
-      let isLinked = next == 0 || heap.range.contains(next) && next % 16 == 0
-      if isLinked { return .fastBin }
+      if heap.leads(from: address, to: first) { return .fastBin }
       // Two small integers look like such a count; a deinitialized object still begins with its class.
       if isMetadata(first) { return .deinitialized }
     }
+    // malloc clears the second word of what it takes out of a tcache: then the block may be in use, and not yet written.
+    if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     // One link may lead to another block, but the list ends in the arena.
     if isLink(first), isLink(second), isArena(first) || isArena(second) { return .binned }
@@ -82,6 +110,7 @@ enum BlockState: Sendable, Equatable {
     case .cached(let drift):
       "freed (in a tcache, and \(drift > 0 ? "retained" : "released") \(abs(drift)) \(abs(drift) == 1 ? "time" : "times") since)"
     case .fastBin: "freed (in a fast bin)"
+    case .listed: "freed (in a list of small blocks)"
     case .binned: "freed (in a bin)"
     case .deinitialized: "deinitialized"
     }

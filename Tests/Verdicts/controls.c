@@ -1,0 +1,317 @@
+// Crashes of a C program that have nothing to do with freed memory, whatever lies around.
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "heap.h"
+
+#define FAULT static __attribute__((noinline))
+
+struct node {
+  uint64_t number;
+  struct node *next;
+  void (*visit)(struct node *);
+  char name[24];
+};
+
+FAULT void visit(struct node *node) {
+  heap_opaque(node->number);
+}
+
+static struct node *make_node(void) {
+  struct node *node = malloc(sizeof *node);
+  if (node == NULL) _exit(3);
+  *node = (struct node){.number = heap_random() % 1000, .next = node, .visit = visit};
+  return node;
+}
+
+FAULT void null_read(void) {
+  heap_read(0);
+}
+FAULT void null_write(void) {
+  heap_write(0);
+}
+FAULT void null_jump(void) {
+  heap_jump(0);
+}
+FAULT void null_offset(void) {
+  heap_read(heap_random() % 4096 & ~7ull);
+}
+FAULT void small_number(void) {
+  heap_read(65536 + heap_random() % (1 << 24));
+}
+
+// Canonical, and where Linux maps nothing without being asked.
+static uint64_t wild(void) {
+  return UINT64_C(0x100000000000) + heap_random() % UINT64_C(0x300000000000);
+}
+FAULT void wild_read(void) {
+  heap_read(wild());
+}
+FAULT void wild_write(void) {
+  heap_write(wild() & ~7ull);
+}
+FAULT void wild_jump(void) {
+  heap_jump(wild());
+}
+
+static uint64_t non_canonical(void) {
+  return heap_random() | UINT64_C(0x4000000000000000);
+}
+FAULT void non_canonical_read(void) {
+  heap_read(non_canonical());
+}
+FAULT void non_canonical_write(void) {
+  heap_write(non_canonical());
+}
+FAULT void non_canonical_jump(void) {
+  heap_jump(non_canonical());
+}
+
+FAULT void poison_read(void) {
+  static const uint64_t patterns[] = {
+      UINT64_C(0x4141414141414141), UINT64_C(0x5555555555555555), UINT64_C(0xaaaaaaaaaaaaaaaa),
+      UINT64_C(0xdeadbeefdeadbeef), UINT64_C(0xe5e5e5e5e5e5e5e5), UINT64_C(0xfeeefeeefeeefeee),
+      UINT64_C(0xcdcdcdcdcdcdcdcd), UINT64_C(0x00000000deadbeef), UINT64_C(0xefed000012348000),
+      UINT64_C(0x0000000155555555), UINT64_C(0x6b6b6b6b6b6b6b6b), UINT64_C(0x00007fffdeadbee8)};
+  heap_read(patterns[heap_random() % (sizeof patterns / sizeof *patterns)]);
+}
+
+// One wrong bit in a pointer to a node in use: so high that it leads out of the heap.
+FAULT void bit_flip(void) {
+  struct node *node = make_node();
+  const uint64_t flipped = (uint64_t)(uintptr_t)node ^ UINT64_C(1) << (32 + heap_random() % 31);
+  struct node *wrong = (struct node *)(uintptr_t)heap_opaque(flipped);
+  heap_opaque(node->number + wrong->number);
+}
+
+// A reference count's worth away from a pointer: what a stray retain does to a freed block, done by nobody here.
+FAULT void distant(void) {
+  struct node *node = make_node();
+  heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
+}
+
+// The lower half of a pointer.
+FAULT void truncated(void) {
+  heap_read((uint32_t)(uintptr_t)make_node());
+}
+FAULT void sign_extended(void) {
+  heap_read((uint64_t)(int64_t)(int32_t)(uintptr_t)make_node());
+}
+
+FAULT void jump_to_heap(void) {
+  heap_jump((uint64_t)(uintptr_t)make_node());
+}
+FAULT void jump_to_stack(void) {
+  volatile uint64_t code[4] = {0xc3};
+  heap_jump((uint64_t)(uintptr_t)code);
+}
+FAULT void jump_to_data(void) {
+  static uint64_t code[4] = {0xc3};
+  heap_jump((uint64_t)(uintptr_t)code);
+}
+
+// A freed neighbour in a register, and the wrong target in a node that is in use right behind it.
+FAULT void call_beside_freed(void) {
+  struct node *freed = make_node();
+  struct node *node = make_node();
+  node->visit = (void (*)(struct node *))(uintptr_t)(heap_random() % 2 == 0 ? wild() : non_canonical());
+  struct node *stale = (struct node *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)freed);
+  free(freed);
+  node->visit(stale);
+  heap_opaque((uint64_t)(uintptr_t)stale);
+}
+
+// The same, and the wrong value is data that the fault reads through.
+FAULT void read_beside_freed(void) {
+  struct node *freed = make_node();
+  struct node *node = make_node();
+  node->next = (struct node *)(uintptr_t)wild();
+  struct node *stale = (struct node *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)freed);
+  free(freed);
+  heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
+}
+
+// Text that ran over its end into a node's pointers.
+FAULT void overrun_pointer(void) {
+  struct node *node = make_node();
+  snprintf((char *)&node->number, 24, "%s", "/api/v1/customers/1234");
+  heap_opaque(node->next->number);
+}
+FAULT void overrun_function(void) {
+  struct node *node = make_node();
+  memset(&node->visit, 0x30 + (int)(heap_random() % 10), sizeof node->visit);
+  node->visit(node);
+  heap_opaque(node->number);
+}
+
+// A block of which the compiler knows nothing.
+static char *block(size_t size) {
+  return (char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)malloc(size));
+}
+
+// Text that ran over its end into the allocator's own words; glibc notices.
+FAULT void overrun_heap(void) {
+  char *first = block(1400);
+  char *second = block(1400);
+  char *third = block(1400);
+  memset(first, 'x', 1400 + 24 + heap_random() % 8);
+  free(second);
+  free(first);
+  free(third);
+  heap_opaque((uint64_t)(uintptr_t)malloc(1400));
+}
+FAULT void overrun_top(void) {
+  memset(block(40), 0x7f, 72);
+  for (;;)
+    heap_opaque((uint64_t)(uintptr_t)malloc(60000));
+}
+FAULT void free_middle(void) {
+  free(block(400) + 24);
+}
+FAULT void free_stack(void) {
+  volatile char here[64] = {1};
+  free((char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)here) + 16);
+}
+
+FAULT void read_only_write(void) {
+  heap_write((uint64_t)(uintptr_t)"a constant of this program");
+}
+FAULT void protected_read(void) {
+  heap_read((uint64_t)(uintptr_t)mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 256);
+}
+FAULT void truncated_file(void) {
+  int file = memfd_create("truncated", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, 4096) != 0) return;
+  char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
+  if (ftruncate(file, 0) == 0) heap_read((uint64_t)(uintptr_t)bytes);
+}
+// A block that was never written: what its last tenant and the allocator left is taken for a pointer.
+struct entry {
+  struct entry *next;
+  void (*visit)(struct entry *);
+};
+FAULT void uninitialised(void) {
+  static const size_t sizes[] = {sizeof(struct entry), 200, 1400};
+  struct entry *entry = NULL;
+  // The first ones may come from the top of the heap, where nothing is but zeros.
+  for (int round = 0; round < 4; round++) {
+    entry = malloc(sizes[heap_random() % 3]);
+    entry = (struct entry *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)entry);
+    if (entry->next != NULL) break;
+  }
+  entry->next->visit(entry);
+  heap_opaque((uint64_t)(uintptr_t)entry);
+}
+
+FAULT uint64_t descend(uint64_t depth) {
+  volatile uint64_t here[32] = {depth};
+  if (heap_opaque(depth) == UINT64_MAX) return here[0];
+  return descend(depth + 1) + here[depth % 32];
+}
+FAULT void stack_overflow(void) {
+  heap_opaque(descend(0));
+}
+static void *overflow_thread(void *unused) {
+  stack_overflow();
+  return unused;
+}
+FAULT void thread_overflow(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, overflow_thread, NULL) == 0) pthread_join(thread, NULL);
+}
+
+FAULT void trap(void) {
+  __builtin_trap();
+}
+FAULT void assertion(void) {
+  assert(heap_opaque(0) == 1);
+}
+FAULT void divide(void) {
+  heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
+}
+
+// An index that a caller did not check: the words behind the end are somebody else's numbers.
+FAULT void index_beyond(void) {
+  struct node **nodes = malloc(64 * sizeof *nodes);
+  uint64_t *numbers = malloc(64 * sizeof *numbers);
+  for (size_t index = 0; index < 64; index++)
+    nodes[index] = make_node();
+  for (size_t index = 0; index < 64; index++)
+    numbers[index] = heap_random();
+  heap_opaque(nodes[heap_opaque(64 + 8 + heap_random() % 32)]->number);
+}
+
+// A number taken for a pointer: of a float, a time, a hash.
+FAULT void number_as_pointer(void) {
+  union {
+    double number;
+    uint64_t word;
+  } price = {.number = (double)(heap_random() % 100000) / 100};
+  const uint64_t words[] = {price.word, UINT64_C(1792000000000) + heap_random() % 1000000, (uint32_t)heap_random(),
+                            UINT64_C(1792000000000000000) + heap_random() % 1000000};
+  heap_read(words[heap_random() % 4] | 65536);
+}
+
+static const struct {
+  const char *name;
+  void (*fault)(void);
+} kinds[] = {
+    {"null-read", null_read},
+    {"null-write", null_write},
+    {"null-jump", null_jump},
+    {"null-offset", null_offset},
+    {"small-number", small_number},
+    {"wild-read", wild_read},
+    {"wild-write", wild_write},
+    {"wild-jump", wild_jump},
+    {"non-canonical-read", non_canonical_read},
+    {"non-canonical-write", non_canonical_write},
+    {"non-canonical-jump", non_canonical_jump},
+    {"poison-read", poison_read},
+    {"bit-flip", bit_flip},
+    {"distant", distant},
+    {"truncated", truncated},
+    {"sign-extended", sign_extended},
+    {"jump-to-heap", jump_to_heap},
+    {"jump-to-stack", jump_to_stack},
+    {"jump-to-data", jump_to_data},
+    {"call-beside-freed", call_beside_freed},
+    {"read-beside-freed", read_beside_freed},
+    {"overrun-pointer", overrun_pointer},
+    {"overrun-function", overrun_function},
+    {"overrun-heap", overrun_heap},
+    {"overrun-top", overrun_top},
+    {"free-middle", free_middle},
+    {"free-stack", free_stack},
+    {"read-only-write", read_only_write},
+    {"protected-read", protected_read},
+    {"truncated-file", truncated_file},
+    {"uninitialised", uninitialised},
+    {"stack-overflow", stack_overflow},
+    {"thread-overflow", thread_overflow},
+    {"trap", trap},
+    {"abort", abort},
+    {"assertion", assertion},
+    {"divide", divide},
+    {"index-beyond", index_beyond},
+    {"number-as-pointer", number_as_pointer},
+};
+
+int main(int count, char **arguments) {
+  const size_t kind_count = sizeof kinds / sizeof *kinds;
+  if (count == 2 && strcmp(arguments[1], "--list") == 0) {
+    for (size_t index = 0; index < kind_count; index++)
+      puts(kinds[index].name);
+    return 0;
+  }
+  if (count != 4) return 2;
+  heap_prepare(arguments[2], strtoull(arguments[3], NULL, 10));
+  for (size_t index = 0; index < kind_count; index++)
+    if (strcmp(kinds[index].name, arguments[1]) == 0) heap_call(kinds[index].fault);
+  return 4;
+}

@@ -1,0 +1,164 @@
+// The same of a Swift program: traps, bad casts of memory, and objects that were never freed.
+// swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
+import Glibc
+
+class Account {
+  var number: Int
+  var owner: String
+  var next: Account?
+
+  init(number: Int) {
+    self.number = number
+    owner = "owner \(number)"
+  }
+
+  func balance() -> Int { number * 3 }
+}
+
+class SavingsAccount: Account {
+  override func balance() -> Int { number * 5 }
+}
+
+protocol Priced {
+  func price() -> Int
+}
+
+final class Item: Priced {
+  let cents: Int
+
+  init(cents: Int) { self.cents = cents }
+
+  func price() -> Int { cents + 1 }
+}
+
+enum Shortage: Error { case soldOut }
+
+@inline(never) func hidden<T>(_ value: T) -> T {
+  heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
+}
+
+func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
+
+/// Objects of all these classes come and go before it happens.
+@inline(never) func trade() {
+  var accounts: [Int: Account] = [:]
+  var items: [any Priced] = []
+  for _ in 0..<2_000 {
+    let number = random(100)
+    accounts[number] =
+      number % 3 == 0 ? nil : number % 3 == 1 ? Account(number: number) : SavingsAccount(number: number)
+    accounts[number]?.next = accounts[random(100)]
+    items.append(Item(cents: number))
+    if items.count > 50 { items.removeFirst(25) }
+  }
+  for account in accounts.values { account.next = nil }
+}
+
+/// An object at an address that may be anything.
+@inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
+  unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
+}
+
+@inline(never) func callMethod(at address: UInt64) {
+  let balance = unsafe account(at: address)._withUnsafeGuaranteedRef { $0.balance() }
+  _ = hidden(balance)
+}
+
+@inline(never) func retain(at address: UInt64) {
+  _ = hidden(unsafe account(at: address).takeUnretainedValue())
+}
+
+@inline(never) func release(at address: UInt64) { unsafe account(at: address).release() }
+
+@inline(never) func descend(_ depth: Int) -> Int {
+  let account = Account(number: depth)
+  return hidden(depth) == Int.min ? account.balance() : descend(depth + 1) + account.balance()
+}
+
+final class Link {
+  var next: Link?
+  deinit { _ = hidden(0) }
+}
+
+final class Receipt {
+  let total: Int
+  let place: UInt64
+
+  init(total: Int, place: UInt64) {
+    self.total = total
+    self.place = place
+  }
+
+  deinit {
+    if place == 0 { _ = hidden(total + 1) }
+    heap_read(place)
+  }
+}
+
+/// Words of a live block, which somebody takes for an object.
+@inline(never) func numbers() -> UInt64 {
+  let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 16)
+  for index in 0..<16 { unsafe words[index] = heap_random() }
+  return UInt64(UInt(bitPattern: words))
+}
+
+let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
+  ("array-index", { _ = hidden([1, 2, 3][hidden(3 + random(9))]) }),
+  ("objects-index", { _ = hidden((0..<5).map { Account(number: $0) }[hidden(7)].balance()) }),
+  ("force-unwrap", { _ = hidden(hidden(Account?.none)!) }),
+  ("overflow", { _ = hidden(hidden(Int.max) + 1) }),
+  ("division", { _ = hidden(100 / hidden(0)) }),
+  ("narrow", { _ = hidden(UInt8(hidden(256 + random(500)))) }),
+  ("fatal-error", { fatalError("no account \(random(100))") }),
+  ("precondition", { precondition(hidden(0) == 1, "an account has an owner") }),
+  ("forced-cast", { _ = hidden(hidden(Account(number: 1) as AnyObject) as! Item) }),
+  ("forced-try", { try! { throw Shortage.soldOut }() }),
+  ("unowned-nil", { _ = hidden(unsafe unsafeBitCast(hidden(0), to: Account.self)).balance() }),
+  ("method-of-wild", { callMethod(at: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000 & ~7) }),
+  ("retain-of-wild", { retain(at: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000 & ~7) }),
+  ("release-of-wild", { release(at: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000 & ~7) }),
+  ("method-of-non-canonical", { callMethod(at: heap_random() & ~7 | 0x4000_0000_0000_0000) }),
+  ("release-of-non-canonical", { release(at: heap_random() & 0x3fff_ffff_ffff_fff8 | 0x1000_0000_0000_0000) }),
+  ("method-of-text", { callMethod(at: 0x6f63_2e65_6c70_6d61) }),
+  ("method-of-numbers", { callMethod(at: numbers()) }),
+  ("retain-of-numbers", { retain(at: numbers()) }),
+  ("release-of-numbers", { release(at: numbers()) }),
+  ("null-field", { heap_read(16) }),
+  ("stack-overflow", { _ = hidden(descend(0)) }),
+  (
+    "deep-deinit",
+    {
+      var list: Link?
+      for _ in 0..<3_000_000 {
+        let link = Link()
+        link.next = list
+        list = link
+      }
+      list = hidden(nil)
+    }
+  ),
+  ("trap-in-deinit", { _ = hidden(Receipt(total: Int.max, place: 0).total) }),
+  ("null-in-deinit", { _ = hidden(Receipt(total: 1, place: 8).total) }),
+  (
+    "wild-in-deinit",
+    { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
+  ),
+  (
+    // The last reference is weak: the object is gone, and nobody follows it.
+    "weak-gone",
+    {
+      weak let account = hidden(Account(number: 1))
+      _ = hidden(account!.balance())
+    }
+  ),
+]
+
+if CommandLine.arguments == [CommandLine.arguments[0], "--list"] {
+  for kind in kinds { print(kind.name) }
+  exit(0)
+}
+guard CommandLine.arguments.count == 4 else { exit(2) }
+heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
+trade()
+for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
+exit(4)

@@ -1,0 +1,180 @@
+// Crashes of a Swift program that uses objects after their last release.
+// swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
+import Glibc
+
+protocol Priced: AnyObject {
+  func price() -> Int
+}
+
+class Session: Priced {
+  var number = Int(heap_random() % 1_000)
+  var user: User? = User(name: "user \(heap_random())")
+  var finish: () -> Int = {
+    let count = Int(heap_random() % 10)
+    return { count + 1 }
+  }()
+  var pages = ["/", "/cart", "/checkout and pay by invoice"]
+
+  func visit() -> Int { number }
+  func price() -> Int { number * 2 }
+  func reload() async -> Int { number }
+}
+
+class LongSession: Session {
+  var history = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
+  override func visit() -> Int { history.3 }
+  override func price() -> Int { history.4 }
+  override func reload() async -> Int { history.5 }
+}
+
+class User {
+  var name: String
+  init(name: String) { self.name = name }
+  func greet() -> Int { name.utf8.count }
+}
+
+class Shelf<Element> {
+  var elements: [Element]
+  // An unusual size: else a closure's context takes the place at once.
+  var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
+  init(_ elements: [Element]) { self.elements = elements }
+  func first() -> Element { elements[0] }
+}
+
+class LongShelf<Element>: Shelf<Element> {
+  override func first() -> Element { elements[elements.count - 1] }
+}
+
+final class Owner {
+  unowned(unsafe) let session: Session
+  init(of session: Session) { unsafe self.session = session }
+}
+
+nonisolated(unsafe) var age = ""
+
+@inline(never) func hidden<T>(_ value: T) -> T {
+  heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
+}
+
+@inline(never) func shelf() -> Shelf<Int> { heap_random() % 2 == 0 ? Shelf([1, 2, 3]) : LongShelf([4, 5]) }
+
+@inline(never) func session() -> Session { heap_random() % 2 == 0 ? Session() : LongSession() }
+
+/// Lets the last reference go, and what comes after it happens.
+@inline(never) func free(_ address: UnsafeMutableRawPointer) {
+  let size = unsafe heap_size(address)
+  unsafe heap_make_room(age, address)
+  unsafe Unmanaged<AnyObject>.fromOpaque(address).release()
+  heap_age(age, size)
+}
+
+/// A reference that nobody holds: its object is gone.
+@inline(never) func gone<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
+  let reference = unsafe Unmanaged.passRetained(make())
+  unsafe free(reference.toOpaque())
+  return unsafe reference
+}
+
+/// One more release than retains, of what is no class: the context of a closure, the storage of an array.
+@inline(never) func freeStorage<Value>(of value: Value, word: Int) {
+  unsafe withUnsafeBytes(of: value) { bytes in
+    let address = unsafe bytes.load(fromByteOffset: 8 * word, as: UInt.self)
+    if let pointer = UnsafeMutableRawPointer(bitPattern: address) { unsafe free(pointer) }
+  }
+}
+
+@inline(never) func wait(for work: @escaping @Sendable () async -> Void) {
+  Task.detached {
+    await work()
+    exit(4)
+  }
+  while true { pause() }
+}
+
+/// A library that calls back with what it was given.
+@inline(never) func callBack(_ function: @convention(c) (UnsafeMutableRawPointer) -> Int, _ context: Unmanaged<Session>)
+{
+  _ = hidden(unsafe function(context.toOpaque()))
+}
+
+let kinds: [(name: String, fault: () -> Void)] = [
+  ("method", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.visit() }) }),
+  ("retain", { _ = hidden(unsafe gone(session).takeUnretainedValue()) }),
+  ("release", { unsafe gone(session).release() }),
+  (
+    "release-twice",
+    {
+      let reference = unsafe gone(session)
+      unsafe reference.release()
+      unsafe reference.release()
+    }
+  ),
+  ("object-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.user!.greet() }) }),
+  ("array-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.pages[2].utf8.count }) }),
+  ("closure-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.finish() }) }),
+  ("field-write", { unsafe gone(session)._withUnsafeGuaranteedRef { $0.user = User(name: "nobody") } }),
+  (
+    "witness",
+    {
+      let reference = unsafe gone(session)
+      let priced: any Priced = unsafe reference.takeUnretainedValue()
+      _ = hidden(hidden(priced).price())
+    }
+  ),
+  ("generic", { _ = hidden(unsafe gone { shelf() }._withUnsafeGuaranteedRef { hidden($0).first() }) }),
+  (
+    "unowned-unsafe",
+    {
+      let object = session()
+      let owner = Owner(of: object)
+      unsafe free(Unmanaged.passRetained(object).toOpaque())
+      unsafe Unmanaged.passUnretained(object).release()
+      _ = hidden(unsafe hidden(owner).session.visit())
+    }
+  ),
+  (
+    "c-callback",
+    {
+      unsafe callBack(
+        { context in unsafe Unmanaged<Session>.fromOpaque(context).takeUnretainedValue().visit() }, gone(session))
+    }
+  ),
+  (
+    "async-method",
+    {
+      let reference = unsafe gone(session)
+      let address = UInt(bitPattern: unsafe reference.toOpaque())
+      wait {
+        let pointer = UnsafeRawPointer(bitPattern: address)!
+        _ = hidden(await unsafe Unmanaged<Session>.fromOpaque(pointer).takeUnretainedValue().reload())
+      }
+    }
+  ),
+  (
+    "array-storage",
+    {
+      let sessions = hidden((0..<4).map { _ in session() })
+      freeStorage(of: sessions, word: 0)
+      _ = hidden(hidden(sessions)[2].visit())
+    }
+  ),
+  (
+    "closure-context",
+    {
+      let object = session()
+      let closure = hidden { object.visit() }
+      freeStorage(of: closure, word: 1)
+      _ = hidden(hidden(closure)())
+    }
+  ),
+]
+
+if CommandLine.arguments == [CommandLine.arguments[0], "--list"] {
+  for kind in kinds { print(kind.name) }
+  exit(0)
+}
+guard CommandLine.arguments.count == 4 else { exit(2) }
+age = CommandLine.arguments[2]
+heap_prepare("churned", UInt64(CommandLine.arguments[3]) ?? 0)
+for kind in kinds where kind.name == CommandLine.arguments[1] { kind.fault() }
+exit(4)
