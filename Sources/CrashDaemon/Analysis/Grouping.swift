@@ -82,26 +82,15 @@ enum Grouping {
   }
 
   static func isEntryPoint(_ mangled: String) -> Bool {
-    let stem = stem(mangled)
+    let stem = GroupingText.stem(mangled)
     return mangled == "main" || mangled.hasSuffix("_main") || mangled.hasPrefix("async_Main")
       || stem.hasSuffix("5$mainyyFZ")
       || stem.hasSuffix("5$mainyyYaFZ") || mangled.hasPrefix("__swift_async_main")
   }
 
-  /// Without the suffixes that the compiler appends: `TY0_` and `TQ1_` (parts of an async function), `.cold`, `.resume.0`.
-  static func stem(_ mangled: String) -> String {
-    mangled.replacing(/\.(?:cold|resume|llvm|part|constprop|isra)\b.*$/, with: "").replacing(/T[YQ]\d*_$/, with: "")
-  }
-
   /// The module and the name without what differs between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    var name = frame.function.isEmpty ? frame.mangled : frame.function
-    name = name.replacing(
-      #/^(?:(?:generic |function signature )?(?:not re-abstracted )?specialized |merged )+/#, with: "")
-    name = name.replacing(#/^\(\d+\) (?:suspend|await) resume partial function for /#, with: "")
-    name = name.replacing(#/(closure|local|variable initialization expression) \#\d+/#) { String($0.output.1) }
-    name = name.replacing(#/ in _[0-9A-F]{32}/#, with: "")
-    name = withoutGenerics(name)
+    let name = withoutGenerics(GroupingText.simplified(frame.function.isEmpty ? frame.mangled : frame.function))
     return Demangler.module(of: frame.mangled).map { "\($0).\(name)" } ?? name
   }
 

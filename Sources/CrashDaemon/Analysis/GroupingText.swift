@@ -1,0 +1,94 @@
+/// Takes out of names what differs between builds.
+///
+/// By hand, not by regular expressions: a literal of one is parsed and compiled each time it is evaluated, which took two
+/// thirds of crashd's time for a crash of 64 frames.
+enum GroupingText {
+  private static let clones = [".cold", ".resume", ".llvm", ".part", ".constprop", ".isra"].map { Array($0.utf8) }
+  private static let specializations = [
+    "specialized ", "not re-abstracted specialized ", "generic specialized ", "function signature specialized ",
+    "generic not re-abstracted specialized ", "function signature not re-abstracted specialized ", "merged ",
+  ].map { Array($0.utf8) }
+  private static let resumptions = [" suspend", " await"].map { Array(($0 + " resume partial function for ").utf8) }
+  private static let numbered = ["closure", "local", "variable initialization expression"].map { Array($0.utf8) }
+  private static let discriminator = Array(" in _".utf8)
+  private static let discriminatorDigits = 32
+
+  /// A linkage name without the suffixes that the compiler appends: `TY0_` and `TQ1_` (parts of an async function),
+  /// `.cold`, `.resume.0`.
+  static func stem(_ mangled: String) -> String {
+    var bytes = Array(mangled.utf8)[...]
+    for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
+      let isClone = clones.contains { clone in
+        let rest = bytes[index...]
+        return rest.starts(with: clone) && !(rest.dropFirst(clone.count).first.map(isWord) ?? false)
+      }
+      if isClone {
+        bytes = bytes[..<index]
+        break
+      }
+    }
+    return String(decoding: withoutPart(bytes), as: UTF8.self)
+  }
+
+  /// `T`, `Y` or `Q`, digits, `_`, at the end.
+  private static func withoutPart(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard bytes.last == UInt8(ascii: "_") else { return bytes }
+    var rest = bytes.dropLast()
+    while let last = rest.last, isDigit(last) { rest = rest.dropLast() }
+    guard let kind = rest.last, kind == UInt8(ascii: "Y") || kind == UInt8(ascii: "Q") else { return bytes }
+    rest = rest.dropLast()
+    return rest.last == UInt8(ascii: "T") ? rest.dropLast() : bytes
+  }
+
+  /// A readable name without what was specialized, which part of an async function it is, the numbers of closures and
+  /// the marks of private names.
+  static func simplified(_ name: String) -> String {
+    var rest = Array(name.utf8)[...]
+    while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }
+    return String(decoding: withoutNumbers(withoutResumption(rest)), as: UTF8.self)
+  }
+
+  /// `(1) suspend resume partial function for ` at the begin.
+  private static func withoutResumption(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard bytes.first == UInt8(ascii: "(") else { return bytes }
+    var rest = bytes.dropFirst()
+    let digits = rest.prefix(while: isDigit)
+    rest = rest.dropFirst(digits.count)
+    guard !digits.isEmpty, rest.first == UInt8(ascii: ")") else { return bytes }
+    rest = rest.dropFirst()
+    guard let prefix = resumptions.first(where: rest.starts(with:)) else { return bytes }
+    return rest.dropFirst(prefix.count)
+  }
+
+  /// ` #1` behind what is numbered, and ` in _` with 32 hexadecimal digits.
+  private static func withoutNumbers(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var kept: [UInt8] = []
+    kept.reserveCapacity(bytes.count)
+    var rest = bytes
+    while let byte = rest.first {
+      let count = byte == UInt8(ascii: " ") ? numberBytes(rest, after: kept) + discriminatorBytes(rest) : 0
+      if count == 0 { kept.append(byte) }
+      rest = rest.dropFirst(max(1, count))
+    }
+    return kept
+  }
+
+  private static func numberBytes(_ rest: ArraySlice<UInt8>, after kept: [UInt8]) -> Int {
+    guard rest.dropFirst().first == UInt8(ascii: "#") else { return 0 }
+    let digits = rest.dropFirst(2).prefix(while: isDigit)
+    return digits.isEmpty || !numbered.contains(where: { kept.suffix($0.count).elementsEqual($0) })
+      ? 0 : 2 + digits.count
+  }
+
+  private static func discriminatorBytes(_ rest: ArraySlice<UInt8>) -> Int {
+    guard rest.starts(with: discriminator) else { return 0 }
+    let digits = rest.dropFirst(discriminator.count).prefix(discriminatorDigits).prefix(while: isHexadecimal)
+    return digits.count == discriminatorDigits ? discriminator.count + digits.count : 0
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) }
+  private static func isWord(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "_")
+  }
+}
