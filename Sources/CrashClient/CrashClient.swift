@@ -127,7 +127,7 @@ public struct CrashClient: Sendable {
     return VarlinkConnection(socket: socket, messageLimitBytes: messageLimitBytes)
   }
 
-  private func call<Parameters: Decodable>(
+  func call<Parameters: Decodable>(
     _ name: String, _ parameters: some Encodable, returning type: Parameters.Type, extra: Duration = .zero
   ) throws(ClientError) -> Parameters {
     let deadline = Deadline.after(timeout + extra)

@@ -11,14 +11,14 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case apple
   /// A page that needs nothing else.
   case html
-  /// A minidump, with the registers of the threads and the images, without memory.
+  /// A minidump, with the registers of the crashed threads, their stacks and the images.
   case minidump
 
   /// Whether it is for programs only: it would spoil a terminal.
   public var isBinary: Bool { self == .minidump }
 
-  /// The report's bytes in this form.
-  public func bytes(_ received: ReceivedReport) throws -> [UInt8] {
+  /// The report's bytes in this form; only a minidump has the stacks.
+  public func bytes(_ received: ReceivedReport, stacks: [RecordedStack] = []) throws -> [UInt8] {
     switch self {
     case .text:
       Array(
@@ -27,7 +27,12 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     case .json: Array(try JSONStyle.pretty.text(received.json).utf8)
     case .apple: Array(AppleRenderer().render(received.report).utf8)
     case .html: Array(HTMLRenderer(source: SourceFiles.lookup(for: received.report)).render(received.report).utf8)
-    case .minidump: MinidumpRenderer().render(received.report)
+    case .minidump:
+      MinidumpRenderer().render(
+        received.report,
+        stacks: Dictionary(
+          stacks.map { ($0.tid, MinidumpRenderer.Memory(start: $0.start, bytes: $0.bytes)) },
+          uniquingKeysWith: { first, _ in first }))
     }
   }
 }

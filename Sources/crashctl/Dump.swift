@@ -10,7 +10,7 @@ struct Dump: ParsableCommand {
     abstract: "Writes one crash into a file: the newest, or the one with this id.",
     discussion: """
       Formats: json (as crashd keeps it), text, apple (.crash), html (one page that needs nothing else), minidump \
-      (registers and images, without memory; for lldb -c and services that read minidumps).
+      (registers, images and the recorded stacks; for lldb -c and services that read minidumps).
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -29,7 +29,10 @@ struct Dump: ParsableCommand {
       throw Failure(.usage, "a minidump is not for a terminal: name a file with -o, or pipe it")
     }
     let received = try connection.ask { client throws(ClientError) in try client.report(id: id) }
-    let bytes = try format.bytes(received)
+    let stacks = try connection.ask { client throws(ClientError) in
+      format == .minidump ? try client.stacks(of: received) : []
+    }
+    let bytes = try format.bytes(received, stacks: stacks)
     if let output { return try Output.write(bytes, toFile: output) }
     try Output.write(bytes, to: STDOUT_FILENO)
   }

@@ -2,6 +2,7 @@ import CCrashDaemon
 import CrashReport
 import CrashRing
 import CrashStore
+import FoundationEssentials
 import Glibc
 
 /// Analyses stored raw records again, with the rules and symbols of today; one at a time for each user, because it costs
@@ -123,6 +124,15 @@ actor Reanalysis {
       return AttachedProcess(number: 0, facts: facts, ring: source)
     } catch {
       throw .unreadable("\(error)")
+    }
+  }
+
+  /// What the raw record of a report has of the stacks of its crashed threads; nothing when it cannot be read.
+  static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
+    guard let process = try? process(of: report, raw: raw) else { return [] }
+    return process.ring.mapping.contents().records.filter { !$0.stack.isEmpty }.map { record in
+      RecordedStack(
+        tid: Int(record.tid), start: Address(record.stackStart), bytes: Data(record.stack).base64EncodedString())
     }
   }
 

@@ -91,13 +91,16 @@ struct CrashdInterface: Sendable {
   }
 
   private func get(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GetReply {
-    let parameters = try VarlinkParameters(call, known: ["id", "raw"])
+    let parameters = try VarlinkParameters(call, known: ["id", "raw", "stacks"])
     let prefix = try parameters.string("id")
     let wantsRaw = try parameters.bool("raw") ?? false
+    let wantsStacks = try parameters.bool("stacks") ?? false
     return try reading { () throws(StoreError) in
       let report = try store.report(idPrefix: prefix, visibility: visibility).report
-      let raw = wantsRaw ? try store.raw(id: report.id) : nil
-      return GetReply(report: report, raw: raw.map { Data($0).base64EncodedString() })
+      let raw = wantsRaw || wantsStacks ? try store.raw(id: report.id) : nil
+      return GetReply(
+        report: report, raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,
+        stacks: wantsStacks ? raw.map { Reanalysis.stacks(of: report, raw: $0) } ?? [] : nil)
     }
   }
 

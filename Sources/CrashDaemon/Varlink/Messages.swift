@@ -89,6 +89,15 @@ struct GetReply: Encodable, Sendable {
   var report: CrashReport
   /// Base64.
   var raw: String?
+  var stacks: [RecordedStack]?
+}
+
+/// The stack of a crashed thread.
+struct RecordedStack: Encodable, Sendable {
+  var tid: Int
+  var start: Address
+  /// Base64.
+  var bytes: String
 }
 
 struct ExplainReply: Encodable, Sendable {
