@@ -7,7 +7,8 @@ import Synchronization
 /// The paths stand in the crashed program, and a hostile one may name any file. Hence crashd never opens them: crashctl
 /// does, with its user's rights, and only regular files of a modest size that the crashed process's user may reach and
 /// read too; else root would print what that user must not see. A file that was changed after the image was built is
-/// left out: its lines are other ones.
+/// left out: its lines are other ones. When the image was built, only its own file tells: after a deploy another build
+/// stands at its path, and no source is shown.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -20,20 +21,25 @@ final class SourceFiles: Sendable {
   }
 
   private let uid: Int
+  /// By the paths of images.
+  private let buildIDs: [String: String]
   private let state = Mutex(State())
 
-  private init(uid: Int) { self.uid = uid }
+  private init(_ report: CrashReport) {
+    uid = report.process.uid
+    buildIDs = Dictionary(report.images.map { ($0.path, $0.buildID) }) { first, _ in first }
+  }
 
   /// A lookup that reads each file once.
   static func lookup(for report: CrashReport) -> SourceLookup {
-    let files = SourceFiles(uid: report.process.uid)
+    let files = SourceFiles(report)
     return { files.excerpt($0) }
   }
 
   private func excerpt(_ frame: CrashReport.Frame) -> SourceExcerpt? {
     guard let file = frame.file, file.hasPrefix("/"), let line = frame.line, let image = frame.image else { return nil }
     return state.withLock { state in
-      let built = state.builds[image] ?? Self.modification(of: image)
+      let built = state.builds[image] ?? modification(of: image)
       if state.builds.count < Self.fileLimit { state.builds[image] = built }
       guard let built else { return nil }
       let bytes: [UInt8]?
@@ -49,7 +55,9 @@ final class SourceFiles: Sendable {
     }
   }
 
-  private static func modification(of path: String) -> timespec? {
+  /// When the image was built; nil when another one stands there now.
+  private func modification(of path: String) -> timespec? {
+    guard let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else { return nil }
     var status = stat()
     // stat fills the struct that it is given.
     return unsafe stat(path, &status) == 0 ? status.st_mtim : nil

@@ -8,7 +8,25 @@ import Testing
 struct SourceFilesTests {
   /// What there is for a frame's file.
   enum Kind: CaseIterable {
-    case older, newer, secret, own, hidden, pipe, huge, missing, imageGone
+    case older, newer, secret, own, hidden, pipe, huge, missing, imageGone, rebuilt, otherFile
+  }
+
+  /// An ELF file with nothing but the note of its build id.
+  private static func elf(buildID: [UInt8]) -> [UInt8] {
+    func number(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    let note =
+      number(4, 4) + number(buildID.count, 4) + number(3, 4) + Array("GNU\0".utf8) + buildID
+      + [UInt8](repeating: 0, count: (4 - buildID.count % 4) % 4)
+    let identity: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
+    let header =
+      identity + number(3, 2) + number(62, 2) + number(1, 4) + number(0, 8) + number(64, 8) + number(0, 8)
+      + number(0, 4) + number(64, 2) + number(56, 2) + number(1, 2) + number(0, 6)
+    let program =
+      number(4, 4) + number(4, 4) + number(120, 8) + number(0, 16) + number(note.count, 8) + number(note.count, 8)
+      + number(4, 8)
+    return header + program + note
   }
 
   @Test(
@@ -22,7 +40,8 @@ struct SourceFilesTests {
     let file = directory.appending(path: "Cart.swift").path
     let build = Date(timeIntervalSince1970: 1_790_000_000)
     if kind != .imageGone {
-      try Data().write(to: URL(filePath: image))
+      let id: [UInt8] = kind == .rebuilt ? [0xcd] : [0xab, 0x01]
+      try Data(kind == .otherFile ? Array("#!/bin/sh\n".utf8) : Self.elf(buildID: id)).write(to: URL(filePath: image))
       try FileManager.default.setAttributes([.modificationDate: build], ofItemAtPath: image)
     }
     if kind == .pipe {
@@ -43,6 +62,10 @@ struct SourceFilesTests {
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
     let json = SampleJSON.report(id: "bb22")
       .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")
+      .replacingOccurrences(
+        of: "\"images\":[]",
+        with: "\"images\":[{\"path\":\"\(image)\",\"buildID\":\"ab01\",\"base\":\"0x0\",\"end\":\"0x1\"}]"
+      )
       .replacingOccurrences(of: "\"file\":\"/src/Cart.swift\"", with: "\"file\":\"\(file)\",\"image\":\"\(image)\"")
     let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
     let text = ReportText.text(received, terminal: Terminal(descriptor: -1, environment: [:]))
