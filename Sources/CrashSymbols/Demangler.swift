@@ -25,6 +25,8 @@ public enum Demangler: Sendable {
     let stem = stem(of: mangled)
     let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? trimmed(stem)
     if simple == stem { return mangled }
+    // One of several functions with the same body, which the runtime's short form does not say.
+    if stem.hasSuffix("Tm"), !simple.hasPrefix("merged ") { return "merged " + simple }
     // A closure of top-level code is "in" nothing.
     return simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
   }
@@ -62,6 +64,11 @@ public enum Demangler: Sendable {
 }
 
 extension Demangler {
+  /// Whether the compiler has taken a copy, a retain or a release out of a function (`outlined init with copy of …`).
+  public static func isOutlined(_ mangled: String) -> Bool {
+    isSwift(mangled) && stem(of: mangled).utf8.suffix(3).starts(with: "WO".utf8)
+  }
+
   private static let limitBytes = 4096
   private static let textLimitBytes = 16_384
 

@@ -41,6 +41,12 @@ import Testing
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
+    // Merged functions have one body and the name of one of them.
+    Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
+    Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
+    // What the compiler has taken out of functions.
+    Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
+    Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
     // Thunks: partial applications, witnesses, and the initialisers of classes, but not those of structs.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
@@ -74,6 +80,11 @@ import Testing
     let closures = { (count: Int) in String(repeating: "closure #1 in ", count: count) }
     #expect(SwiftNameTrimmer.simplified(closures(outer - 1) + inner) == closures(outer - 1) + "f(a:)")
     #expect(SwiftNameTrimmer.simplified(closures(outer) + inner) == closures(outer) + inner)
+  }
+
+  @Test("an outlined copy is the compiler's", arguments: swiftNames)
+  func outlined(name: Name) {
+    #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }
 
   @Test("the full form keeps types, effects and the piece of an async function")

@@ -10,7 +10,9 @@ enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !isSystem(image: image) else { return false }
     if mangled.isEmpty { return true }
-    if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) { return false }
+    if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) || Demangler.isOutlined(mangled) {
+      return false
+    }
     guard let file else { return !foundation.contains { mangled.hasPrefix($0) } }
     return line != nil && !isGenerated(file: file) && !isDependency(file: file)
   }
