@@ -44,6 +44,8 @@ public struct Limits: Sendable {
   public var symbolJob_ms = 60_000
   /// How long a crash waits for the symbols that its frames need.
   public var symbolWait_ms = 20_000
+  /// Reports that are made again when their symbols come late.
+  public var lateReports = 256
   /// Symbol caches kept open.
   public var openCaches = 512
   /// Symbol caches kept on disk: those for everybody, and those of each user.

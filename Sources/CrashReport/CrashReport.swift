@@ -211,13 +211,16 @@ extension CrashReport {
     public var base: Address
     /// One past its last mapped byte.
     public var end: Address
+    /// Why names or lines are missing in this report that its symbols could tell; nil when none are.
+    public var symbols: String?
 
     /// Makes an image from its parts.
-    public init(path: String, buildID: String, base: Address, end: Address) {
+    public init(path: String, buildID: String, base: Address, end: Address, symbols: String? = nil) {
       self.path = path
       self.buildID = buildID
       self.base = base
       self.end = end
+      self.symbols = symbols
     }
   }
 

@@ -97,6 +97,8 @@ extension CrashReport {
     public var function: String
     /// The linkage name; empty when unknown.
     public var mangled: String
+    /// The demangled name with its module, its types and its effects; nil where `function` is all of it.
+    public var signature: String?
     /// The source file; nil when unknown.
     public var file: String?
     /// The source line, from 1; nil when unknown.
@@ -118,7 +120,7 @@ extension CrashReport {
     public init(
       address: Address, symbolAddress: Address? = nil, function: String = "", mangled: String = "",
       file: String? = nil, line: Int? = nil, column: Int? = nil, image: String? = nil, isInline: Bool = false,
-      isAsync: Bool = false, isOwn: Bool = false, trust: Trust
+      isAsync: Bool = false, isOwn: Bool = false, trust: Trust, signature: String? = nil
     ) {
       self.address = address
       self.symbolAddress = symbolAddress
@@ -132,9 +134,10 @@ extension CrashReport {
       self.isAsync = isAsync
       self.isOwn = isOwn
       self.trust = trust
+      self.signature = signature
     }
 
-    /// Writes every key.
+    /// Writes every key of the first version, and those of later ones that have a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(address, forKey: .address)
@@ -149,6 +152,7 @@ extension CrashReport {
       try container.encode(isAsync, forKey: .isAsync)
       try container.encode(isOwn, forKey: .isOwn)
       try container.encode(trust, forKey: .trust)
+      try container.encodeIfPresent(signature, forKey: .signature)
     }
   }
 

@@ -45,6 +45,39 @@ struct ReportBuilderTests {
     #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
   }
 
+  @Test("a frame has its name in full, where that is more")
+  func signatures() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: "$s4shop3buyyyYaKF", isInline: true), SourceFrame(mangled: "main")]
+    ])
+    let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    #expect(report.threads[0].frames.map(\.function) == ["buy()", "main"])
+    #expect(report.threads[0].frames.map(\.signature) == ["shop.buy() async throws -> ()", nil])
+  }
+
+  @Test("an image tells why names or lines of its frames are missing, and only then")
+  func gaps() throws {
+    let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
+    let gap = SymbolGap(reason: "the image has build id 00, not abcd")
+    let symbols = { (chain: [SourceFrame], gap: SymbolGap?) in
+      SampleSymbols(chains: [0x10: chain], gaps: gap.map { ["abcd": $0] } ?? [:])
+    }
+    let reason = { (symbols: SampleSymbols, path: String) throws in
+      try #require(RingContents.sample([record], image: path).report(symbols)).images[0].symbols
+    }
+    let (named, lined) = (SourceFrame(mangled: "sell"), SourceFrame(mangled: "sell", file: "/src/a.c", line: 3))
+    #expect(try reason(symbols([], gap), "/srv/shop") == gap.reason)
+    #expect(try reason(symbols([named], gap), "/srv/shop") == gap.reason)
+    #expect(try reason(symbols([lined], gap), "/srv/shop") == nil)
+    #expect(try reason(symbols([], nil), "/srv/shop") == nil)
+    // Libraries of a system mostly have names only.
+    let names = SymbolGap(reason: "it has names only", isNamesOnly: true)
+    #expect(try reason(symbols([], names), "/usr/lib/libc.so.6") == nil)
+    #expect(try reason(symbols([], gap), "/usr/lib/libc.so.6") == gap.reason)
+    #expect(try reason(symbols([named], names), "/srv/shop") == names.reason)
+  }
+
   @Test("a return address is looked up one byte before, an exact pc where it is")
   func adjustment() throws {
     let symbols = SampleSymbols(chains: [

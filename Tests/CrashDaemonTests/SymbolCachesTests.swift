@@ -211,6 +211,66 @@ struct SymbolCachesTests {
     #expect(!partial.cover(["abcd": [2, 3]]) && !whole.cover(["abcd": [1], "ef01": []]))
   }
 
+  @Test("each kind of missing symbols has its reason")
+  func gaps() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let script =
+      "case $3 in a1) echo 'the image has build id 00, not a1' >&2; exit 65;; a2) read line <'\(gate)';; esac"
+    let caches = try caches(directory, script: script + "; exit 65")
+    let path = try image(directory).path
+    let images = [("a1", path), ("a2", path), ("a3", "\(directory.path)/nowhere")].map {
+      ImageFile(buildID: $0.0, path: $0.1, isExecutable: true, descriptor: nil)
+    }
+    await caches.prepare(images, for: geteuid())
+    #expect(await caches.caches(of: ["a1": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 1).isEmpty)
+    let gaps = await caches.gaps(of: ["a1", "a2", "a3", "a4"], [:], for: geteuid())
+    #expect(gaps["a1"]?.reason == "the image has build id 00, not a1 (exit status 65)")
+    #expect(gaps["a2"] == SymbolGap(reason: "its symbols were not ready in time", mayFill: true))
+    #expect(gaps["a3"]?.reason.contains("nowhere") == true)
+    #expect(gaps["a4"]?.reason == "no file was found that has its build id")
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
+    #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    withExtendedLifetime(writer) {}
+    // What a cache itself lacks.
+    for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
+      let output = Descriptor(
+        owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
+      var contents = SymbolCacheContents(
+        base: 0, buildID: [0xb0], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
+        hasDebugInformation: hasLines, isIncomplete: isIncomplete)
+      contents.isPartial = false
+      try SymbolCacheWriter.write(contents, to: output.number)
+      let cache = try SymbolCache(path: "\(directory.path)/made", buildID: "b0")
+      let gap = await caches.gaps(of: ["b0"], ["b0": cache], for: geteuid())["b0"]
+      #expect((gap == nil) == (hasLines && !isIncomplete))
+      #expect(gap?.isNamesOnly == gap.map { _ in !isIncomplete })
+    }
+  }
+
+  @Test("a report whose symbols come late is told of, once, when they are there")
+  func late() async throws {
+    let directory = try TestDirectory()
+    let (caches, gate) = try fairness(directory, isHasty: false)
+    let image = ImageFile(buildID: "a1", path: "\(directory.path)/slow1", isExecutable: true, descriptor: nil)
+    await caches.prepare([image], for: 1_001)
+    #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 1).isEmpty)
+    for _ in 0..<2 { await caches.remember(LateReport(id: "r1", user: 1_001), until: ["a1"]) }
+    #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1)
+    var told = caches.lateReports.makeAsyncIterator()
+    #expect(await told.next() == LateReport(id: "r1", user: 1_001))
+    #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 60_000).count == 1)
+    // They are there already.
+    await caches.remember(LateReport(id: "r2", user: 1_001), until: ["a1"])
+    await caches.endLate()
+    #expect(await told.next() == LateReport(id: "r2", user: 1_001))
+    #expect(await told.next() == nil)
+    withExtendedLifetime(gate) {}
+  }
+
   @Test("a crash does not wait longer than its limit")
   func gaveUp() async throws {
     let directory = try TestDirectory()

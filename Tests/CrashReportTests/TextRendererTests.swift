@@ -3,6 +3,14 @@ import Testing
 
 @Suite("TextRenderer")
 struct TextRendererTests {
+  @Test("why symbols are missing is told, below the stacks")
+  func missingSymbols() {
+    var report = Sample.indexOutOfRange
+    report.images[0].symbols = "its symbols were not ready in time"
+    let text = TextRenderer(width: 100).render(report)
+    #expect(text.contains("Missing symbols\n  /srv/bin/CartServer: its symbols were not ready in time\n"))
+  }
+
   @Test("a crash is told for people")
   func plain() throws {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")

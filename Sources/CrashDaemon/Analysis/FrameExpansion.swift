@@ -71,6 +71,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   /// About as many as the frame's JSON has.
   private static func bytes(_ frame: CrashReport.Frame) -> Int {
     300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
+      + (frame.signature?.utf8.count ?? 0)
   }
 
   private func expand(
@@ -78,13 +79,14 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   ) -> CrashReport.Frame {
     let symbolAddress = source.symbolAddress.flatMap { address in image.map { address &+ $0.bias } }
     let start = symbolAddress ?? (source.isInline ? nil : frame.functionStart)
+    let function = source.mangled.isEmpty ? "" : CleanText.line(Demangler.simplified(source.mangled))
+    let full = source.mangled.isEmpty ? "" : CleanText.line(Demangler.full(source.mangled))
     return CrashReport.Frame(
-      address: Address(frame.pc), symbolAddress: start.map { Address($0) },
-      function: source.mangled.isEmpty ? "" : CleanText.line(Demangler.simplified(source.mangled)),
+      address: Address(frame.pc), symbolAddress: start.map { Address($0) }, function: function,
       mangled: CleanText.line(source.mangled), file: source.file.map(CleanText.line),
       line: source.line, column: source.column, image: image?.path, isInline: source.isInline,
       isAsync: frame.isAsync,
       isOwn: Ownership.isOwn(mangled: source.mangled, file: source.file, line: source.line, image: image?.path),
-      trust: frame.trust)
+      trust: frame.trust, signature: full == function ? nil : full)
   }
 }

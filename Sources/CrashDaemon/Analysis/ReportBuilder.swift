@@ -34,6 +34,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
+    noteGaps(in: &report)
     return report
   }
 
@@ -42,6 +43,24 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   private var latestFirst: [CrashRecord] {
     let records = contents.records.sorted { $0.sequence < $1.sequence }
     return records.filter { $0.sequence >= contents.survived } + records.filter { $0.sequence < contents.survived }
+  }
+
+  /// Tells why names are missing, and lines of the program's own code; of other images names are all that there is.
+  private func noteGaps(in report: inout CrashReport) {
+    var (nameless, own): (Set<String>, Set<String>) = ([], [])
+    for thread in report.threads {
+      for frame in thread.frames where frame.mangled.isEmpty || frame.isOwn && frame.line == nil {
+        guard let image = frame.image, !image.hasPrefix("[") else { continue }
+        nameless.insert(image)
+        if frame.isOwn { own.insert(image) }
+      }
+    }
+    for (index, image) in report.images.enumerated() where nameless.contains(image.path) {
+      let gap =
+        image.buildID.isEmpty
+        ? SymbolGap(reason: "it has no build id, by which symbols are found") : symbols.gap(buildID: image.buildID)
+      if let gap, !gap.isNamesOnly || own.contains(image.path) { report.images[index].symbols = gap.reason }
+    }
   }
 
   /// What each rule makes of the first crashed thread; empty when none crashed.

@@ -5,6 +5,12 @@ import CrashSymbols
 protocol SymbolLookup: Sendable {
   /// Innermost first, inlined ones included; empty when unknown.
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame]
+  /// Why it does not know all of a build; nil when it does, as far as it can tell.
+  func gap(buildID: String) -> SymbolGap?
+}
+
+extension SymbolLookup {
+  func gap(buildID: String) -> SymbolGap? { nil }
 }
 
 /// Answers from caches that are open.
@@ -12,6 +18,7 @@ struct OpenCaches: SymbolLookup {
   /// The link addresses that were asked for, by build id, found or not.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
+  var gaps: [String: SymbolGap] = [:]
 
   var buildIDs: Set<String> { Set(asked.keys) }
 
@@ -26,6 +33,8 @@ struct OpenCaches: SymbolLookup {
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
     caches[buildID]?.frames(at: linkAddress) ?? []
   }
+
+  func gap(buildID: String) -> SymbolGap? { gaps[buildID] }
 }
 
 extension CrashRecord.Frame {

@@ -63,6 +63,8 @@ struct CrashAnalysis: Sendable {
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     do {
       let id = try put(of: process) { builder.report(id: $0) }
+      let late = symbols.gaps.filter { $0.value.mayFill }.keys
+      if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
       return .stored(id: id, seen: Seen(contents))
     } catch {
       return notStored(process, error)
@@ -114,8 +116,8 @@ struct CrashAnalysis: Sendable {
     let user = process.facts.peer.uid
     let wanted = contents.addressesOfFrames
     await caches.prepare(ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil }), for: user)
-    return OpenCaches(
-      asked: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
+    let found = await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms)
+    return OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {

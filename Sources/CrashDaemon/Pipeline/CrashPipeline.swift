@@ -1,3 +1,4 @@
+import CrashStore
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -47,6 +48,7 @@ actor CrashPipeline: Service {
   private var nextUnwinding: UInt64 = 0
   private var waiters: [UInt64: (pid: Int32, continuation: CheckedContinuation<Void, Never>)] = [:]
   private var nextWaiter: UInt64 = 0
+  private var isStopping = false
 
   init(
     analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil
@@ -62,9 +64,12 @@ actor CrashPipeline: Service {
   func run() async throws {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.takeSpool(nil) }
+      group.addTask { await self.improveLateReports() }
       for await event in events { handle(event, in: &group) }
       // What is stored is safe; systemd does not wait for a second look at it.
       await analysis.unwinder.stop()
+      isStopping = true
+      await analysis.caches.endLate()
     }
     for unwinding in unwindings.values { await unwinding.value }
     // A service that returns before its turn counts as failed.
@@ -159,6 +164,22 @@ extension CrashPipeline {
   /// Processes that are attached now.
   func attached() -> [AttachedProcess] {
     entries.values.map(\.process).sorted { $0.number < $1.number }
+  }
+}
+
+// Symbols that come late.
+extension CrashPipeline {
+  /// Makes reports again whose symbols have come since, one after the other.
+  private func improveLateReports() async {
+    let reanalysis = Reanalysis(analysis)
+    for await late in analysis.caches.lateReports where !isStopping {
+      do throws(Reanalysis.Failure) {
+        _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all)
+      } catch {
+        // More threads of its process were read, with the symbols of now; or the report is gone.
+        analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
+      }
+    }
   }
 }
 

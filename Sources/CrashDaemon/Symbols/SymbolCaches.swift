@@ -66,7 +66,19 @@ actor SymbolCaches {
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  init(_ configuration: Configuration) { self.configuration = configuration }
+  /// Why there is no cache, as far as that is known.
+  var refusals: [CacheName: String] = [:]
+  /// Reports that wait for a cache, though nobody waits for them.
+  var late: [CacheName: Set<LateReport>] = [:]
+  /// Those whose caches have come.
+  nonisolated let lateReports: AsyncStream<LateReport>
+  let lateContinuation: AsyncStream<LateReport>.Continuation
+
+  init(_ configuration: Configuration) {
+    self.configuration = configuration
+    (lateReports, lateContinuation) = AsyncStream.makeStream(
+      bufferingPolicy: .bufferingNewest(configuration.limits.lateReports))
+  }
 
   private func tick() -> UInt64 {
     clock += 1
@@ -103,6 +115,7 @@ extension SymbolCaches {
       } catch {
         // A process in a container names files that are not here; it can send them.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
+        refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
     }
     startJobs()
@@ -167,6 +180,7 @@ extension SymbolCaches {
       configuration.logger.warning("cannot remove old symbol caches: \(error), ignoring")
     }
     for number in waiters.keys { wake(number) }
+    tellLate(job.name)
     startJobs()
   }
 }
@@ -179,6 +193,7 @@ extension SymbolCaches {
       files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
     }
+    refuse(job.name, because: "\(error)")
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
     guard error is AnalyseChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [] }
@@ -248,7 +263,7 @@ extension SymbolCaches {
 
   /// The names under which this build id is known, or on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
-    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }.filter { name in
+    Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }
       guard unsafe access(name.path(in: configuration.directory), R_OK) == 0 else { return false }
       do {

@@ -34,6 +34,15 @@ extension TextRenderer {
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
   }
 
+  /// Why names or lines are missing.
+  func symbolsSection(_ report: CrashReport) -> [String] {
+    let lines = report.images.compactMap { image in
+      image.symbols.map { "\(CleanText.line(image.path)): \(CleanText.line($0))" }
+    }
+    return lines.isEmpty
+      ? [] : [style.strong("Missing symbols")] + lines.flatMap { $0.wrapped(to: width - 2) }.map { "  \($0)" }
+  }
+
   func annotationsSection(_ report: CrashReport) -> [String] {
     if report.annotations.isEmpty { return [] }
     let sorted = report.annotations.sorted { $0.key < $1.key }.map {

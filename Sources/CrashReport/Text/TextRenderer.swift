@@ -41,6 +41,7 @@ public struct TextRenderer: Sendable {
     }
     sections.append(replacedHandlersSection(report))
     sections.append(unwindingSection(report))
+    sections.append(symbolsSection(report))
     sections.append(lossesSection(report))
     return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
   }

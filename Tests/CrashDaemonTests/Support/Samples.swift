@@ -39,6 +39,9 @@ extension CrashRecord.Frame {
 /// Symbols that a test makes up.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
+  var gaps: [String: SymbolGap] = [:]
+
+  func gap(buildID: String) -> SymbolGap? { gaps[buildID] }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] { chains[linkAddress] ?? [] }
 }

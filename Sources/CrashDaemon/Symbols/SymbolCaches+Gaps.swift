@@ -1,0 +1,78 @@
+import CrashSymbols
+
+/// Why the symbols of a build do not tell all that a report could show.
+struct SymbolGap: Sendable, Equatable {
+  /// For people, in words that go on after "its symbols:".
+  var reason: String
+  /// Whether they may come yet.
+  var mayFill = false
+  /// Whether names are there and lines are not, as in most libraries of a system.
+  var isNamesOnly = false
+}
+
+/// A report whose symbols were not ready when it was made, and are now.
+struct LateReport: Sendable, Hashable {
+  var id: String
+  /// Whose process it is about.
+  var user: UInt32
+}
+
+extension SymbolCaches {
+  /// The gaps of these builds, after what was found for `user`.
+  func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
+    SymbolGap]
+  {
+    var gaps: [String: SymbolGap] = [:]
+    for buildID in buildIDs { gaps[buildID] = gap(of: buildID, found[buildID], for: user) }
+    return gaps
+  }
+
+  private func gap(of buildID: String, _ cache: SymbolCache?, for user: UInt32) -> SymbolGap? {
+    if let cache {
+      if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
+      if cache.hasDebugInformation { return nil }
+      return SymbolGap(reason: "it has names only, and no debug information was found", isNamesOnly: true)
+    }
+    if configuration.program == nil { return SymbolGap(reason: "crash-analyse, which reads symbols, was not found") }
+    let names = Self.names(buildID, user)
+    if names.contains(where: isPending) {
+      return SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
+    }
+    let refusal = names.compactMap { refusals[$0] }.first
+    return SymbolGap(reason: refusal ?? "no file was found that has its build id")
+  }
+
+  /// Sees to it that the report is told of when the symbols of these builds come.
+  func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
+    let names = buildIDs.flatMap { Self.names($0, report.user) }.filter(isPending)
+    // They came since.
+    if names.isEmpty { lateContinuation.yield(report) }
+    guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
+    for name in names { late[name, default: []].insert(report) }
+  }
+
+  /// Tells of the reports that waited for a cache, when it is there.
+  func tellLate(_ name: CacheName) {
+    if isPending(name) { return }
+    let reports = late.removeValue(forKey: name) ?? []
+    guard case .ready = entries[name] else { return }
+    for report in reports { lateContinuation.yield(report) }
+  }
+
+  /// No more reports are told of.
+  func endLate() { lateContinuation.finish() }
+
+  /// Keeps why a build has no cache.
+  func refuse(_ name: CacheName, because reason: String) {
+    if refusals.count >= configuration.limits.openCaches { refusals = [:] }
+    refusals[name] = reason
+  }
+
+  private func isPending(_ name: CacheName) -> Bool {
+    if case .pending = entries[name] { true } else { false }
+  }
+
+  static func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
+    [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
+  }
+}
