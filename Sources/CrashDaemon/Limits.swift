@@ -44,6 +44,10 @@ public struct Limits: Sendable {
   public var symbolJob_ms = 60_000
   /// How long a crash waits for the symbols that its frames need.
   public var symbolWait_ms = 20_000
+  /// Bytes of the names that are looked at in one report, and of those that crashd remembers.
+  public var judgedNamesBytes = 4 << 20
+  /// How long it may take to look at the names of one report.
+  public var judgeNames_ms = 5_000
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.

@@ -38,12 +38,20 @@ public enum Demangler: Sendable {
     return SwiftNameModule.module(ofFull: fullOfStem(stem)) ?? leadingModule(of: stem)
   }
 
+  /// Whether the functions here write a name out, rather than give it back as it is.
+  public static func isMangled(_ name: String) -> Bool { isSwift(name) || isCxx(name) }
+
   /// Whether the name has a text of a length that somebody may want to read.
   ///
   /// Substitutions can make terabytes of a name of 250 bytes, and no demangler has a limit: the answer may take all
   /// memory, or end the process. Ask it in a process that may end, before a name of a stranger goes anywhere else.
   public static func isReasonable(_ mangled: String) -> Bool {
     guard isSwift(mangled) || isCxx(mangled) else { return true }
+    // Without memory there is no text; elsewhere there may be memory.
+    if isCxx(mangled) {
+      let answer: (text: String?, isTooLong: Bool) = SwiftRuntimeDemangler.shared.cxx(mangled)
+      return !answer.isTooLong && (answer.text?.utf8.count ?? 0) <= textLimitBytes
+    }
     // The other functions demangle the name or its stem, and nothing else.
     let stem = isSwift(mangled) ? stem(of: mangled) : mangled
     return full(mangled).utf8.count <= textLimitBytes

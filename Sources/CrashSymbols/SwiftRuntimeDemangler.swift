@@ -65,10 +65,15 @@ private func swift_demangle(
   }
 
   /// A C++ name; nil when it is none.
-  func cxx(_ name: String) -> String? {
-    guard let cxx = unsafe cxx else { return nil }
-    // The name outlives the call; no buffer, length or status is passed.
-    return unsafe name.withCString { unsafe Self.take(cxx($0, nil, nil, nil)) }
+  func cxx(_ name: String) -> String? { cxx(name).text }
+
+  /// The same, and whether the text is missing because there was not enough memory for it.
+  func cxx(_ name: String) -> (text: String?, isTooLong: Bool) {
+    guard let cxx = unsafe cxx else { return (nil, false) }
+    var status: Int32 = 0
+    // The name and the status outlive the call; no buffer or length is passed.
+    let text = unsafe name.withCString { unsafe Self.take(cxx($0, nil, nil, &status)) }
+    return (text, status == -1)
   }
 
   /// Copies a C string and frees it.

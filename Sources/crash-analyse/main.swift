@@ -6,7 +6,8 @@ import Glibc
 
 let usage = """
   usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE \
-  or crash-analyse unwind-tables --build-id HEX <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER
+  or crash-analyse unwind-tables --build-id HEX <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER \
+  or crash-analyse check-names <NAMES >VERDICTS
   """
 let arguments = Array(CommandLine.arguments.dropFirst())
 let addresses = arguments.count == 5 && arguments[3] == "--at" ? BuildCacheJob.addresses(of: arguments[4]) : nil
@@ -17,6 +18,7 @@ let status: BuildCacheJob.Status =
     BuildCacheJob.run(buildID: arguments[2].lowercased(), addresses: addresses)
   case ("unwind-tables", 3) where isOfBuild: UnwindTablesJob.run(buildID: arguments[2].lowercased())
   case ("unwind", 1): UnwindJob.run()
+  case ("check-names", 1): CheckNamesJob.run()
   default: BuildCacheJob.fail(.usage, usage)
   }
 exit(status.rawValue)

@@ -41,6 +41,19 @@ import Testing
     #expect(cache.frames(at: address + 1) == [SourceFrame(mangled: "abort", symbolAddress: address)])
   }
 
+  @Test("names are looked at one by one: one with a long text is told from the others")
+  func names() throws {
+    // Each argument has the one before it twice: 8 KiB for 8 of them, 64 KiB for 11.
+    let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
+    let answer = try Tools.withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("names")
+      try Data("main\0\(growing(11))\0\(growing(8))\0$s4shop3buyyyF\0cut off".utf8).write(to: input)
+      return try Tools.run(Self.program, ["check-names"], input: input)
+    }
+    #expect(answer.status == 0)
+    #expect([UInt8](answer.output) == [1, 0, 1, 1])
+  }
+
   @Test("another build id is refused, and both are said")
   func wrongBuildID() throws {
     let answer = try Self.buildCache(Self.program, buildID: "00ff")

@@ -19,19 +19,38 @@ struct OpenCaches: SymbolLookup {
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
+  /// Names that crashd must not write out.
+  var unreadable: Set<String> = []
+
+  /// Those of the functions at the addresses that were asked for.
+  var names: Set<String> {
+    Set(
+      asked.flatMap { buildID, addresses in
+        addresses.flatMap { address in caches[buildID]?.frames(at: address).map(\.mangled) ?? [] }
+      })
+  }
 
   var buildIDs: Set<String> { Set(asked.keys) }
 
-  /// Whether nothing more can be found for these addresses: a cache that was made in haste knows what was asked only.
+  /// Whether nothing more can be found for these addresses: a cache that was made in haste knows what was asked only, and
+  /// other names are not looked at.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
-      return caches[buildID]?.isPartial != true || addresses.isSubset(of: known)
+      return caches[buildID] == nil || addresses.isSubset(of: known)
     }
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    caches[buildID]?.frames(at: linkAddress) ?? []
+    // Of what was not asked for nobody has looked at the names.
+    guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
+    return cache.frames(at: linkAddress).map { frame in
+      guard unreadable.contains(frame.mangled) else { return frame }
+      var shown = frame
+      // No demangler takes this for a name.
+      shown.mangled = "?" + frame.mangled
+      return shown
+    }
   }
 
   func gap(buildID: String) -> SymbolGap? { gaps[buildID] }

@@ -117,7 +117,9 @@ struct CrashAnalysis: Sendable {
     let wanted = contents.addressesOfFrames
     await caches.prepare(ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil }), for: user)
     let found = await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms)
-    return OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
+    var open = OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
+    open.unreadable = await caches.judge.unreadable(of: open.names)
+    return open
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {

@@ -74,8 +74,11 @@ actor SymbolCaches {
   nonisolated let lateReports: AsyncStream<LateReport>
   let lateContinuation: AsyncStream<LateReport>.Continuation
 
+  nonisolated let judge: NameJudge
+
   init(_ configuration: Configuration) {
     self.configuration = configuration
+    judge = NameJudge(configuration)
     (lateReports, lateContinuation) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(configuration.limits.lateReports))
   }

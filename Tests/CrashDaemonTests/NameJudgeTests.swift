@@ -1,0 +1,58 @@
+import CrashSymbols
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Names that are written out")
+struct NameJudgeTests {
+  private func judge(_ directory: TestDirectory, script: String) throws -> NameJudge {
+    let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
+    let limits = Limits()
+    return NameJudge(
+      SymbolCaches.Configuration(
+        directory: directory.path, program: program, limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
+  }
+
+  private let names: Set = ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF", "main", ""]
+
+  @Test("only mangled names are looked at, each once, by a child; what it does not come to stays as it is")
+  func verdicts() async throws {
+    let directory = try TestDirectory()
+    let (asked, verdicts) = ("\(directory.path)/asked", #"printf '\001\000'"#)
+    let judge = try judge(directory, script: "tr '\\0' '\\n' >>'\(asked)'; \(verdicts); kill -SEGV $$")
+    #expect(await judge.unreadable(of: names) == ["$s1bAAyyF", "$s1cAAyyF"])
+    #expect(await judge.unreadable(of: ["$s1aAAyyF", "main"]) == [])
+    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: asked)), as: UTF8.self)
+    #expect(text == "$s1aAAyyF\n$s1bAAyyF\n$s1cAAyyF\n")
+  }
+
+  @Test("without a child nothing is written out")
+  func missing() async throws {
+    let directory = try TestDirectory()
+    let judge = try judge(directory, script: "exit 1")
+    #expect(unsafe unlink("\(directory.path)/analyse") == 0)
+    #expect(await judge.unreadable(of: names) == ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF"])
+  }
+
+  @Test("a name that must not be written out is shown as it is")
+  func shown() throws {
+    let directory = try TestDirectory()
+    let output = Descriptor(
+      owning: unsafe Glibc.open(try directory.write([], to: "cache"), O_WRONLY | O_CLOEXEC))
+    let strings = [0] + Array("$s1aAAyyF\0".utf8)
+    try SymbolCacheWriter.write(
+      SymbolCacheContents(
+        base: 0, buildID: [0xab], ranges: [0x10, 0, 0x20, .max], locations: [0, 0], contexts: [1, 0, .max, 0],
+        functions: [0, .max, 1, 0x10], strings: strings), to: output.number)
+    let cache = try SymbolCache(path: "\(directory.path)/cache", buildID: "ab")
+    var open = OpenCaches(asked: ["ab": [0x10]], caches: ["ab": cache])
+    #expect(open.names == ["$s1aAAyyF"])
+    #expect(open.frames(buildID: "ab", linkAddress: 0x10).map(\.mangled) == ["$s1aAAyyF"])
+    open.unreadable = open.names
+    #expect(open.frames(buildID: "ab", linkAddress: 0x10).map(\.mangled) == ["?$s1aAAyyF"])
+    #expect(open.frames(buildID: "ab", linkAddress: 0x11).isEmpty)
+  }
+}
