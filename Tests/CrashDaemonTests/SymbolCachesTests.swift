@@ -140,7 +140,7 @@ struct DebugFileTests {
 
 @Suite("Symbol caches")
 struct SymbolCachesTests {
-  private func caches(_ directory: TestDirectory, script: String, limits: Limits = Limits()) throws -> SymbolCaches {
+  private func caches(_ directory: TestDirectory, script: String, limits: Limits = .patient) throws -> SymbolCaches {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
     return SymbolCaches(
       SymbolCaches.Configuration(
@@ -158,7 +158,7 @@ struct SymbolCachesTests {
     let directory = try TestDirectory()
     let caches = try caches(directory, script: "read line; exit 65")
     await caches.prepare([try image(directory)], for: geteuid())
-    #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
   }
 
   @Test("a crash does not wait for the whole cache: one of its own addresses is made beside it")
@@ -179,7 +179,7 @@ struct SymbolCachesTests {
         echo "$4 $5" >'\(said)'; cat '\(ready)'
         """)
     await caches.prepare([try image(directory)], for: geteuid())
-    let found = await caches.caches(of: ["abcd": [0x1f0]], for: geteuid(), timeout_ms: 60_000)
+    let found = await caches.caches(of: ["abcd": [0x1f0]], for: geteuid(), timeout_ms: 600_000)
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
@@ -187,7 +187,7 @@ struct SymbolCachesTests {
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
-    #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
     let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
     #expect(files.filter { $0.contains("cssym") } == [])
@@ -226,7 +226,7 @@ struct SymbolCachesTests {
       ImageFile(buildID: $0.0, path: $0.1, isExecutable: true, descriptor: nil)
     }
     await caches.prepare(images, for: geteuid())
-    #expect(await caches.caches(of: ["a1": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    #expect(await caches.caches(of: ["a1": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let gaps = await caches.gaps(of: ["a1", "a2", "a3", "a4"], [:], for: geteuid())
     #expect(gaps["a1"]?.reason == "the image has build id 00, not a1 (exit status 65)")
@@ -235,7 +235,7 @@ struct SymbolCachesTests {
     #expect(gaps["a4"]?.reason == "no file was found that has its build id")
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
-    #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 60_000).isEmpty)
+    #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
     // What a cache itself lacks.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
@@ -264,7 +264,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1)
     var told = caches.lateReports.makeAsyncIterator()
     #expect(await told.next() == LateReport(id: "r1", user: 1_001))
-    #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 60_000).count == 1)
+    #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).count == 1)
     // They are there already.
     await caches.remember(LateReport(id: "r2", user: 1_001), until: ["a1"])
     await caches.endLate()
@@ -285,7 +285,7 @@ struct SymbolCachesTests {
     // Open for both: neither this nor the child waits for the other.
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
-    _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000)
+    _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
     // What was written is lost when nobody has the pipe open before the child does.
     withExtendedLifetime(writer) {}
@@ -306,7 +306,7 @@ struct SymbolCachesTests {
       let path = try directory.write(Array("\(text)\n".utf8), to: text)
       let image = ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
       await caches.prepare([image], for: geteuid())
-      let found = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 60_000)
+      let found = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
       #expect(found.isEmpty == (text == "wrong"))
     }
   }
@@ -394,12 +394,12 @@ struct SymbolCachesTests {
     let slow = [("slow1", "a1"), ("slow2", "a2"), ("slow3", "a3")]
     await caches.prepare(slow.map(image), for: 1_001)
     let waiting = Task {
-      await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 60_000)
+      await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
     // They have their places, and wait for more.
     while await caches.hastyRunning[1_001] != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
-    let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 60_000)
+    let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
     // The slow ones end now.
     waiting.cancel()
