@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// Calls crashd over its Varlink socket.
 ///
 /// Each call connects, waits for the reply and hangs up; calls block, and may be made from any thread.
@@ -95,6 +97,39 @@ public struct CrashClient: Sendable {
     }
     struct Parameters: Decodable { var cursor: String }
     return try call("Ack", Query(subscriber: subscriber, cursor: cursor), returning: Parameters.self).cursor
+  }
+
+  /// What parts of the shield saw while processes went on, that of the last time first.
+  ///
+  /// - Parameters:
+  ///   - id: How the id begins.
+  ///   - source: Such as `quarantine`.
+  ///   - name: A part of the program's name.
+  ///   - limit: At most so many.
+  /// - Returns: The incidents.
+  /// - Throws: What kept crashd from answering.
+  public func incidents(
+    id: String? = nil, source: String? = nil, name: String? = nil, limit: Int? = nil
+  ) throws(ClientError) -> [IncidentReport] {
+    struct Query: Encodable {
+      var id: String?
+      var source: String?
+      var name: String?
+      var limit: Int?
+    }
+    struct Parameters: Decodable { var incidents: [IncidentReport] }
+    let query = Query(id: id, source: source, name: name, limit: limit)
+    return try call("Incidents", query, returning: Parameters.self).incidents
+  }
+
+  /// The classes that attached processes protect.
+  public func protectedClasses(pid: Int? = nil, name: String? = nil) throws(ClientError) -> [ProtectedClass] {
+    struct Query: Encodable {
+      var pid: Int?
+      var name: String?
+    }
+    struct Parameters: Decodable { var classes: [ProtectedClass] }
+    return try call("ProtectedClasses", Query(pid: pid, name: name), returning: Parameters.self).classes
   }
 
   /// Processes that are attached now.

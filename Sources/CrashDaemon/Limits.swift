@@ -18,6 +18,8 @@ public struct Limits: Sendable {
   public var greeting_ms = 5_000
   /// Wake-ups of one process that brought nothing new, before later ones are ignored.
   public var emptyWakes = 100
+  /// How long what a process saw while it went on may wait until it is looked at.
+  public var observation_ms = 30_000
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024
 

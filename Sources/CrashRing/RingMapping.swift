@@ -42,6 +42,11 @@ public final class RingMapping: Sendable {
   /// Everything that the ring holds now.
   public func contents() -> RingContents { reader.contents() }
 
+  /// Only incidents and protected classes, with the images that their addresses lie in.
+  public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
+    reader.observations()
+  }
+
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
     let seals = fcntl(descriptor, getSeals)
     if seals < 0 {

@@ -93,6 +93,23 @@ enum StoreSchema {
           ) WITHOUT ROWID;
           """)
     }
+    migrator.registerMigration("v5") { database in
+      // What parts of the shield saw while processes went on.
+      try database.execute(
+        sql: """
+          CREATE TABLE incidents (
+            id TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            source TEXT NOT NULL,
+            last TEXT NOT NULL,
+            json BLOB NOT NULL,
+            PRIMARY KEY (id, uid)
+          );
+          CREATE INDEX incidents_last ON incidents (last);
+          """)
+    }
     return migrator
   }
 }

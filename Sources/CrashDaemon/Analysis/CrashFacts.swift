@@ -22,6 +22,8 @@ struct CrashFacts: Sendable {
   var memory: MemoryWords
   /// What tells a freed block from one in use.
   var heap: HeapFacts
+  /// Classes that the process protected, in the order of their numbers.
+  var protectedClasses: [ProtectedClass] = []
 
   init(
     record: CrashRecord, pid: Int32, runtimeFailure: String? = nil, images: [RingContents.Image] = [],

@@ -14,6 +14,9 @@ extension DiagnosisRule {
       let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
       return "An unowned reference outlived its object\(of)\(message)"
     },
+    DiagnosisRule("dangling-poison", cause: "dangling", 1, on: [.signal, .operand]) { facts in
+      facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
+    },
     DiagnosisRule("dangling-escaped", cause: "dangling", 1, on: [.signal, .message]) { facts in
       guard facts.record.message.contains("deallocated with non-zero retain count") else { return nil }
       return "A reference escaped from deinit: \(MessageText.core(facts.record.message))"

@@ -113,10 +113,11 @@ extension ReportBuilder {
     let walk = FrameExpansion<Symbols>.Walk(
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.records.count).frames(of: walk)
-    let facts = CrashFacts(
+    var facts = CrashFacts(
       record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure, images: contents.images,
       frames: expanded.frames, words: record.memory.map { MemoryWords.Piece(start: $0.start, bytes: $0.bytes) },
       heap: HeapFacts(contents.memory, end: record.heapEnd))
+    facts.protectedClasses = contents.protectedClasses
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,

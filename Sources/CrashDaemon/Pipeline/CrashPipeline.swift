@@ -15,6 +15,8 @@ actor CrashPipeline: Service {
     var emptyWakes = 0
     var seen: CrashAnalysis.Seen?
     var reports: [String] = []
+    /// Its incidents that are stored.
+    var occurrences: CrashAnalysis.Occurrences = [:]
     /// How it went away; nil until that is known.
     var end: EndedProcess?
     /// Its connection is gone: what it left waits for `end`.
@@ -34,10 +36,10 @@ actor CrashPipeline: Service {
     var reports: [String]
   }
 
-  private let analysis: CrashAnalysis
+  let analysis: CrashAnalysis
   private let spool: SpoolDirectory
   private let events: AsyncStream<PipelineEvent>
-  private let limits: Limits
+  let limits: Limits
   private let store: DescriptorStore?
   private var entries: [UInt64: Entry] = [:]
   private var ended: [Ended] = []
@@ -65,7 +67,9 @@ actor CrashPipeline: Service {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.takeSpool(nil) }
       group.addTask { await self.improveLateReports() }
+      let watching = Task { await self.watch() }
       for await event in events { handle(event, in: &group) }
+      watching.cancel()
       // What is stored is safe; systemd does not wait for a second look at it.
       await analysis.unwinder.stop()
       isStopping = true
@@ -131,6 +135,7 @@ extension CrashPipeline {
         if isFinal, entries[process.number]?.hasCrashed == true, let id = entries[process.number]?.reports.last {
           await analysis.unwindAgain(process, report: id)
         }
+        await observe(process)
       }
       // Read anew: it may have come while the ring was looked at.
       if isFinal, let now = entries[process.number], let ended = now.end {
@@ -151,6 +156,13 @@ extension CrashPipeline {
       entries[number]?.seen = seen
       if entries[number]?.reports.contains(id) == false { entries[number]?.reports.append(id) }
     }
+  }
+
+  /// What is stored of its incidents; nil: it is not attached.
+  func occurrences(of process: AttachedProcess) -> CrashAnalysis.Occurrences? { entries[process.number]?.occurrences }
+
+  func remember(_ occurrences: CrashAnalysis.Occurrences, of process: AttachedProcess) {
+    entries[process.number]?.occurrences = occurrences
   }
 
   private func end(_ number: UInt64) {

@@ -42,6 +42,8 @@ struct CrashdInterface: Sendable {
     case "Explain": try await explain(call, from: peer)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
+    case "Incidents": try await incidents(call, visibility)
+    case "ProtectedClasses": try await protectedClasses(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
     case "Status": try await status(call, visibility)
     case "Subscribe": throw .expectedMore

@@ -50,6 +50,45 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.image_total))
   }
 
+  /// A whole incident: a call at 0x400010, 2 ms after a release at 0x400030.
+  mutating func addIncident(
+    _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1
+  ) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(key, at: base + offset(\cs_ring_incident.key))
+    put(UInt64(1), at: base + offset(\cs_ring_incident.sequence))
+    put(count, at: base + offset(\cs_ring_incident.count))
+    put(UInt64(1_700_000_002_000_000_000), at: base + offset(\cs_ring_incident.first_ns))
+    put(UInt64(1_700_000_003_000_000_000), at: base + offset(\cs_ring_incident.last_ns))
+    put(UInt64(2_000_000), at: base + offset(\cs_ring_incident.age_ns))
+    put(source, at: base + offset(\cs_ring_incident.source))
+    put(UInt32(1), at: base + offset(\cs_ring_incident.kind))
+    put(mode, at: base + offset(\cs_ring_incident.mode))
+    put(UInt32(1), at: base + offset(\cs_ring_incident.flags))
+    put(UInt32(77), at: base + offset(\cs_ring_incident.id))
+    put(Int32(12), at: base + offset(\cs_ring_incident.use_tid))
+    put(Int32(13), at: base + offset(\cs_ring_incident.free_tid))
+    put(UInt32(2), at: base + offset(\cs_ring_incident.use_count))
+    put(UInt32(1), at: base + offset(\cs_ring_incident.free_count))
+    put(UInt32(subject.utf8.count), at: base + offset(\cs_ring_incident.subject_bytes))
+    put(Array(subject.utf8), at: base + offset(\cs_ring_incident.subject))
+    put(UInt64(0x40_0010), at: base + offset(\cs_ring_incident.use))
+    put(UInt64(0x40_0020), at: base + offset(\cs_ring_incident.use) + 8)
+    put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
+  }
+
+  /// A class that is protected under the policy `diagnose`.
+  mutating func addClass(_ index: Int, _ name: String, admitted: UInt64) {
+    let base = offset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride
+    put(admitted, at: base + offset(\cs_ring_class.admitted))
+    put(UInt32(2), at: base + offset(\cs_ring_class.policy))
+    put(UInt32(1), at: base + offset(\cs_ring_class.is_listed))
+    put(UInt32(name.utf8.count), at: base + offset(\cs_ring_class.name_bytes))
+    put(Array(name.utf8), at: base + offset(\cs_ring_class.name))
+    put(UInt32(index + 1), at: offset(\cs_ring_header.class_count))
+    put(UInt32(index + 1), at: offset(\cs_ring_header.class_total))
+  }
+
   /// A complete record of a trap at 0x10010 in image 0.
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = []

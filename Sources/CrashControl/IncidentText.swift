@@ -1,0 +1,85 @@
+public import CrashClient
+public import CrashReport
+
+/// The tables and texts of `incidents` and `dangling`.
+public enum IncidentText: Sendable {
+  /// A line an incident.
+  public static func list(_ incidents: [IncidentReport], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "LAST"),
+      .init(title: "COUNT", alignsRight: true, style: .bold),
+      .init(title: "PID", alignsRight: true, dropOrder: 3),
+      .init(title: "UID", alignsRight: true, dropOrder: 4),
+      .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 2),
+      .init(title: "ID", minimum: 22, cut: .digits, style: .dim),
+      .init(title: "KIND"),
+      .init(title: "MODE", dropOrder: 1),
+      .init(title: "WHAT", minimum: 16),
+    ]
+    let rows = incidents.map { incident in
+      [
+        LocalTime.text(incident.last), "\(incident.count)", "\(incident.process.pid)", "\(incident.process.uid)",
+        incident.process.name, incident.id, incident.kind, incident.mode, incident.sentence,
+      ].map(CleanText.line)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// A line a class.
+  public static func classes(_ classes: [ProtectedClass], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "PID", alignsRight: true),
+      .init(title: "PROCESS", minimum: 8, maximum: 24, dropOrder: 4),
+      .init(title: "CLASS", minimum: 12, style: .bold),
+      .init(title: "MODE"),
+      .init(title: "LIMIT", alignsRight: true, dropOrder: 3),
+      .init(title: "BYTES", alignsRight: true, dropOrder: 2),
+      .init(title: "KEPT", alignsRight: true),
+      .init(title: "GONE", alignsRight: true, dropOrder: 1),
+      .init(title: "HITS", alignsRight: true, style: .red),
+      .init(title: "SKIPPED"),
+    ]
+    let rows = classes.map { counted in
+      let skipped = counted.skipped.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+      return [
+        "\(counted.pid)", counted.process, counted.name, counted.isProtected ? counted.mode : "off",
+        "\(counted.limit)", "\(counted.instanceBytes)", "\(max(0, counted.admitted - counted.evicted))",
+        "\(counted.evicted)", "\(counted.hits)", skipped.isEmpty ? "none" : skipped.joined(separator: ", "),
+      ].map(CleanText.line)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// All of one incident.
+  public static func text(_ incident: IncidentReport, terminal: Terminal) -> String {
+    let process = incident.process
+    let thread = incident.useThread.map { "thread \($0)" } ?? "thread not known"
+    var lines = [
+      terminal.styled(CleanText.line(incident.sentence), .bold),
+      "",
+      "Incident: \(incident.id) (\(incident.source), \(incident.kind), \(incident.mode))",
+      "Process:  \(process.name) (\(process.pid)), uid \(process.uid), build \(process.buildID)",
+      "Seen:     \(incident.count) times, \(LocalTime.text(incident.first)) to \(LocalTime.text(incident.last))",
+      "Sure:     \(incident.confidence)",
+      "",
+      "Use (\(thread)):",
+    ]
+    lines += frames(incident.use)
+    if let object = incident.object {
+      lines += ["", "Last release (thread \(object.thread)), object \(object.address), record \(object.record):"]
+      lines += object.release.isEmpty ? ["  the stack was not kept"] : frames(object.release)
+    } else if incident.source == "quarantine" {
+      lines += ["", "Last release: not known, the object had just left the quarantine"]
+    }
+    return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
+  }
+
+  private static func frames(_ frames: [CrashReport.Frame]) -> [String] {
+    frames.enumerated().map { index, frame in
+      let name = frame.function.isEmpty ? frame.address.description : frame.function
+      let place = Listings.place(file: frame.file, line: frame.line)
+      let image = frame.image.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? ""
+      return "  \(index)  \(name)" + (place.isEmpty ? (image.isEmpty ? "" : "  (\(image))") : "  \(place)")
+    }
+  }
+}

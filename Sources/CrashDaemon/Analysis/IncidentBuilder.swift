@@ -1,0 +1,123 @@
+import CShimRing
+import CrashReport
+import CrashRing
+
+/// Makes the report of an incident: names for its addresses, and a sentence.
+struct IncidentBuilder: Sendable {
+  private static let frameLimitBytes = 64 << 10
+
+  var images: [RingContents.Image]
+  var process: ProcessFacts
+  var symbols: OpenCaches
+
+  func report(of incident: Incident) -> IncidentReport {
+    let use = frames(of: incident.use)
+    let mode = Self.name(incident.mode)
+    let isQuarantine = incident.source == .quarantine
+    let kind = isQuarantine ? Self.kind(incident.kind) : "\(incident.kind)"
+    let object = incident.record.map { record in
+      IncidentReport.Object(
+        address: Address(record.address), record: Int(record.id), age_ns: Int(clamping: record.age_ns),
+        thread: Int(record.tid), release: frames(of: record.stack))
+    }
+    let method = incident.method.flatMap { frames(of: [$0], areExact: true).last?.function }
+    var report = IncidentReport(
+      id: process.identity.ringID.prefix(16) + "-" + hexadecimal(incident.key),
+      first: Moment(nanoseconds: incident.first_ns).description,
+      last: Moment(nanoseconds: incident.last_ns).description, count: Int(clamping: incident.count),
+      process: IncidentReport.Process(
+        pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: process.identity.name,
+        executable: process.identity.executable, buildID: process.buildID),
+      source: Self.name(incident.source), kind: kind, mode: mode, subject: incident.subject, sentence: "",
+      // A deinit that was put off has not stopped yet what may rightly use the object until then.
+      confidence: incident.mode == .absorb ? "probable" : "certain",
+      method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
+      object: object)
+    report.sentence = CleanText.line(sentence(of: report, incident))
+    return report
+  }
+
+  /// The frames of an incident, as far as images are known.
+  static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
+    frames(at: incident.use + (incident.record?.stack ?? []), images: images, areExact: false)
+      + frames(at: incident.method.map { [$0] } ?? [], images: images, areExact: true)
+  }
+
+  private static func frames(
+    at addresses: [UInt64], images: [RingContents.Image], areExact: Bool
+  ) -> [CrashRecord.Frame] {
+    addresses.map { pc in
+      CrashRecord.Frame(
+        pc: pc, functionStart: nil, trust: .framePointer, isExact: areExact, isAsync: false,
+        image: images.last { $0.start <= pc && pc < $0.end }?.index)
+    }
+  }
+
+  private func frames(of addresses: [UInt64], areExact: Bool = false) -> [CrashReport.Frame] {
+    let frames = Self.frames(at: addresses, images: images, areExact: areExact)
+    let walk = FrameExpansion<OpenCaches>.Walk(frames: frames, head: frames.count, total: frames.count)
+    return FrameExpansion(images: images, symbols: symbols, limitBytes: Self.frameLimitBytes).frames(of: walk).frames
+  }
+
+  private func sentence(of report: IncidentReport, _ incident: Incident) -> String {
+    let after = report.object.map { " \(Self.duration($0.age_ns)) after its last release" } ?? " after its last release"
+    let subject = report.subject.isEmpty ? "an object" : report.subject
+    let what =
+      switch report.kind {
+      case _ where incident.source != .quarantine: subject
+      case "call", "asyncCall": "\(report.method ?? "a method") of \(subject) was called\(after)"
+      case "overRelease": "\(subject) was released\(after)"
+      case "retains": "\(subject) was retained \(incident.amount) times more than released, after its last release"
+      case "write": "a field of \(subject) was written after its last release"
+      default: "\(subject) was used\(after)"
+      }
+    let own = report.use.first(where: \.isOwn)
+    let file = own?.file?.split(separator: "/").last.map(String.init)
+    let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    let place = own.map { " in \($0.function)" + (position.isEmpty ? "" : " (\(position))") } ?? ""
+    return what.prefix(1).uppercased() + what.dropFirst() + place + "."
+  }
+
+  private static func duration(_ nanoseconds: Int) -> String {
+    switch nanoseconds {
+    case ..<1_000: "\(nanoseconds) ns"
+    case ..<1_000_000: "\(nanoseconds / 1_000) µs"
+    case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
+    default: "\(nanoseconds / 1_000_000_000) s"
+    }
+  }
+
+  private static func name(_ source: Incident.Source) -> String {
+    switch source {
+    case .quarantine: "quarantine"
+    case .guarding: "guard"
+    case .other(let code): "\(code)"
+    }
+  }
+
+  static func name(_ mode: Incident.Mode) -> String {
+    switch mode {
+    case .absorb: "absorb"
+    case .zero: "zero"
+    case .diagnose: "diagnose"
+    case .observe: "observe"
+    case .other(let code): "\(code)"
+    }
+  }
+
+  private static func kind(_ code: UInt32) -> String {
+    switch cs_ring_dangling(rawValue: code) {
+    case .CS_RING_DANGLING_CALL: "call"
+    case .CS_RING_DANGLING_ASYNC_CALL: "asyncCall"
+    case .CS_RING_DANGLING_OVER_RELEASE: "overRelease"
+    case .CS_RING_DANGLING_DRIFT: "retains"
+    case .CS_RING_DANGLING_WRITE: "write"
+    default: "\(code)"
+    }
+  }
+
+  private func hexadecimal(_ key: UInt64) -> String {
+    let digits = String(key, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

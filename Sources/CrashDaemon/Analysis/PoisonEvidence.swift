@@ -1,0 +1,41 @@
+import CrashReport
+import CrashRing
+
+/// A register that holds what the quarantine fills the fields of dead objects with, under the policy `diagnose`.
+struct PoisonEvidence: Sendable, Equatable {
+  var register: Int
+  /// The number of the object's record.
+  var record: UInt32
+  /// The class that the number tells.
+  var className: String
+
+  private static let tag: UInt64 = 0xEFED
+  private static let classShift: UInt32 = 21
+
+  /// Nil where the register's value is no poison of a class that the process protected.
+  init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
+    // The lowest sixteen bits may have an offset, or have lost those that a runtime masks.
+    guard value >> 48 == Self.tag else { return nil }
+    let record = UInt32(truncatingIfNeeded: value >> 16)
+    let index = Int(record >> Self.classShift)
+    guard classes.indices.contains(index), classes[index].admitted > 0 else { return nil }
+    self.register = register
+    self.record = record
+    className = classes[index].name
+  }
+
+  var text: String { "\(RegisterNames.name(register)) has the mark of record \(record)" }
+}
+
+extension CrashFacts {
+  /// The register by which the fault came about holds such a mark.
+  var poison: PoisonEvidence? {
+    guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }
+    let numbers = [operand?.base, operand?.index].compactMap { $0 }
+    for number in numbers where record.registers.indices.contains(number) {
+      let found = PoisonEvidence(register: number, value: record.registers[number], classes: protectedClasses)
+      if let found { return found }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,50 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import Logging
+
+/// What parts of the shield saw while a process went on: from its ring to the store.
+extension CrashAnalysis {
+  /// How often each incident of a ring had happened, by its key.
+  typealias Occurrences = [UInt64: UInt64]
+
+  /// Stores the incidents that are new in a ring, or have happened again.
+  /// - Parameters:
+  ///   - process: Whose ring.
+  ///   - seen: What the last look found.
+  /// - Returns: What this one found.
+  func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
+    let (incidents, _, images) = process.ring.mapping.observations()
+    let changed = incidents.filter { seen[$0.key] != $0.count }
+    guard !changed.isEmpty else { return seen }
+    let builder = IncidentBuilder(
+      images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
+    var result = seen
+    for incident in changed {
+      do throws(StoreError) {
+        try store.put(incident: builder.report(of: incident))
+        result[incident.key] = incident.count
+      } catch {
+        logger.error("cannot store an incident of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
+        ledger.lose(["incidents": 1], of: process.facts.peer, process: process.facts.identity.name)
+        return result
+      }
+    }
+    return result
+  }
+
+  private func openCaches(
+    for incidents: [Incident], _ images: [RingContents.Image], of process: AttachedProcess
+  ) async -> OpenCaches {
+    let user = process.facts.peer.uid
+    var wanted: [String: Set<UInt64>] = [:]
+    for frame in incidents.flatMap({ IncidentBuilder.frames(of: $0, images: images) }) {
+      guard let image = images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty else { continue }
+      wanted[image.buildID, default: []].insert(frame.linkAddress(in: image))
+    }
+    let needed = images.filter { wanted[$0.buildID] != nil }
+    await caches.prepare(ImageFile.list(needed), for: user)
+    return OpenCaches(
+      asked: wanted, caches: await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms))
+  }
+}

@@ -1,0 +1,83 @@
+import CrashReport
+import CrashRing
+import CrashStore
+
+/// The methods about what happened while processes went on.
+extension CrashdInterface {
+  private static let defaultIncidents = 100
+
+  func incidents(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) async throws(VarlinkError) -> IncidentsReply {
+    let parameters = try VarlinkParameters(call, known: ["id", "limit", "source", "name"])
+    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultIncidents
+    let (id, source) = (try parameters.string("id"), try parameters.string("source"))
+    let name = try parameters.string("name")
+    await pipeline.observeAll { visibility.includes($0) }
+    let incidents = try reading { () throws(StoreError) in
+      try store.incidents(
+        idPrefix: id, source: source, name: name, visibility: visibility, limit: min(limit, limits.listReports))
+    }
+    return IncidentsReply(incidents: incidents)
+  }
+
+  func protectedClasses(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) async throws(VarlinkError) -> ProtectedClassesReply {
+    let parameters = try VarlinkParameters(call, known: ["pid", "name"])
+    let pid = try parameters.int("pid", in: 1...Int64(Int32.max))
+    let name = try parameters.string("name")
+    var classes: [ProtectedClassesReply.Class] = []
+    for process in await pipeline.attached() where visibility.includes(process.facts.peer) {
+      let identity = process.facts.identity
+      guard pid == nil || pid == Int(process.facts.peer.pid), name.map({ identity.name.contains($0) }) ?? true
+      else { continue }
+      for counted in process.ring.mapping.observations().classes where classes.count < limits.listReports {
+        classes.append(ProtectedClassesReply.Class(counted, of: process.facts))
+      }
+    }
+    return ProtectedClassesReply(classes: classes)
+  }
+}
+
+struct IncidentsReply: Encodable, Sendable {
+  var incidents: [IncidentReport]
+}
+
+struct ProtectedClassesReply: Encodable, Sendable {
+  struct Class: Encodable, Sendable {
+    var pid: Int
+    var uid: Int
+    var process: String
+    var name: String
+    var isProtected: Bool
+    var mode: String
+    var limit: Int
+    var instanceBytes: Int
+    var admitted: Int
+    var evicted: Int
+    var hits: Int
+    var skipped: [String: Int]
+
+    init(_ counted: ProtectedClass, of facts: ProcessFacts) {
+      pid = Int(facts.peer.pid)
+      uid = Int(facts.peer.uid)
+      process = facts.identity.name
+      name = counted.name
+      isProtected = counted.isProtected
+      mode = IncidentBuilder.name(counted.mode)
+      limit = Int(counted.limit)
+      instanceBytes = Int(counted.instanceBytes)
+      admitted = Int(clamping: counted.admitted)
+      evicted = Int(clamping: counted.evicted)
+      hits = Int(clamping: counted.hits)
+      let reasons = [
+        "budget": counted.skipped.budget, "busy": counted.skipped.busy, "unowned": counted.skipped.unowned,
+        "isolated": counted.skipped.isolated,
+      ]
+      skipped = reasons.filter { $0.value > 0 }.mapValues { Int(clamping: $0) }
+    }
+  }
+
+  var classes: [Class]
+}

@@ -1,0 +1,105 @@
+/// Something that a part of the shield saw while the process went on: such as the use of an object after its last release.
+///
+/// What happened in the same process in the same way is one, with a count; what else is told is of the first time.
+public struct IncidentReport: Codable, Sendable, Equatable {
+  /// Names it on this machine: half of the process's report id, "-", and the key of the incident in that process.
+  public var id: String
+  /// RFC 3339 in UTC, of the first time.
+  public var first: String
+  /// Of the last time.
+  public var last: String
+  /// How often.
+  public var count: Int
+  /// The process.
+  public var process: Process
+  /// `quarantine`, `guard`, or a number that this version does not know.
+  public var source: String
+  /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; else a number.
+  public var kind: String
+  /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, or a number.
+  public var mode: String
+  /// The class of the object, or what the guard says.
+  public var subject: String
+  /// One sentence.
+  public var sentence: String
+  /// How sure it is that the program has a mistake: `certain`, or `probable` where a deinit had been put off, since what the
+  /// deinit would have stopped may be what used the object.
+  public var confidence: String
+  /// The method that the call was meant for.
+  public var method: String?
+  /// The thread that used the object.
+  public var useThread: Int?
+  /// Who used it, innermost first.
+  public var use: [CrashReport.Frame]
+  /// What is known of the object; nil when it had just left the quarantine.
+  public var object: Object?
+
+  /// Who it was.
+  public struct Process: Codable, Sendable, Equatable {
+    /// Its pid.
+    public var pid: Int
+    /// Whose it is.
+    public var uid: Int
+    /// Its name.
+    public var name: String
+    /// The executable's path.
+    public var executable: String
+    /// The executable's build id.
+    public var buildID: String
+
+    /// Makes a process from its parts.
+    public init(pid: Int, uid: Int, name: String, executable: String, buildID: String) {
+      self.pid = pid
+      self.uid = uid
+      self.name = name
+      self.executable = executable
+      self.buildID = buildID
+    }
+  }
+
+  /// What the quarantine kept of an object.
+  public struct Object: Codable, Sendable, Equatable {
+    /// Where it stood.
+    public var address: Address
+    /// The number of its record, which the poison in its fields carries.
+    public var record: Int
+    /// Between the last release and the first use, in nanoseconds.
+    public var age_ns: Int
+    /// The thread that released it last.
+    public var thread: Int
+    /// Who released it last, innermost first; none when that is not known.
+    public var release: [CrashReport.Frame]
+
+    /// Makes an object from its parts.
+    public init(address: Address, record: Int, age_ns: Int, thread: Int, release: [CrashReport.Frame]) {
+      self.address = address
+      self.record = record
+      self.age_ns = age_ns
+      self.thread = thread
+      self.release = release
+    }
+  }
+
+  /// Makes a report from its parts.
+  public init(
+    id: String, first: String, last: String, count: Int, process: Process, source: String, kind: String, mode: String,
+    subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
+    use: [CrashReport.Frame] = [], object: Object? = nil
+  ) {
+    self.id = id
+    self.first = first
+    self.last = last
+    self.count = count
+    self.process = process
+    self.source = source
+    self.kind = kind
+    self.mode = mode
+    self.subject = subject
+    self.sentence = sentence
+    self.confidence = confidence
+    self.method = method
+    self.useThread = useThread
+    self.use = use
+    self.object = object
+  }
+}

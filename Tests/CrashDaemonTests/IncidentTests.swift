@@ -1,0 +1,115 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import CrashStore
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What happened while processes went on")
+struct IncidentTests {
+  private static func attached(_ ring: TestRing, number: UInt64 = 4) throws -> AttachedProcess {
+    let source = try RingSource(memory: ring.memory())
+    let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+    return AttachedProcess(number: number, facts: facts, ring: source)
+  }
+
+  @Test("incidents of a process that has ended are stored, with a sentence, both stacks and how sure they are")
+  func stored() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(3, key: 0x1234, subject: "App.Session", count: 5, mode: 1)
+    let process = try Self.attached(ring)
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    continuation.yield(.attached(process, []))
+    process.hasEnded.store(true, ordering: .releasing)
+    continuation.yield(.announced(process))
+    continuation.yield(.ended(EndedProcess(process: process, end: .status(0))))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    _ = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
+
+    let incidents = try daemon.store.incidents(limit: 10)
+    let incident = try #require(incidents.first)
+    #expect(incidents.count == 1 && incident.id.hasSuffix("-0000000000001234"))
+    #expect(incident.id.hasPrefix(ring.id.prefix(16)))
+    #expect(incident.source == "quarantine" && incident.kind == "call" && incident.mode == "zero")
+    #expect(incident.count == 5 && incident.confidence == "certain" && incident.useThread == 12)
+    #expect(incident.sentence == "A method of App.Session was called 2 ms after its last release.")
+    #expect(incident.use.map(\.address) == [0x40_0010, 0x40_0020])
+    #expect(incident.object?.release.map(\.address) == [0x40_0030] && incident.object?.thread == 13)
+    #expect(incident.object?.record == 77 && incident.process.pid == 4711)
+    // A process that ended well has no report for it.
+    #expect(try daemon.store.count() == 0)
+  }
+
+  @Test("what happens again is stored again under the same id; a deinit that was put off makes it probable")
+  func again() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 0)
+    let process = try Self.attached(ring)
+    let first = await daemon.analysis.observe(process, seen: [:])
+    #expect(first == [1: 1])
+    #expect(await daemon.analysis.observe(process, seen: first) == first)
+    let stored = try daemon.store.incidents(limit: 10)
+    #expect(stored.map(\.count) == [1] && stored.map(\.confidence) == ["probable"])
+
+    var later = TestRing()
+    later.addImage(0)
+    later.addIncident(0, key: 1, subject: "App.Session", count: 9, mode: 0)
+    #expect(await daemon.analysis.observe(try Self.attached(later), seen: first) == [1: 9])
+    #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
+  }
+
+  @Test("incidents are found by how their id begins, by source, by name and by user")
+  func found() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
+    ring.addIncident(1, key: 2, subject: "array index", count: 1, mode: 3, source: 2)
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let store = daemon.store
+    #expect(try store.incidents(limit: 10).count == 2 && store.incidents(limit: 1).count == 1)
+    #expect(try store.incidents(source: "guard", limit: 10).map(\.subject) == ["array index"])
+    #expect(try store.incidents(source: "guard", limit: 10).map(\.sentence) == ["Array index."])
+    #expect(try store.incidents(idPrefix: ring.id.prefix(16) + "-0000000000000001", limit: 10).count == 1)
+    #expect(try store.incidents(idPrefix: "zz", limit: 10).isEmpty)
+    #expect(try store.incidents(name: "no such name", limit: 10).isEmpty)
+    #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
+  }
+
+  #if arch(x86_64)
+    @Test("a fault by way of the poison in a dead object's field is certain, and names the class")
+    func poison() throws {
+      let record = (UInt32(1) << 21) | 5
+      let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8000
+      // call [rax+0x38]: an address that no pointer can have.
+      var crash = CrashRecord.sample(
+        code: 128, address: 0, pc: 0x10010, errorCode: 0, instruction: [0xff, 0x50, 0x38])
+      crash.registers[0] = poison
+      var ring = TestRing()
+      ring.addClass(0, "App.Other", admitted: 1)
+      ring.addClass(1, "App.Session", admitted: 1)
+      let classes = try Self.attached(ring).ring.mapping.observations().classes
+      var facts = CrashFacts(record: crash, pid: 99)
+      #expect(DiagnosisRule.diagnose(facts, at: nil).cause != "dangling")
+      facts.protectedClasses = classes
+      let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+      #expect(diagnosis.rule == "dangling-poison" && diagnosis.cause == "dangling" && diagnosis.confidence == 1)
+      #expect(diagnosis.sentence.contains("App.Session") && diagnosis.sentence.contains("\(record)"))
+      // A class that nobody protected.
+      facts.record.registers[0] = 0xEFED << 48 | UInt64(7 << 21 | 5) << 16 | 0x8000
+      #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
+    }
+  #endif
+}
