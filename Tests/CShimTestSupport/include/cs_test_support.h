@@ -146,6 +146,7 @@ int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 typedef struct cs_test_spool {
   uint32_t file_count;
   uint32_t partial_count;
+  uint32_t empty_count; // of file_count, those without a ring
   uint32_t mode;
   uint64_t slot_head;
   uint64_t slot_lost;
