@@ -31,3 +31,9 @@ func capture(_ scenario: String, environment: [String: String] = [:]) throws -> 
   let file = try FileHandle(forReadingFrom: spool.appending(path: name))
   return try RingMapping(spoolFile: file.fileDescriptor).contents()
 }
+
+/// Whether this is a run under a sanitizer.
+var isSanitized: Bool {
+  // A look-up in what is loaded; the name is a C string for the time of the call.
+  ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
+}

@@ -99,7 +99,7 @@ extension Scenario {
 
   /// Ends a child that outlives its parent on purpose.
   func endChild(of crash: Crasher.Outcome) {
-    if isSilentDeath, let child = crash.child { kill(child, SIGKILL) }
+    if !isChildReported, let child = crash.child { kill(child, SIGKILL) }
   }
 
   /// What is wrong with how a run ended; nil when nothing is.
