@@ -32,7 +32,7 @@ actor CrashPipeline: Service {
 
   /// What `AwaitProcess` still tells of a process that has ended.
   private struct Ended {
-    var peer: Peer
+    var facts: ProcessFacts
     var reports: [String]
   }
 
@@ -169,7 +169,7 @@ extension CrashPipeline {
     guard let entry = entries.removeValue(forKey: number) else { return }
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName { store?.forget(name) }
-    ended.append(Ended(peer: entry.process.facts.peer, reports: entry.reports))
+    ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
     if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
   }
 
@@ -207,10 +207,16 @@ extension CrashPipeline {
   /// Waits until everything that was announced of a process is stored, at most `timeout_ms`.
   func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
     if !isSettled(pid) { await wait(pid, timeout_ms: timeout_ms) }
-    let live = entries.values.filter { $0.process.facts.peer.pid == pid && mayRead($0.process.facts.peer) }
-    let past = ended.last { $0.peer.pid == pid && mayRead($0.peer) }
-    let reports = live.isEmpty ? past?.reports ?? [] : live.flatMap(\.reports)
-    return Progress(isAttached: !live.isEmpty || past != nil, isSettled: isSettled(pid), reports: reports)
+    let live = attached().filter { $0.facts.peer.pid == pid && mayRead($0.facts.peer) }
+    let past = ended.filter { $0.facts.peer.pid == pid && mayRead($0.facts.peer) }
+    guard let newest = live.last?.facts ?? past.last?.facts else {
+      return Progress(isAttached: false, isSettled: isSettled(pid), reports: [])
+    }
+    // A process that became another program attached more than once, and its ends may come in any order.
+    var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
+    if newest.startTime == nil, live.isEmpty { reports = past.last?.reports ?? [] }
+    reports += live.flatMap { entries[$0.number]?.reports ?? [] }
+    return Progress(isAttached: true, isSettled: isSettled(pid), reports: reports)
   }
 
   private func isSettled(_ pid: Int32) -> Bool {
