@@ -3,8 +3,9 @@ import CrashSymbols
 
 /// Which crashes belong together: the class of the crash and its three topmost own functions by simplified names.
 ///
-/// No line, no address, no build id and no reason text go in (but for stripped programs, which have nothing else), so that debug and release builds, and the builds of next
-/// week, give the same key (measured: four builds of two crashes; top 3 without reason 7 of 8 equal, top 5 with it 4).
+/// No line, no address, no build id and no reason text go in, but for stripped programs, which have nothing else. So debug
+/// and release builds, and the builds of next week, give the same key (measured: four builds of two crashes; top 3
+/// without reason 7 of 8 equal, top 5 with it 4).
 ///
 /// Two more keys stand beside it: a coarse one of the class and the topmost name alone, for stacks that were cut short,
 /// and an exact one of builds and places in them, which only crashes of one build share.
