@@ -1,7 +1,9 @@
 // A fault while another thread holds the lock of the only heap arena.
 //
 // glibc calls nothing back while it holds that lock. So a worker allocates all the time and is stopped by a signal at
-// some point; when a probing thread then cannot allocate, the worker was stopped with the lock held.
+// some point; when a probing thread then cannot allocate, the worker was stopped with the lock held. On a virtual
+// machine a signal to a running thread takes effect at that thread's next system call. So the worker's blocks are such
+// that glibc asks the kernel for each of them, and gives it back, with the lock held.
 #include "faults.h"
 
 #include <malloc.h>
@@ -14,10 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-// Too large for the per-thread cache, too small for a mapping of its own.
-#define BLOCK_BYTES 4000
-#define STOP_TRIES  2000
-#define PROBE_NS    20000000
+// More than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c, 64 KiB: a free() of less does not look at the top of
+// the heap. Less than MAPPING_BYTES: a mapping of its own is made without the lock.
+#define BLOCK_BYTES   100000
+#define MAPPING_BYTES (4 * BLOCK_BYTES)
+#define STOP_TRIES    2000
+#define PROBE_NS      20000000
 
 static sem_t stopped, go_on, probe, probed;
 static atomic_ulong rounds;
@@ -74,6 +78,9 @@ static int probe_is_stuck(void) {
 // Before any other thread has an arena of its own.
 void cs_prepare_malloc_lock_held(void) {
   mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
+  mallopt(M_TRIM_THRESHOLD, 0);
+  mallopt(M_TOP_PAD, 0);
 }
 
 FAULT void cs_fault_malloc_lock_held(void) {
