@@ -19,7 +19,7 @@ struct SafetyTests {
         let before = ticks.load(ordering: .sequentiallyConsistent)
         unsafe kept.append(Ticker())
         while ticks.load(ordering: .sequentiallyConsistent) == before { usleep(100) }
-        drop()
+        Ticker.queue.sync { drop() }
       }
       check(deinitCount() == 50 && Shield.danglingIncidents().isEmpty)
       Glibc.exit(right)
@@ -140,8 +140,13 @@ struct SafetyTests {
 private let ticks = Atomic<Int>(0)
 
 /// Correct: its timer cannot outlive it.
+///
+/// Its last release has to be on the timer's own queue. On another, the timer could fire while deinit is on its way to
+/// `cancel`.
 private final class Ticker {
-  private let timer = DispatchSource.makeTimerSource()
+  static let queue = DispatchQueue(label: "ticker")
+
+  private let timer = DispatchSource.makeTimerSource(queue: queue)
   private var count = 0
 
   init() {
