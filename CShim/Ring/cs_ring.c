@@ -105,7 +105,7 @@ SIZE(cs_ring_thread, 4096);
 OFFSET(cs_ring_thread, crc, 8);
 OFFSET(cs_ring_thread, record, 16);
 
-SIZE(cs_ring_incident, 512);
+SIZE(cs_ring_incident, 640);
 OFFSET(cs_ring_incident, key, 0);
 OFFSET(cs_ring_incident, sequence, 8);
 OFFSET(cs_ring_incident, count, 16);
@@ -126,9 +126,13 @@ OFFSET(cs_ring_incident, free_tid, 100);
 OFFSET(cs_ring_incident, use_count, 104);
 OFFSET(cs_ring_incident, free_count, 108);
 OFFSET(cs_ring_incident, subject_bytes, 112);
+OFFSET(cs_ring_incident, origin_count, 116);
 OFFSET(cs_ring_incident, subject, 120);
 OFFSET(cs_ring_incident, use, 248);
 OFFSET(cs_ring_incident, free, 376);
+OFFSET(cs_ring_incident, origin, 504);
+OFFSET(cs_ring_incident, origin_tid, 632);
+OFFSET(cs_ring_incident, object_bytes, 636);
 
 SIZE(cs_ring_class, 256);
 OFFSET(cs_ring_class, admitted, 0);
@@ -145,14 +149,14 @@ OFFSET(cs_ring_class, instance_bytes, 68);
 OFFSET(cs_ring_class, name_bytes, 72);
 OFFSET(cs_ring_class, name, 80);
 
-SIZE(cs_ring, 9965568);
+SIZE(cs_ring, 9998336);
 OFFSET(cs_ring, images, 4096);
 OFFSET(cs_ring, annotations, 200704);
 OFFSET(cs_ring, breadcrumbs, 233472);
 OFFSET(cs_ring, incidents, 266240);
-OFFSET(cs_ring, classes, 397312);
-OFFSET(cs_ring, slots, 528384);
-OFFSET(cs_ring, threads, 5771264);
+OFFSET(cs_ring, classes, 430080);
+OFFSET(cs_ring, slots, 561152);
+OFFSET(cs_ring, threads, 5804032);
 
 SIZE(cs_attach_hello, 536);
 SIZE(cs_attach_reply, 256);

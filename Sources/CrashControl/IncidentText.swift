@@ -66,12 +66,26 @@ public enum IncidentText: Sendable {
     ]
     lines += frames(incident.use)
     if let object = incident.object {
-      lines += ["", "Last release (thread \(object.thread)), object \(object.address), record \(object.record):"]
-      lines += object.release.isEmpty ? ["  the stack was not kept"] : frames(object.release)
+      lines += release(of: object, isPage: incident.source == "pages")
+      if let allocation = object.allocation {
+        let thread = object.allocationThread.map { "thread \($0)" } ?? "thread not known"
+        let size = object.bytes.map { ", \($0) bytes" } ?? ""
+        lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation)
+      }
     } else if incident.source == "quarantine" {
       lines += ["", "Last release: not known, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
+  }
+
+  /// Memory of a guard slot may still have been in use: then nobody has freed it.
+  private static func release(of object: IncidentReport.Object, isPage: Bool) -> [String] {
+    let stack = object.release.isEmpty ? ["  the stack was not kept"] : frames(object.release)
+    guard isPage else {
+      return ["", "Last release (thread \(object.thread)), object \(object.address), record \(object.record):"] + stack
+    }
+    guard object.thread != 0 else { return ["", "Not freed yet: object \(object.address)"] }
+    return ["", "Freed (thread \(object.thread)), object \(object.address):"] + stack
   }
 
   private static func frames(_ frames: [CrashReport.Frame]) -> [String] {

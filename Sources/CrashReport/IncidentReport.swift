@@ -12,11 +12,12 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var count: Int
   /// The process.
   public var process: Process
-  /// `quarantine`, `guard`, or a number that this version does not know.
+  /// `quarantine`, `guard`, `pages` (a guard slot), or a number that this version does not know.
   public var source: String
-  /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; else a number.
+  /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; of a guard slot `read`, `write`,
+  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; else a number.
   public var kind: String
-  /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, or a number.
+  /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, `crash`, or a number.
   public var mode: String
   /// The class of the object, or what the guard says.
   public var subject: String
@@ -57,7 +58,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// What the quarantine kept of an object.
+  /// What the quarantine or a guard slot kept of an object.
   public struct Object: Codable, Sendable, Equatable {
     /// Where it stood.
     public var address: Address
@@ -69,14 +70,26 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var thread: Int
     /// Who released it last, innermost first; none when that is not known.
     public var release: [CrashReport.Frame]
+    /// How large it was, where a guard slot held it.
+    public var bytes: Int?
+    /// The thread that allocated it, where a guard slot held it.
+    public var allocationThread: Int?
+    /// Who allocated it, innermost first, where a guard slot held it.
+    public var allocation: [CrashReport.Frame]?
 
     /// Makes an object from its parts.
-    public init(address: Address, record: Int, age_ns: Int, thread: Int, release: [CrashReport.Frame]) {
+    public init(
+      address: Address, record: Int, age_ns: Int, thread: Int, release: [CrashReport.Frame], bytes: Int? = nil,
+      allocationThread: Int? = nil, allocation: [CrashReport.Frame]? = nil
+    ) {
       self.address = address
       self.record = record
       self.age_ns = age_ns
       self.thread = thread
       self.release = release
+      self.bytes = bytes
+      self.allocationThread = allocationThread
+      self.allocation = allocation
     }
   }
 

@@ -6,6 +6,8 @@ public struct Incident: Sendable, Equatable {
     case quarantine
     /// A guard of the program's did its work.
     case guarding
+    /// Memory of a guard slot was used where or when it must not be.
+    case pages
     /// One that this version does not know.
     case other(UInt32)
   }
@@ -20,6 +22,8 @@ public struct Incident: Sendable, Equatable {
     case diagnose
     /// Nothing.
     case observe
+    /// The process was to end by it.
+    case crash
     /// What this version does not know.
     case other(UInt32)
   }
@@ -28,7 +32,7 @@ public struct Incident: Sendable, Equatable {
   public var key: UInt64
   /// Which part saw it.
   public var source: Source
-  /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine.
+  /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard slots.
   public var kind: UInt32
   /// What was done about it.
   public var mode: Mode
@@ -40,11 +44,12 @@ public struct Incident: Sendable, Equatable {
   public var first_ns: UInt64
   /// Nanoseconds since 1970, of the last time.
   public var last_ns: UInt64
-  /// The code that a call was meant for; nil for other kinds.
+  /// The code that a call was meant for, or the address of an access to a guard slot; nil for other kinds.
   public var method: UInt64?
   /// The word of the class's metadata that a call went through.
   public var word: UInt32
-  /// For objects that were retained more often than released: how many times.
+  /// For objects that were retained more often than released: how many times; for guard slots: how far from the
+  /// object's begin.
   public var amount: Int64
   /// What is known of the object; nil when it had just left the quarantine.
   public var record: Record?
@@ -52,6 +57,8 @@ public struct Incident: Sendable, Equatable {
   public var useTid: Int32?
   /// Return addresses of the use, innermost first.
   public var use: [UInt64]
+  /// The first of them is the instruction itself.
+  public var isExact: Bool
 
   /// What the quarantine kept of an object.
   public struct Record: Sendable, Equatable {
@@ -67,6 +74,12 @@ public struct Incident: Sendable, Equatable {
     public var tid: Int32
     /// Return addresses of that release, innermost first; none when they are not known.
     public var stack: [UInt64]
+    /// How large it was; 0 when that is not known.
+    public var bytes: UInt32
+    /// The thread that allocated it; nil when that is not known.
+    public var originTid: Int32?
+    /// Return addresses of that, innermost first.
+    public var origin: [UInt64]
   }
 }
 

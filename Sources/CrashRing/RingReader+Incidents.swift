@@ -43,12 +43,13 @@ extension Incident {
   fileprivate init?(_ copy: PrivateCopy<cs_ring_incident>) {
     let limit = UInt32(CS_RING_INCIDENT_FRAME_LIMIT)
     guard copy[\.key] != 0, copy[\.count] != 0, copy[\.use_count] <= limit, copy[\.free_count] <= limit,
-      copy[\.subject_bytes] <= CS_RING_SUBJECT_LIMIT_BYTES
+      copy[\.origin_count] <= limit, copy[\.subject_bytes] <= CS_RING_SUBJECT_LIMIT_BYTES
     else { return nil }
     let flags = copy[\.flags]
     let hasRecord = flags & CS_RING_INCIDENT_RECORD != 0
     let method = copy[\.method]
     let useTid = copy[\.use_tid]
+    let originTid = copy[\.origin_tid]
     self.init(
       key: copy[\.key], source: Source(copy[\.source]), kind: copy[\.kind], mode: Mode(copy[\.mode]),
       subject: CleanText.line(copy.text(\.subject, count: copy[\.subject_bytes])), count: copy[\.count],
@@ -58,8 +59,11 @@ extension Incident {
         ? Record(
           id: copy[\.id], address: copy[\.address], age_ns: copy[\.age_ns],
           isExplorer: flags & CS_RING_INCIDENT_EXPLORER != 0, tid: copy[\.free_tid],
-          stack: copy.numbers(\.free, count: copy[\.free_count])) : nil,
-      useTid: useTid == 0 ? nil : useTid, use: copy.numbers(\.use, count: copy[\.use_count]))
+          stack: copy.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
+          originTid: originTid == 0 ? nil : originTid,
+          origin: copy.numbers(\.origin, count: copy[\.origin_count])) : nil,
+      useTid: useTid == 0 ? nil : useTid, use: copy.numbers(\.use, count: copy[\.use_count]),
+      isExact: flags & CS_RING_INCIDENT_EXACT != 0)
   }
 }
 
@@ -68,6 +72,7 @@ extension Incident.Source {
     switch cs_ring_incident_source(rawValue: code) {
     case .CS_RING_INCIDENT_QUARANTINE: self = .quarantine
     case .CS_RING_INCIDENT_GUARD: self = .guarding
+    case .CS_RING_INCIDENT_PAGES: self = .pages
     default: self = .other(code)
     }
   }
@@ -80,6 +85,7 @@ extension Incident.Mode {
     case .CS_RING_INCIDENT_ZERO: self = .zero
     case .CS_RING_INCIDENT_DIAGNOSE: self = .diagnose
     case .CS_RING_INCIDENT_OBSERVE: self = .observe
+    case .CS_RING_INCIDENT_CRASH: self = .crash
     default: self = .other(code)
     }
   }

@@ -71,6 +71,32 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
   }
 
+  @Test(
+    "what was done to a guard slot is said in a sentence, and is certain",
+    arguments: [
+      (UInt32(1), "read", "App.Session was read 2 ms after it was freed, 16 bytes into it."),
+      (2, "write", "App.Session was written 2 ms after it was freed, 16 bytes into it."),
+      (3, "doubleFree", "App.Session was freed again 2 ms after it was freed."),
+      (4, "invalidFree", "An address 16 bytes from the begin of App.Session was freed."),
+      (5, "overflow", "Memory 16 bytes past the end of App.Session was used."),
+      (6, "underflow", "Memory 16 bytes before the begin of App.Session was used."),
+      (7, "trampled", "Memory beside App.Session was written while that was alive."),
+      (99, "99", "App.Session was used 2 ms after it was freed."),
+    ])
+  func pages(kind: UInt32, name: String, sentence: String) async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addImage(0, start: 0x40_0000)
+    ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 0, source: 3)
+    ring.makePageIncident(0, kind: kind, amount: kind == 6 ? -16 : 16)
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let incident = try #require(try daemon.store.incidents(limit: 10).first)
+    #expect(incident.source == "pages" && incident.kind == name && incident.confidence == "certain")
+    #expect(incident.sentence == sentence && incident.method == nil)
+    let object = try #require(incident.object)
+    #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
+  }
+
   @Test("incidents are found by how their id begins, by source, by name and by user")
   func found() async throws {
     let daemon = try TestDaemon(TestDirectory())

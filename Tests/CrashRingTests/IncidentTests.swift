@@ -21,19 +21,41 @@ struct IncidentTests {
     #expect(contents.losses.isEmpty)
   }
 
+  @Test("an incident of a guard slot has where the object was allocated, and says whether the use is exact")
+  func pages() throws {
+    let ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "App.Session", first_ns: 1, use: [1, 2], free: [3])
+    let base = TestRing.incident(0)
+    ring.set(\cs_ring_incident.source, at: base, cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue)
+    ring.set(\cs_ring_incident.kind, at: base, cs_ring_pages.CS_RING_PAGES_WRITE.rawValue)
+    ring.set(\cs_ring_incident.mode, at: base, cs_ring_incident_mode.CS_RING_INCIDENT_CRASH.rawValue)
+    ring.set(\cs_ring_incident.flags, at: base, CS_RING_INCIDENT_RECORD | CS_RING_INCIDENT_EXACT)
+    ring.set(\cs_ring_incident.origin_count, at: base, 2)
+    ring.set(\cs_ring_incident.origin_tid, at: base, 14)
+    ring.set(\cs_ring_incident.object_bytes, at: base, 24)
+    for index in 0..<2 {
+      ring.put(UInt64(8 + index), at: base + fieldOffset(\cs_ring_incident.origin) + index * 8)
+    }
+    let incident = try #require(try ring.contents().incidents.first)
+    #expect(incident.source == .pages && incident.mode == .crash && incident.isExact)
+    let record = try #require(incident.record)
+    #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
+  }
+
   @Test("an incident that is being filled in is not read; one with a hostile length is counted")
   func lostIncidents() throws {
     let ring = TestRing()
-    for index in 0..<5 { ring.addIncident(index, key: 1, subject: "a", first_ns: 1, use: []) }
+    for index in 0..<6 { ring.addIncident(index, key: 1, subject: "a", first_ns: 1, use: []) }
     ring.set(\cs_ring_incident.sequence, at: TestRing.incident(0), 0)
     ring.set(\cs_ring_incident.use_count, at: TestRing.incident(1), 17)
     ring.set(\cs_ring_incident.free_count, at: TestRing.incident(2), .max)
     ring.set(\cs_ring_incident.subject_bytes, at: TestRing.incident(3), 129)
     ring.set(\cs_ring_incident.count, at: TestRing.incident(4), 0)
+    ring.set(\cs_ring_incident.origin_count, at: TestRing.incident(5), 17)
     ring.set(\cs_ring_header.incident_lost, 6)
     let contents = try ring.contents()
     #expect(contents.incidents.isEmpty)
-    #expect(contents.losses == ["incidents": 10])
+    #expect(contents.losses == ["incidents": 11])
   }
 
   @Test("protected classes are read with their counters; what found no entry is counted")

@@ -165,6 +165,10 @@ struct RingFormatTests {
       "subject": Field(\cs_ring_incident.subject),
       "use": Field(\cs_ring_incident.use),
       "free": Field(\cs_ring_incident.free),
+      "origin_count": Field(\cs_ring_incident.origin_count),
+      "origin": Field(\cs_ring_incident.origin),
+      "origin_tid": Field(\cs_ring_incident.origin_tid),
+      "object_bytes": Field(\cs_ring_incident.object_bytes),
     ],
     "cs_ring_class": [
       "admitted": Field(\cs_ring_class.admitted),

@@ -12,7 +12,7 @@
 
 // "CSRING" and a zero: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 4u
+#define CS_RING_VERSION 5u
 
 // Every limit of the ring, named in one place.
 #define CS_RING_IMAGE_LIMIT                512
@@ -122,6 +122,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
   CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
   CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
+  CS_RING_INCIDENT_PAGES = 3,      // memory of a guard slot was used where or when it must not be
 } cs_ring_incident_source;
 
 // How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
@@ -133,17 +134,31 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_WRITE = 5,        // a field was written
 } cs_ring_dangling;
 
+// What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is
+// how far from the begin of the object.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
+  CS_RING_PAGES_READ = 1,         // after it was freed
+  CS_RING_PAGES_WRITE = 2,        // after it was freed
+  CS_RING_PAGES_DOUBLE_FREE = 3,  // it was freed again
+  CS_RING_PAGES_INVALID_FREE = 4, // an address within it, or where nothing was allocated, was freed
+  CS_RING_PAGES_OVERFLOW = 5,     // an access past its end
+  CS_RING_PAGES_UNDERFLOW = 6,    // an access before its begin
+  CS_RING_PAGES_TRAMPLED = 7,     // found when it was freed: bytes beside it were written
+} cs_ring_pages;
+
 // What was done about an incident.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_mode : uint32_t {
   CS_RING_INCIDENT_ABSORB = 0,
   CS_RING_INCIDENT_ZERO = 1,
   CS_RING_INCIDENT_DIAGNOSE = 2,
   CS_RING_INCIDENT_OBSERVE = 3,
+  CS_RING_INCIDENT_CRASH = 4, // the process was to end by it: `method` is the faulting address of that crash
 } cs_ring_incident_mode;
 
 // Bits of cs_ring_incident.flags.
 #define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
 #define CS_RING_INCIDENT_EXPLORER 2u // the object was one of those evicted at random
+#define CS_RING_INCIDENT_EXACT    4u // use[0] is an instruction of its own, no return address
 
 // What stands in the place of our handler of a signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
@@ -351,7 +366,7 @@ typedef struct cs_ring_incident {
   uint64_t first_ns; // CLOCK_REALTIME
   uint64_t last_ns;
   uint64_t address; // of the object
-  uint64_t method;  // the code that a call was meant for; 0: none
+  uint64_t method;  // the code that a call was meant for, or the address of an access to a guard slot; 0: none
   uint64_t age_ns;  // between the last release and this use
   int64_t amount;
   uint32_t source; // cs_ring_incident_source
@@ -365,11 +380,13 @@ typedef struct cs_ring_incident {
   uint32_t use_count;
   uint32_t free_count; // 0: not known
   uint32_t subject_bytes;
-  uint32_t reserved;
+  uint32_t origin_count;                        // 0: not known
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or what the guard says
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];   // return addresses, innermost first
   uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint8_t reserved2[8];
+  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT]; // where it was allocated
+  int32_t origin_tid;
+  uint32_t object_bytes; // how large it was; 0: not known
 } cs_ring_incident;
 
 // A class that is or was protected. The counters are atomic words.

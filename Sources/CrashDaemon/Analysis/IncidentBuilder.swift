@@ -11,16 +11,17 @@ struct IncidentBuilder: Sendable {
   var symbols: OpenCaches
 
   func report(of incident: Incident) -> IncidentReport {
-    let use = frames(of: incident.use)
+    let use = frames(of: incident.use, isFirstExact: incident.isExact)
     let mode = Self.name(incident.mode)
-    let isQuarantine = incident.source == .quarantine
-    let kind = isQuarantine ? Self.kind(incident.kind) : "\(incident.kind)"
+    let kind = Self.kind(incident)
     let object = incident.record.map { record in
       IncidentReport.Object(
         address: Address(record.address), record: Int(record.id), age_ns: Int(clamping: record.age_ns),
-        thread: Int(record.tid), release: frames(of: record.stack))
+        thread: Int(record.tid), release: frames(of: record.stack),
+        bytes: record.bytes == 0 ? nil : Int(record.bytes), allocationThread: record.originTid.map { Int($0) },
+        allocation: record.origin.isEmpty ? nil : frames(of: record.origin))
     }
-    let method = incident.method.flatMap { frames(of: [$0], areExact: true).last?.function }
+    let method = Self.method(of: incident).flatMap { frames(of: [$0], isFirstExact: true).last?.function }
     var report = IncidentReport(
       id: process.identity.ringID.prefix(16) + "-" + hexadecimal(incident.key),
       first: Moment(nanoseconds: incident.first_ns).description,
@@ -30,7 +31,7 @@ struct IncidentBuilder: Sendable {
         executable: process.identity.executable, buildID: process.buildID),
       source: Self.name(incident.source), kind: kind, mode: mode, subject: incident.subject, sentence: "",
       // A deinit that was put off has not stopped yet what may rightly use the object until then.
-      confidence: incident.mode == .absorb ? "probable" : "certain",
+      confidence: incident.source == .quarantine && incident.mode == .absorb ? "probable" : "certain",
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object)
     report.sentence = CleanText.line(sentence(of: report, incident))
@@ -39,22 +40,29 @@ struct IncidentBuilder: Sendable {
 
   /// The frames of an incident, as far as images are known.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
-    frames(at: incident.use + (incident.record?.stack ?? []), images: images, areExact: false)
-      + frames(at: incident.method.map { [$0] } ?? [], images: images, areExact: true)
+    let record = incident.record.map { $0.stack + $0.origin } ?? []
+    return frames(at: incident.use, images: images, isFirstExact: incident.isExact)
+      + frames(at: record, images: images, isFirstExact: false)
+      + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
+  }
+
+  /// The code that a call was meant for.
+  private static func method(of incident: Incident) -> UInt64? {
+    incident.source == .pages ? nil : incident.method
   }
 
   private static func frames(
-    at addresses: [UInt64], images: [RingContents.Image], areExact: Bool
+    at addresses: [UInt64], images: [RingContents.Image], isFirstExact: Bool
   ) -> [CrashRecord.Frame] {
-    addresses.map { pc in
+    addresses.enumerated().map { index, pc in
       CrashRecord.Frame(
-        pc: pc, functionStart: nil, trust: .framePointer, isExact: areExact, isAsync: false,
+        pc: pc, functionStart: nil, trust: .framePointer, isExact: isFirstExact && index == 0, isAsync: false,
         image: images.last { $0.start <= pc && pc < $0.end }?.index)
     }
   }
 
-  private func frames(of addresses: [UInt64], areExact: Bool = false) -> [CrashReport.Frame] {
-    let frames = Self.frames(at: addresses, images: images, areExact: areExact)
+  private func frames(of addresses: [UInt64], isFirstExact: Bool = false) -> [CrashReport.Frame] {
+    let frames = Self.frames(at: addresses, images: images, isFirstExact: isFirstExact)
     let walk = FrameExpansion<OpenCaches>.Walk(frames: frames, head: frames.count, total: frames.count)
     return FrameExpansion(images: images, symbols: symbols, limitBytes: Self.frameLimitBytes).frames(of: walk).frames
   }
@@ -64,6 +72,7 @@ struct IncidentBuilder: Sendable {
     let subject = report.subject.isEmpty ? "an object" : report.subject
     let what =
       switch report.kind {
+      case _ where incident.source == .pages: PageIncident(incident).text
       case _ where incident.source != .quarantine: subject
       case "call", "asyncCall": "\(report.method ?? "a method") of \(subject) was called\(after)"
       case "overRelease": "\(subject) was released\(after)"
@@ -71,14 +80,14 @@ struct IncidentBuilder: Sendable {
       case "write": "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
-    let own = report.use.first(where: \.isOwn)
+    let own = report.use.first { $0.isOwn && !$0.function.isEmpty }
     let file = own?.file?.split(separator: "/").last.map(String.init)
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     let place = own.map { " in \($0.function)" + (position.isEmpty ? "" : " (\(position))") } ?? ""
     return what.prefix(1).uppercased() + what.dropFirst() + place + "."
   }
 
-  private static func duration(_ nanoseconds: Int) -> String {
+  static func duration(_ nanoseconds: Int) -> String {
     switch nanoseconds {
     case ..<1_000: "\(nanoseconds) ns"
     case ..<1_000_000: "\(nanoseconds / 1_000) µs"
@@ -91,6 +100,7 @@ struct IncidentBuilder: Sendable {
     switch source {
     case .quarantine: "quarantine"
     case .guarding: "guard"
+    case .pages: "pages"
     case .other(let code): "\(code)"
     }
   }
@@ -101,7 +111,16 @@ struct IncidentBuilder: Sendable {
     case .zero: "zero"
     case .diagnose: "diagnose"
     case .observe: "observe"
+    case .crash: "crash"
     case .other(let code): "\(code)"
+    }
+  }
+
+  private static func kind(_ incident: Incident) -> String {
+    switch incident.source {
+    case .quarantine: kind(incident.kind)
+    case .pages: PageIncident(incident).kind
+    case .guarding, .other: "\(incident.kind)"
     }
   }
 

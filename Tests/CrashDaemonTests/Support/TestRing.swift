@@ -77,6 +77,19 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
   }
 
+  /// Makes that incident one of a guard slot, with an allocation at 0x400040.
+  mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue, at: base + offset(\cs_ring_incident.source))
+    put(kind, at: base + offset(\cs_ring_incident.kind))
+    put(amount, at: base + offset(\cs_ring_incident.amount))
+    put(method, at: base + offset(\cs_ring_incident.method))
+    put(CS_RING_INCIDENT_RECORD | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
+    put(UInt32(1), at: base + offset(\cs_ring_incident.origin_count))
+    put(Int32(14), at: base + offset(\cs_ring_incident.origin_tid))
+    put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.origin))
+  }
+
   /// A class that is protected under the policy `diagnose`.
   mutating func addClass(_ index: Int, _ name: String, admitted: UInt64) {
     let base = offset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride

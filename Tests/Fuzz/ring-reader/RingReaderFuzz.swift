@@ -155,6 +155,7 @@ private func check(_ contents: RingContents) {
   precondition(contents.incidents.count <= 256 && contents.protectedClasses.count <= 512)
   for incident in contents.incidents {
     precondition(incident.count > 0 && incident.use.count <= 16 && (incident.record?.stack.count ?? 0) <= 16)
+    precondition((incident.record?.origin.count ?? 0) <= 16)
     precondition(CleanText.line(incident.subject) == incident.subject)
   }
   precondition(contents.protectedClasses.allSatisfy { CleanText.line($0.name) == $0.name })

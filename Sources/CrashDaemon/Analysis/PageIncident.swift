@@ -1,0 +1,51 @@
+import CShimRing
+import CrashReport
+import CrashRing
+
+/// What was done to the memory of a guard slot, in words.
+struct PageIncident: Sendable {
+  var incident: Incident
+
+  init(_ incident: Incident) { self.incident = incident }
+
+  /// A stable word for programs.
+  var kind: String {
+    switch cs_ring_pages(rawValue: incident.kind) {
+    case .CS_RING_PAGES_READ: "read"
+    case .CS_RING_PAGES_WRITE: "write"
+    case .CS_RING_PAGES_DOUBLE_FREE: "doubleFree"
+    case .CS_RING_PAGES_INVALID_FREE: "invalidFree"
+    case .CS_RING_PAGES_OVERFLOW: "overflow"
+    case .CS_RING_PAGES_UNDERFLOW: "underflow"
+    case .CS_RING_PAGES_TRAMPLED: "trampled"
+    default: "\(incident.kind)"
+    }
+  }
+
+  /// Without its place and the full stop.
+  var text: String {
+    let subject = incident.subject.isEmpty ? "a block of memory" : incident.subject
+    let amount = incident.amount
+    switch cs_ring_pages(rawValue: incident.kind) {
+    case .CS_RING_PAGES_READ: return "\(subject) was read\(after), \(Self.bytes(amount)) into it"
+    case .CS_RING_PAGES_WRITE: return "\(subject) was written\(after), \(Self.bytes(amount)) into it"
+    case .CS_RING_PAGES_DOUBLE_FREE: return "\(subject) was freed again\(after)"
+    case .CS_RING_PAGES_INVALID_FREE: return "an address \(Self.bytes(amount)) from the begin of \(subject) was freed"
+    case .CS_RING_PAGES_OVERFLOW:
+      let past = amount.subtractingReportingOverflow(Int64(incident.record?.bytes ?? 0)).partialValue
+      return "memory \(Self.bytes(past)) past the end of \(subject) was used"
+    case .CS_RING_PAGES_UNDERFLOW: return "memory \(Self.bytes(amount)) before the begin of \(subject) was used"
+    case .CS_RING_PAGES_TRAMPLED: return "memory beside \(subject) was written while that was alive"
+    default: return "\(subject) was used\(after)"
+    }
+  }
+
+  private var after: String {
+    guard let record = incident.record else { return " after it was freed" }
+    return " \(IncidentBuilder.duration(Int(clamping: record.age_ns))) after it was freed"
+  }
+
+  private static func bytes(_ count: Int64) -> String {
+    count.magnitude == 1 ? "1 byte" : "\(count.magnitude) bytes"
+  }
+}
