@@ -48,7 +48,9 @@ var targets: [Target] = [
   .target(
     name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
   .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: c),
-  .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
+  .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards", cSettings: c),
+  .target(
+    name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),
@@ -81,6 +83,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(name: "GuardTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(name: "QuarantineTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(
     name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],

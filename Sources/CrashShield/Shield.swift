@@ -45,6 +45,7 @@ public enum Shield: Sendable {
         annotate(key, value)
       }
       Quarantine.show()
+      Guards.show()
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:

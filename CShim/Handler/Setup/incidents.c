@@ -23,37 +23,42 @@ static uint64_t key_of(const cs_ring_incident *incident) {
   return hash | 1;
 }
 
-static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, uint64_t now_ns) {
+static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, uint64_t times, uint64_t now_ns) {
   const size_t first = offsetof(cs_ring_incident, address);
   memcpy((uint8_t *)entry + first, (const uint8_t *)incident + first, sizeof *entry - first);
   entry->first_ns = now_ns;
   __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&entry->count, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
   // release: pairs with cs_ring_incident_sequence_acquire().
   __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
 }
 
 void cs_shim_incident(const cs_ring_incident *incident) {
+  cs_shim_incident_times(incident, 1);
+}
+
+bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) {
   cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
   if (ring == NULL || incident->subject_bytes > CS_RING_SUBJECT_LIMIT_BYTES ||
       incident->use_count > CS_RING_INCIDENT_FRAME_LIMIT || incident->free_count > CS_RING_INCIDENT_FRAME_LIMIT)
-    return;
-  const uint64_t key = key_of(incident), now_ns = cs_clock_ns(CLOCK_REALTIME);
+    return false;
+  const uint64_t key = incident->key != 0 ? incident->key : key_of(incident), now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
     cs_ring_incident *const entry = &ring->incidents[((key >> 1) + probe) % CS_RING_INCIDENT_LIMIT];
     uint64_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
     if (found == 0 &&
         __atomic_compare_exchange_n(&entry->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      fill_in(entry, incident, now_ns);
-      return;
+      fill_in(entry, incident, times, now_ns);
+      return true;
     }
     if (found == key) {
-      __atomic_fetch_add(&entry->count, 1, __ATOMIC_RELAXED);
+      __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
       __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
-      return;
+      return true;
     }
   }
-  __atomic_fetch_add(&ring->header.incident_lost, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&ring->header.incident_lost, times, __ATOMIC_RELAXED);
+  return true;
 }
 
 cs_ring_class *cs_shim_class(const cs_ring_class *class) {

@@ -78,6 +78,9 @@ void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 // Keeps what a part of the shield saw: the fields from `address` on are what is told of it. What happened in the same
 // way before is counted. Lock-free; any thread; without effect before the start.
 void cs_shim_incident(const cs_ring_incident *incident);
+// The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
+// before the start.
+bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times);
 
 // Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
 // started, or no room. One thread at a time.

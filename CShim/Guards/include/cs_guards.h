@@ -1,0 +1,80 @@
+// The modes of the guards, and the faults that they met: one record for each kind and place in the source, with an
+// exact count. Without locks: any thread, also in a forked child; not from a signal handler.
+#ifndef CS_GUARDS_H
+#define CS_GUARDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+
+#define CS_GUARD_KINDS      64
+#define CS_GUARD_SITES      1024 // different kinds and places
+#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer one the end is kept
+
+typedef enum cs_guard_mode : uint8_t {
+  CS_GUARD_OFF = 0,     // as if the guard were not there
+  CS_GUARD_OBSERVE = 1, // a record, then as if the guard were not there
+  CS_GUARD_ABSORB = 2,  // a record, then the documented value
+} __attribute__((enum_extensibility(open))) cs_guard_mode;
+
+// Where a guard stands in the source. The text is UTF-8, not terminated, and only read during the call.
+typedef struct cs_guard_site {
+  const uint8_t *file;
+  uint32_t file_bytes;
+  uint32_t line;
+  uint32_t kind; // below CS_GUARD_KINDS
+} cs_guard_site;
+
+// What is told of the first fault of a kind at a place.
+typedef struct cs_guard_details {
+  const uint8_t *reason; // UTF-8, not terminated; the ring keeps what fits beside the file's name
+  uint32_t reason_bytes;
+  cs_guard_mode mode;
+  int32_t thread;
+  uint32_t frame_count; // at most CS_RING_INCIDENT_FRAME_LIMIT
+  const uint64_t *frames;
+} cs_guard_details;
+
+typedef struct cs_guard_record cs_guard_record;
+
+// A whole record, copied.
+typedef struct cs_guard_copy {
+  uint32_t kind;
+  uint32_t line;
+  cs_guard_mode mode;
+  uint32_t file_bytes;
+  uint32_t reason_bytes;
+  uint64_t count;
+  int32_t thread;
+  uint32_t frame_count;
+  uint8_t file[CS_GUARD_FILE_BYTES];
+  uint8_t reason[256];
+  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];
+} cs_guard_copy;
+
+cs_guard_mode cs_guard_mode_of(uint32_t kind);
+void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode);
+
+// Counts a fault. `*ret_count`: how often it has happened here by now; whoever gets 1 calls cs_guard_describe. NULL:
+// there is no room for another place, which is counted.
+cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
+void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
+// Faults that found no room.
+uint64_t cs_guard_lost(void);
+
+// What the ring has not been told yet of a record that is described: the incident, and how often. Whoever gets a number
+// above 0 tells it, or gives it back.
+uint64_t cs_guard_take_untold(cs_guard_record *record, const cs_ring_incident **ret_incident);
+void cs_guard_give_back(cs_guard_record *record, uint64_t times);
+
+// The record at a place of the table, below CS_GUARD_SITES; NULL: none that is described.
+cs_guard_record *cs_guard_at(uint32_t place);
+void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
+
+// Whether this thread is in a function that was told of a fault; such a function is not called again from within
+// itself.
+bool cs_guard_enter_observer(void);
+void cs_guard_leave_observer(void);
+
+#endif

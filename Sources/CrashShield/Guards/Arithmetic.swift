@@ -1,0 +1,95 @@
+extension FixedWidthInteger {
+  /// The sum; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedAdding(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
+    let (result, isOver) = addingReportingOverflow(other)
+    if !isOver { return result }
+    guard absorbsArithmetic("sum", Self.self, fileID, line) else { return self + other }
+    return other < 0 ? .min : .max
+  }
+
+  /// The difference; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedSubtracting(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
+    let (result, isOver) = subtractingReportingOverflow(other)
+    if !isOver { return result }
+    guard absorbsArithmetic("difference", Self.self, fileID, line) else { return self - other }
+    return other < 0 ? .max : .min
+  }
+
+  /// The product; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedMultiplied(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
+    let (result, isOver) = multipliedReportingOverflow(by: other)
+    if !isOver { return result }
+    guard absorbsArithmetic("product", Self.self, fileID, line) else { return self * other }
+    return (self < 0) == (other < 0) ? .max : .min
+  }
+
+  /// The quotient; `value` for a division by zero, the greatest number where it is out of bounds, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedDivided(
+    by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Self {
+    let (result, isOver) = dividedReportingOverflow(by: other)
+    if !isOver { return result }
+    guard absorbsArithmetic("quotient", Self.self, fileID, line) else { return self / other }
+    return other == 0 ? value() : .max
+  }
+
+  /// The remainder; `value` for a division by zero, 0 where the quotient is out of bounds, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedRemainder(
+    dividingBy other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Self {
+    let (result, isOver) = remainderReportingOverflow(dividingBy: other)
+    if !isOver { return result }
+    guard absorbsArithmetic("remainder", Self.self, fileID, line) else { return self % other }
+    return other == 0 ? value() : 0
+  }
+}
+
+extension FixedWidthInteger where Self: SignedInteger {
+  /// The number with the other sign; the greatest where the type has it not, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedNegated(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
+    let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
+    if !isOver { return result }
+    guard absorbsArithmetic("negation", Self.self, fileID, line) else { return -self }
+    return .max
+  }
+
+  /// The number without its sign; the greatest where the type has it not, which is recorded as `arithmetic`.
+  @inlinable
+  public func shieldedMagnitude(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
+    if self != .min { return self < 0 ? 0 &- self : self }
+    guard absorbsArithmetic("magnitude", Self.self, fileID, line) else { return Swift.abs(self) }
+    return .max
+  }
+}
+
+extension Sequence where Element: FixedWidthInteger {
+  /// The sum of all, which stops at the least or greatest number of the type; that it did is recorded as `arithmetic`, once.
+  @inlinable
+  public func shieldedSum(fileID: StaticString = #fileID, line: UInt = #line) -> Element {
+    var sum = Element.zero
+    var isAbsorbed = false
+    for element in self {
+      let (result, isOver) = sum.addingReportingOverflow(element)
+      if isOver && !isAbsorbed && !absorbsArithmetic("sum", Element.self, fileID, line) { return sum + element }
+      isAbsorbed = isAbsorbed || isOver
+      sum = isOver ? (element < 0 ? .min : .max) : result
+    }
+    return sum
+  }
+}
+
+@inline(never)
+@usableFromInline
+func absorbsArithmetic<Number>(
+  _ operation: StaticString, _: Number.Type, _ fileID: StaticString, _ line: UInt
+) -> Bool {
+  Shield.absorbs(.arithmetic, at: ShieldSite(fileID: fileID, line: line)) {
+    "a \(operation) that \(Number.self) cannot hold"
+  }
+}

@@ -1,0 +1,96 @@
+/// A type that has a value to go on with.
+public protocol ShieldDefault {
+  /// What stands for no value: zero, or empty.
+  static var shieldDefault: Self { get }
+}
+
+extension Int: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: Int { 0 }
+}
+
+extension Double: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: Double { 0 }
+}
+
+extension Bool: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: Bool { false }
+}
+
+extension String: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: String { "" }
+}
+
+extension Array: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: [Element] { [] }
+}
+
+extension Dictionary: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: [Key: Value] { [:] }
+}
+
+extension Shield {
+  /// The value as this type; nil where it is none, which is recorded as `cast`, or as `null` for a null.
+  ///
+  /// In place of `as!`, which ends the process. A number for a text and a text for a number are converted where nothing is lost
+  /// ("42" to 42, 42 to "42", true to "true"; not " 42", not "3.5" to an integer); that is recorded, too.
+  public static func cast<Target>(
+    _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target? {
+    let value = Casts.unwrapped(value)
+    if let cast = value as? Target { return cast }
+    let kind: ShieldKind = Casts.isNull(value) ? .null : .cast
+    let site = ShieldSite(fileID: fileID, line: line)
+    let isAbsorbed = absorbs(kind, at: site) {
+      "\(value.map { "a \(type(of: $0))" } ?? "nil") where a \(Target.self) was expected"
+    }
+    // A forced cast of what cannot be cast: the same trap as without the guard.
+    // swift-format-ignore: NeverForceUnwrap
+    guard isAbsorbed else { return .some(value as! Target) }
+    return value.flatMap { Casts.converted($0, to: target) }
+  }
+
+  /// The value as this type; its `shieldDefault` where it is none, which is recorded as `cast`, or as `null` for a null.
+  public static func cast<Target: ShieldDefault>(
+    _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target {
+    cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
+  }
+}
+
+/// What a value can be taken for.
+enum Casts {
+  /// Optionals in `Any` may be nested.
+  static func unwrapped(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else { return value }
+    return unwrapped(mirror.children.first?.value)
+  }
+
+  static func isNull(_ value: Any?) -> Bool {
+    // Foundation's; this module does not import it.
+    value.map { "\(type(of: $0))" == "NSNull" } ?? true
+  }
+
+  static func converted<Target>(_ value: Any, to target: Target.Type) -> Target? {
+    if let text = value as? String {
+      if target == Int.self { return Int(text) as? Target }
+      if target == Double.self { return Double(text) as? Target }
+      if target == Bool.self { return Bool(text) as? Target }
+      return nil
+    }
+    guard target == String.self else { return nil }
+    // Foundation's true is a number for every question but its name.
+    if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
+    if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
+    if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }
+    if let number = value as? any BinaryFloatingPoint { return "\(number)" as? Target }
+    return nil
+  }
+}

@@ -1,0 +1,131 @@
+extension RandomAccessCollection where Self: MutableCollection {
+  /// Replaces an element; without effect where the collection has none there, which is recorded as `mutation`.
+  ///
+  /// In place of `self[position] = element`, which ends the process.
+  ///
+  /// - Returns: Whether it was replaced.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedReplace(
+    at position: Index, with element: Element, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    if position >= startIndex && position < endIndex {
+      self[position] = element
+      return true
+    }
+    guard absorbsIndex(position, fileID, line, .mutation) else {
+      self[position] = element
+      return true
+    }
+    return false
+  }
+
+  /// Swaps two elements; without effect where the collection lacks one, which is recorded as `mutation`.
+  ///
+  /// - Returns: Whether they were swapped.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedSwapAt(
+    _ first: Index, _ second: Index, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    let isFirstInside = first >= startIndex && first < endIndex
+    if isFirstInside && second >= startIndex && second < endIndex {
+      swapAt(first, second)
+      return true
+    }
+    guard absorbsIndex(isFirstInside ? second : first, fileID, line, .mutation) else {
+      swapAt(first, second)
+      return true
+    }
+    return false
+  }
+}
+
+extension RandomAccessCollection where Self: RangeReplaceableCollection {
+  /// Inserts an element before a position or at the end; without effect where the collection has no such position,
+  /// which is recorded as `mutation`.
+  ///
+  /// - Returns: Whether it was inserted.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedInsert(
+    _ element: Element, at position: Index, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    if position >= startIndex && position <= endIndex {
+      insert(element, at: position)
+      return true
+    }
+    guard absorbsIndex(position, fileID, line, .mutation) else {
+      insert(element, at: position)
+      return true
+    }
+    return false
+  }
+
+  /// Removes an element; nil where the collection has none there, which is recorded as `mutation`.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedRemove(
+    at position: Index, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Element? {
+    if position >= startIndex && position < endIndex { return remove(at: position) }
+    guard absorbsIndex(position, fileID, line, .mutation) else { return remove(at: position) }
+    return nil
+  }
+
+  /// Replaces a part of the collection; without effect where it does not have the whole of it, which is recorded as `mutation`.
+  ///
+  /// - Returns: Whether it was replaced.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedReplaceSubrange(
+    _ range: Range<Index>, with elements: some Collection<Element>, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    let isInside = range.lowerBound >= startIndex && range.upperBound <= endIndex
+    if !isInside {
+      let odd = range.lowerBound < startIndex ? range.lowerBound : range.upperBound
+      if absorbsIndex(odd, fileID, line, .mutation) { return false }
+    }
+    replaceSubrange(range, with: elements)
+    return true
+  }
+
+  /// Removes the first element; nil where there is none, which is recorded as `mutation`.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
+    if !isEmpty { return removeFirst() }
+    guard absorbsIndex(startIndex, fileID, line, .mutation) else { return removeFirst() }
+    return nil
+  }
+
+  /// Removes the last element; nil where there is none, which is recorded as `mutation`.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedRemoveLast(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
+    if let last {
+      removeSubrange(index(before: endIndex)..<endIndex)
+      return last
+    }
+    guard absorbsIndex(endIndex, fileID, line, .mutation) else { return remove(at: endIndex) }
+    return nil
+  }
+
+  /// Removes so many elements from the start, or as many as there are; a count that is not possible is recorded as `mutation`.
+  ///
+  /// - Returns: What was removed.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedRemoveFirst(
+    _ count: Int, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> [Element] {
+    let possible = Swift.min(Swift.max(count, 0), self.count)
+    if possible != count, !absorbsCount(count, Self.self, .mutation, fileID, line) {
+      removeFirst(count)
+      return []
+    }
+    let removed = Array(prefix(possible))
+    removeFirst(possible)
+    return removed
+  }
+}

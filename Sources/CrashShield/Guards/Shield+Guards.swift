@@ -1,0 +1,174 @@
+internal import CShim
+internal import CShimGuards
+internal import CShimQuarantine
+internal import Synchronization
+
+extension Shield {
+  /// Says what guards of a kind do about a fault, from the next one on.
+  ///
+  /// Until then it is what `CRASHSHIELD_GUARDS` says, such as `observe` or `absorb,cast=off`; else `absorb`. Any thread;
+  /// one atomic byte.
+  public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
+    _ = Guards.environment
+    cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
+  }
+
+  /// The same for guards of every kind.
+  public static func setMode(_ mode: ShieldMode) {
+    for kind in ShieldKind.allCases { setMode(mode, for: kind) }
+  }
+
+  /// What guards of a kind do about a fault.
+  public static func mode(for kind: ShieldKind) -> ShieldMode {
+    _ = Guards.environment
+    return ShieldMode(cs_guard_mode_of(UInt32(kind.rawValue)))
+  }
+
+  /// Has a function called for the first fault of each kind at each place, and for its 10th, 100th and so on.
+  ///
+  /// It runs on the thread that met the fault, without a lock of the shield's, and before the value is returned (or, under
+  /// `observe`, before the process ends); it is not called for faults within itself. The faults go to crashd with or
+  /// without it. Nil takes it away. Any thread.
+  public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
+    Guards.observer.withLock { $0 = observer }
+  }
+
+  /// The faults that guards of this process met: at most 1,024 different ones, in no order.
+  public static var guardIncidents: [ShieldIncident] {
+    (0..<UInt32(CS_GUARD_SITES)).compactMap { place in
+      // A record that is there once stays.
+      unsafe cs_guard_at(place).map { unsafe ShieldIncident($0) }
+    }
+  }
+
+  /// Faults that are counted nowhere else, because there were too many different ones.
+  public static var guardIncidentsLost: Int { Int(clamping: cs_guard_lost()) }
+
+  /// What every guard asks when it meets a fault; for guards of your own, too.
+  ///
+  /// It counts and records the fault as the mode of its kind says. A fault of the same kind at the same place only counts.
+  /// A tenth of a microsecond; the first time at a place some microseconds.
+  ///
+  /// - Parameters:
+  ///   - kind: What kind of fault.
+  ///   - site: Where the guard stands.
+  ///   - reason: Types and numbers, never values. Asked the first time only.
+  /// - Returns: True: give the documented value. False: perform the operation as if there were no guard.
+  @inline(never)
+  public static func absorbs(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
+    let mode = mode(for: kind)
+    if mode == .off { return false }
+    Guards.record(kind, mode, site, reason)
+    return mode == .absorb
+  }
+
+  /// Records a fault that has no operation to fall back on, whatever the mode; with `off` nothing.
+  @inline(never)
+  public static func notes(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
+    _ = absorbs(kind, at: site, reason)
+  }
+}
+
+/// The edge between Swift and the guards' C.
+enum Guards {
+  static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
+
+  static func record(_ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite, _ reason: () -> String) {
+    var count: UInt64 = 0
+    guard let record = unsafe counted(kind, site, &count) else { return }
+    if count == 1 { unsafe describe(record, mode, reason()) }
+    unsafe tell(record)
+    if count.isPowerOfTen, cs_guard_enter_observer() {
+      let observer = observer.withLock { $0 }
+      if let observer { unsafe observer(ShieldIncident(record)) }
+      cs_guard_leave_observer()
+    }
+  }
+
+  /// Has faults from before the start of the shield told to crashd.
+  static func show() {
+    for place in 0..<UInt32(CS_GUARD_SITES) {
+      if let record = unsafe cs_guard_at(place) { unsafe tell(record) }
+    }
+  }
+
+  private static func counted(_ kind: ShieldKind, _ site: ShieldSite, _ count: inout UInt64) -> OpaquePointer? {
+    site.fileID.withUTF8Buffer { file in
+      // The site is read during the call only.
+      var c = unsafe cs_guard_site(
+        file: file.baseAddress, file_bytes: UInt32(clamping: file.count), line: UInt32(clamping: site.line),
+        kind: UInt32(kind.rawValue))
+      return unsafe cs_guard_count(&c, &count)
+    }
+  }
+
+  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, _ reason: String) {
+    var here = cs_quarantine_stack()
+    // It fills in the structure.
+    unsafe cs_quarantine_here(&here)
+    var reason = reason
+    reason.withUTF8 { reason in
+      unsafe withUnsafeBytes(of: here.frames) { frames in
+        // The texts and frames are copied during the call.
+        var details = unsafe cs_guard_details(
+          reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
+          thread: Int32(clamping: here.thread), frame_count: here.count,
+          frames: frames.bindMemory(to: UInt64.self).baseAddress)
+        unsafe cs_guard_describe(record, &details)
+      }
+    }
+  }
+
+  private static func tell(_ record: OpaquePointer) {
+    var incident: UnsafePointer<cs_ring_incident>?
+    // The incident is the record's, which stays.
+    let times = unsafe cs_guard_take_untold(record, &incident)
+    guard times > 0, let incident = unsafe incident else { return }
+    if !(unsafe cs_shim_incident_times(incident, times)) { unsafe cs_guard_give_back(record, times) }
+  }
+}
+
+extension UInt64 {
+  fileprivate var isPowerOfTen: Bool {
+    var rest = self
+    while rest > 9 {
+      guard rest % 10 == 0 else { return false }
+      rest /= 10
+    }
+    return rest == 1
+  }
+}
+
+extension ShieldMode {
+  init(_ code: cs_guard_mode) { self = ShieldMode(rawValue: code.rawValue) ?? .off }
+
+  var code: cs_guard_mode {
+    switch self {
+    case .off: .CS_GUARD_OFF
+    case .observe: .CS_GUARD_OBSERVE
+    case .absorb: .CS_GUARD_ABSORB
+    }
+  }
+}
+
+extension ShieldIncident {
+  init(_ record: OpaquePointer) {
+    var copy = cs_guard_copy()
+    // Both are whole structures; the record does not change any more, but for its count.
+    unsafe cs_guard_read(record, &copy)
+    // C arrays are tuples in Swift; the counts are within them.
+    let file = unsafe withUnsafeBytes(of: copy.file) {
+      unsafe String(decoding: $0.prefix(Int(copy.file_bytes)), as: UTF8.self)
+    }
+    let reason = unsafe withUnsafeBytes(of: copy.reason) {
+      unsafe String(decoding: $0.prefix(Int(copy.reason_bytes)), as: UTF8.self)
+    }
+    let frames = unsafe withUnsafeBytes(of: copy.frames) { bytes in
+      unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(copy.frame_count)).map { UInt($0) }
+    }
+    self.init(
+      kind: ShieldKind(rawValue: UInt8(clamping: copy.kind)) ?? .precondition, mode: ShieldMode(copy.mode),
+      reason: reason,
+      fileID: file, line: Int(copy.line), count: Int(clamping: copy.count), thread: Int(copy.thread), frames: frames)
+  }
+}

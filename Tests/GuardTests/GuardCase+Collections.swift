@@ -1,0 +1,141 @@
+import CrashShield
+
+extension GuardCase {
+  static let collections: [GuardCase] = [
+    GuardCase("an element behind the end", .index, plain: { use(opaque(three)[opaque(3)]) }) {
+      three[shielded: opaque(3)] == nil
+    },
+    GuardCase("an element before the start", .index, plain: { use(opaque(three)[opaque(-1)]) }) {
+      three[shielded: opaque(-1), default: 7] == 7
+    },
+    GuardCase("an element of a slice by an array's index", .index, plain: { use(opaque(three[1...])[opaque(0)]) }) {
+      three[1...][shielded: opaque(0)] == nil
+    },
+    GuardCase("an element at Int.max of nothing", .index, plain: { use(opaque([Int]())[opaque(Int.max)]) }) {
+      [Int]()[shielded: opaque(Int.max)] == nil
+    },
+    GuardCase("an element of a lazy, reversed collection", .index, plain: { use(opaque(three[...])[opaque(9)]) }) {
+      three.lazy.map { $0 * 2 }[shielded: opaque(9), default: -1] == -1
+    },
+    GuardCase("a character at the end", .stringIndex, plain: { use(opaque("abc")[opaque("abc".endIndex)]) }) {
+      opaque("abc")[shielded: "abc".endIndex] == nil
+    },
+    GuardCase("a character by an index of a longer string", .stringIndex, plain: { use(opaque("a")[opaque(stale)]) }) {
+      opaque("a")[shielded: stale] == nil
+    },
+    GuardCase("a part of a string by bounds of a longer one", .stringIndex, plain: { use(opaque("ab")[opaque(far)]) }) {
+      opaque("ab")[shielded: far] == "b"
+    },
+    GuardCase(
+      "a position too far in a string", .stringIndex, plain: { use("ab".index("ab".startIndex, offsetBy: opaque(9))) }
+    ) {
+      "ab".shieldedIndex("ab".startIndex, offsetBy: opaque(9)) == "ab".endIndex
+    },
+    GuardCase("a range that begins inside", .range, plain: { use(opaque(three)[opaque(1)..<opaque(9)]) }) {
+      three[shielded: opaque(1)..<9] == [2, 3]
+    },
+    GuardCase("a range that lies outside", .range, plain: { use(opaque(three)[opaque(7)..<opaque(9)]) }) {
+      three[shielded: opaque(7)..<9].isEmpty
+    },
+    GuardCase("a closed range up to Int.max", .range, plain: { use(opaque(three)[opaque(1)...opaque(Int.max - 1)]) }) {
+      three[shielded: opaque(1)...Int.max] == [2, 3]
+    },
+    GuardCase("everything up to and with Int.max", .range, plain: { use(opaque(three)[...opaque(Int.max)]) }) {
+      three[shielded: ...opaque(Int.max)] == [1, 2, 3]
+    },
+    GuardCase("everything from below zero on", .range, plain: { use(opaque(three)[opaque(-1)...]) }) {
+      three[shielded: opaque(-1)...] == [1, 2, 3]
+    },
+    GuardCase("everything before a place behind the end", .range, plain: { use(opaque(three)[..<opaque(4)]) }) {
+      three[shielded: ..<opaque(4)] == [1, 2, 3]
+    },
+    GuardCase("a range that has to be there whole", .range, plain: { use(opaque(three)[opaque(1)..<opaque(4)]) }) {
+      three.shieldedExactly(opaque(1)..<4) == nil
+    },
+    GuardCase("bounds the wrong way round", .range, plain: { use(opaque(5)..<opaque(1)) }) {
+      Range(shieldedBounds: opaque(5), opaque(1)) == 5..<5
+    },
+    GuardCase("closed bounds the wrong way round", .range, plain: { use(opaque(5)...opaque(1)) }) {
+      ClosedRange(shieldedBounds: opaque(5), opaque(1)) == nil
+    },
+    GuardCase("a write behind the end", .mutation, plain: { changed { $0[opaque(3)] = 0 } }) {
+      unchanged { !$0.shieldedReplace(at: opaque(3), with: 0) }
+    },
+    GuardCase("a swap with what is not there", .mutation, plain: { changed { $0.swapAt(0, opaque(3)) } }) {
+      unchanged { !$0.shieldedSwapAt(0, opaque(3)) }
+    },
+    GuardCase("an insertion behind the end", .mutation, plain: { changed { $0.insert(0, at: opaque(4)) } }) {
+      unchanged { !$0.shieldedInsert(0, at: opaque(4)) }
+    },
+    GuardCase("a removal of what is not there", .mutation, plain: { changed { $0.remove(at: opaque(-1)) } }) {
+      unchanged { $0.shieldedRemove(at: opaque(-1)) == nil }
+    },
+    GuardCase(
+      "a replacement of a part that is not there", .mutation,
+      plain: { changed { $0.replaceSubrange(2..<opaque(5), with: []) } }
+    ) {
+      unchanged { !$0.shieldedReplaceSubrange(2..<opaque(5), with: []) }
+    },
+    GuardCase("the first of nothing", .mutation, plain: { changed([]) { $0.removeFirst() } }) {
+      unchanged([]) { $0.shieldedRemoveFirst() == nil }
+    },
+    GuardCase("the last of nothing", .mutation, plain: { changed([]) { $0.removeLast() } }) {
+      unchanged([]) { $0.shieldedRemoveLast() == nil }
+    },
+    GuardCase("the first four of three", .mutation, plain: { changed { $0.removeFirst(opaque(4)) } }) {
+      changedBy { $0.shieldedRemoveFirst(opaque(4)) == [1, 2, 3] && $0.isEmpty }
+    },
+    GuardCase("so many of one, below zero", .capacity, plain: { use([Int](repeating: 1, count: opaque(-1))) }) {
+      [Int](shieldedRepeating: 1, count: opaque(-1)).isEmpty
+    },
+    GuardCase("room for fewer than none", .capacity, nil, plain: {}) {
+      unchanged { array in array.shieldedReserveCapacity(opaque(11), limit: 10) == () }
+    },
+    GuardCase("a prefix below zero", .capacity, plain: { use(opaque(three).prefix(opaque(-1))) }) {
+      three.shieldedPrefix(opaque(-1)).isEmpty
+    },
+    GuardCase("all but fewer than none", .capacity, plain: { use(opaque(three).dropFirst(opaque(-1))) }) {
+      Array(three.shieldedDropFirst(opaque(-1))) == three
+    },
+    GuardCase("a suffix below zero", .capacity, plain: { use(opaque(three).suffix(opaque(-1))) }) {
+      three.shieldedSuffix(opaque(-1)).isEmpty
+    },
+    GuardCase("all but the last, fewer than none", .capacity, plain: { use(opaque(three).dropLast(opaque(-1))) }) {
+      Array(three.shieldedDropLast(opaque(-1))) == three
+    },
+    GuardCase("a key given twice", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }) {
+      Dictionary(shieldedUniqueKeysWithValues: pairs) == [1: "a", 2: "c"]
+    },
+    GuardCase(
+      "a key given twice, the last one kept", .duplicateKey, plain: { use(Dictionary(uniqueKeysWithValues: pairs)) }
+    ) {
+      Dictionary(shieldedUniqueKeysWithValues: pairs, onDuplicate: .keepLast) == [1: "b", 2: "c"]
+    },
+    GuardCase("nil among the elements", .missingValue, nil, plain: {}) {
+      Array(shielded: [opaque(1), nil, 2]) == [1, 2]
+    },
+    GuardCase("nil among keys and values", .missingValue, nil, plain: {}) {
+      Dictionary(shielded: [(1, "a"), (nil, "b"), (3, nil)] as [(Int?, String?)]) == [1: "a"]
+    },
+  ]
+
+  private static let pairs = opaque([(1, "a"), (1, "b"), (2, "c")])
+  private static let stale = "abcdef".index("abcdef".startIndex, offsetBy: 5)
+  private static let far = "abcdef".index(after: "abcdef".startIndex)..<"abcdef".endIndex
+}
+
+private func changed(_ array: [Int] = three, _ body: (inout [Int]) -> Void) {
+  var array = opaque(array)
+  body(&array)
+  use(array)
+}
+
+private func unchanged(_ array: [Int] = three, _ body: (inout [Int]) -> Bool) -> Bool {
+  var copy = opaque(array)
+  return body(&copy) && copy == array
+}
+
+private func changedBy(_ body: (inout [Int]) -> Bool) -> Bool {
+  var copy = opaque(three)
+  return body(&copy)
+}

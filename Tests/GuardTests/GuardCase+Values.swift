@@ -1,0 +1,113 @@
+// What is never to be done is what is done here.
+// swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
+import CrashShield
+import Glibc
+
+extension GuardCase {
+  static let values: [GuardCase] = [
+    GuardCase("a value that is nil", .unwrap, plain: { use(opaque(Int?.none)!) }) {
+      opaque(Int?.none).shielded(or: 7) == 7
+    },
+    GuardCase("a nil that is thrown", .unwrap, plain: { use(opaque(Int?.none)!) }) {
+      throwsMissing { () throws(ShieldFault) in try opaque(Int?.none).shieldedUnwrap() }
+    },
+    GuardCase("a text where a number is wanted", .cast, SIGABRT, plain: { use(opaque("x" as Any) as! Int) }) {
+      Shield.cast(opaque("x"), to: Int.self) == nil
+    },
+    GuardCase("a number in a text", .cast, SIGABRT, plain: { use(opaque("42" as Any) as! Int) }) {
+      Shield.cast(opaque("42"), to: Int.self) == 42
+    },
+    GuardCase("a text from a number", .cast, SIGABRT, plain: { use(opaque(42 as Any) as! String) }) {
+      Shield.cast(opaque(42), to: String.self) == "42"
+    },
+    GuardCase("a text from a truth", .cast, SIGABRT, plain: { use(opaque(true as Any) as! String) }) {
+      Shield.cast(opaque(true), to: String.self) == "true"
+    },
+    GuardCase("a fraction for an integer", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Int) }) {
+      Shield.cast(opaque("3.5"), orDefault: Int.self) == 0
+    },
+    GuardCase("nil where a number is wanted", .null, SIGABRT, plain: { use(opaque(Int?.none as Any) as! Int) }) {
+      Shield.cast(opaque(Int?.none as Any?), to: Int.self) == nil
+    },
+    GuardCase("an error where none was expected", .try, plain: { use(try! failing()) }) {
+      (try? Shield.attempt(or: 5) { try failing() }) == 5
+    },
+    GuardCase("a condition that does not hold", .precondition, plain: { precondition(opaque(false)) }) {
+      !Shield.check(opaque(false), "never")
+    },
+    GuardCase("a place that is never reached", .precondition, plain: { preconditionFailure() }) {
+      Shield.unreachable(or: 3) == 3
+    },
+    GuardCase("a sum too large", .arithmetic, plain: { use(opaque(Int.max) + 1) }) {
+      opaque(Int.max).shieldedAdding(1) == .max
+    },
+    GuardCase("a difference too small", .arithmetic, plain: { use(opaque(UInt(0)) - 1) }) {
+      opaque(UInt(0)).shieldedSubtracting(1) == 0
+    },
+    GuardCase("a product too large", .arithmetic, plain: { use(opaque(Int.max) * -2) }) {
+      opaque(Int.max).shieldedMultiplied(by: -2) == .min
+    },
+    GuardCase("a division by zero", .arithmetic, plain: { use(opaque(1) / opaque(0)) }) {
+      opaque(1).shieldedDivided(by: opaque(0), or: -1) == -1
+    },
+    GuardCase("a remainder of zero", .arithmetic, plain: { use(opaque(1) % opaque(0)) }) {
+      opaque(1).shieldedRemainder(dividingBy: opaque(0)) == 0
+    },
+    GuardCase("the least number without its sign", .arithmetic, plain: { use(-opaque(Int.min)) }) {
+      opaque(Int.min).shieldedNegated() == .max
+    },
+    GuardCase("the least number's magnitude", .arithmetic, plain: { use(abs(opaque(Int.min))) }) {
+      opaque(Int.min).shieldedMagnitude() == .max
+    },
+    GuardCase("a sum of many", .arithmetic, plain: { use([opaque(Int8(100)), 100].reduce(0, +)) }) {
+      [opaque(Int8(100)), 100, 100].shieldedSum() == 127
+    },
+    GuardCase("a number that is too large", .conversion, plain: { use(UInt8(opaque(256))) }) {
+      UInt8(shielded: opaque(256)) == 255
+    },
+    GuardCase("a number below zero", .conversion, plain: { use(UInt(opaque(-1))) }) {
+      UInt(shielded: opaque(-1)) == 0
+    },
+    GuardCase("what is no number", .conversion, plain: { use(Int(opaque(Double.nan))) }) {
+      Int(shielded: opaque(Double.nan)) == 0
+    },
+    GuardCase("a very large fraction", .conversion, plain: { use(Int(opaque(1e300))) }) {
+      Int(shielded: opaque(1e300)) == .max
+    },
+    GuardCase("a choice from nothing", .emptyRange, plain: { use(Int.random(in: opaque(1)..<opaque(1))) }) {
+      Int.shieldedRandom(in: opaque(1)..<opaque(1), or: 9) == 9
+    },
+    GuardCase("steps of no length", .zeroStride, plain: { use(Array(stride(from: 0, to: 3, by: opaque(0)))) }) {
+      Array(shieldedStride(from: 0, to: 3, by: opaque(0))).isEmpty
+    },
+    GuardCase("an object that has gone", .reference, nil, plain: {}) {
+      gone().with(or: 4) { _ in 5 } == 4
+    },
+    GuardCase("a second one at the gate", .gate, nil, plain: {}) {
+      let gate = ExclusiveGate()
+      return gate.run { gate.run("inner") { 1 } } == .some(.none)
+    },
+    GuardCase("bytes behind the end", .memory, nil, plain: {}) {
+      // The buffer lives as long as the closure.
+      unsafe [1, 2, 3, 4].withUnsafeBytes { unsafe $0.shieldedLoad(fromByteOffset: opaque(25), as: Int.self) }
+        == nil
+    },
+  ]
+
+  private struct Failure: Error {}
+
+  private static func failing() throws -> Int { throw Failure() }
+
+  private static func gone() -> ShieldedUnowned<Witness> { ShieldedUnowned(Witness()) }
+
+  private static func throwsMissing(_ body: () throws(ShieldFault) -> Int) -> Bool {
+    do {
+      _ = try body()
+      return false
+    } catch {
+      return error == .missing("Int")
+    }
+  }
+}
+
+private final class Witness: Sendable {}

@@ -1,0 +1,58 @@
+import CrashShield
+import Glibc
+import Testing
+
+/// One fault: as the program would meet it, and as a guard meets it.
+struct GuardCase: Sendable, CustomTestStringConvertible {
+  /// What is done.
+  var name: String
+  var kind: ShieldKind
+  /// How the process ends without the guard; nil: it goes on.
+  var signal: Int32?
+  /// The fault without a guard.
+  var plain: @Sendable () -> Void
+  /// The fault with the guard; whether the result is the documented one.
+  var guarded: @Sendable () -> Bool
+  /// Where the case stands.
+  ///
+  /// Its guard stands there, or before the next case.
+  var fileID: String
+  var line: Int
+
+  static let all = collections + values
+
+  var testDescription: String { name }
+
+  /// Whether an incident is of this case's guard.
+  func isMet(by incident: ShieldIncident) -> Bool {
+    let next = Self.all.first { $0.fileID == fileID && $0.line > line }
+    return incident.kind == kind && incident.fileID == fileID && incident.line >= line
+      && incident.line < next?.line ?? line + 10 && !incident.reason.isEmpty && !incident.frames.isEmpty
+      && incident.thread > 0
+  }
+
+  init(
+    _ name: String, _ kind: ShieldKind, _ signal: Int32? = SIGILL, plain: @escaping @Sendable () -> Void,
+    fileID: String = #fileID, line: Int = #line, guarded: @escaping @Sendable () -> Bool
+  ) {
+    self.name = name
+    self.kind = kind
+    self.signal = signal
+    self.plain = plain
+    self.guarded = guarded
+    self.fileID = fileID
+    self.line = line
+  }
+}
+
+/// A value that the optimizer does not know.
+@inline(never)
+@_optimize(none)
+func opaque<Value>(_ value: Value) -> Value { value }
+
+/// So that nothing is left out because nobody looks at it.
+@inline(never)
+@_optimize(none)
+func use<Value>(_ value: Value) {}
+
+let three = [1, 2, 3]

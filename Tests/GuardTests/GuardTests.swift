@@ -1,0 +1,108 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Testing
+
+/// An exit status that says "the child got here and everything was right".
+private let right: Int32 = 42
+
+/// Every guard in each mode, in a process of its own.
+@Suite
+struct GuardTests {
+  static let numbers = Array(GuardCase.all.indices)
+  static let trapping = numbers.filter { GuardCase.all[$0].signal != nil }
+
+  @Test("without a guard the process ends by the signal that is expected", arguments: trapping)
+  func plain(number: Int) async throws {
+    let signal = try #require(GuardCase.all[number].signal)
+    await #expect(processExitsWith: .signal(signal), "\(GuardCase.all[number].name)") { [number] in
+      beginCrash()
+      GuardCase.all[number].plain()
+    }
+  }
+
+  @Test("off: the same signal, and no record", arguments: trapping)
+  func off(number: Int) async throws {
+    let signal = try #require(GuardCase.all[number].signal)
+    let result = await #expect(
+      processExitsWith: .signal(signal), observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
+    ) { [number] in
+      beginCrash()
+      Shield.setMode(.off)
+      Shield.onIncident { _ in tell("recorded") }
+      _ = GuardCase.all[number].guarded()
+    }
+    #expect(try #require(text(result)).contains("recorded") == false)
+  }
+
+  @Test("observe: one record with the right site, then the same signal", arguments: trapping)
+  func observe(number: Int) async throws {
+    let signal = try #require(GuardCase.all[number].signal)
+    let result = await #expect(
+      processExitsWith: .signal(signal), observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
+    ) { [number] in
+      beginCrash()
+      Shield.setMode(.observe)
+      Shield.onIncident { tell(GuardCase.all[number].isMet(by: $0) && $0.mode == .observe ? "[right]" : "\($0)") }
+      _ = GuardCase.all[number].guarded()
+    }
+    #expect(try #require(text(result)).hasSuffix("[right]"))
+  }
+
+  @Test("absorb: the documented value, one record, and an exact count on four threads", arguments: numbers)
+  func absorb(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
+      let this = GuardCase.all[number]
+      guard this.guarded() else { complain("another value") }
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        for _ in 0..<250 where !this.guarded() { complain("another value") }
+      }
+      let incidents = Shield.guardIncidents
+      guard incidents.count == 1, this.isMet(by: incidents[0]), incidents[0].count == 1001,
+        incidents[0].mode == .absorb
+      else { complain("\(incidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test(
+    "what nothing traps for goes on with off, without a record", arguments: numbers.filter { !trapping.contains($0) })
+  func harmless(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
+      let this = GuardCase.all[number]
+      // What is outside of a buffer, or beyond a limit, is what the program asked for.
+      if this.kind != .memory && this.kind != .capacity {
+        Shield.setMode(.off)
+        guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }
+        Shield.setMode(.observe)
+        guard this.guarded(), Shield.guardIncidents.count == 1 else { complain("observe: \(Shield.guardIncidents)") }
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  /// What the child wrote, after a mark of the testing library's own.
+  private func text(_ result: ExitTest.Result?) -> String? {
+    result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+  }
+}
+
+/// A crash on purpose leaves neither a core nor Swift's own report.
+private func beginCrash() {
+  var none = rlimit(rlim_cur: 0, rlim_max: 0)
+  // setrlimit reads the structure during the call.
+  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+}
+
+private func tell(_ text: String) {
+  let bytes = Array(text.utf8)
+  // write reads as many bytes as the array has.
+  _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
+}
+
+func complain(_ text: String) -> Never {
+  let bytes = Array("\(text)\n".utf8)
+  // write reads as many bytes as the array has.
+  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  Glibc.exit(1)
+}

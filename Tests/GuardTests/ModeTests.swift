@@ -1,0 +1,114 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+private let right: Int32 = 42
+
+/// Modes, records and the function that is told.
+@Suite
+struct ModeTests {
+  @Test("a million changes of mode on four threads lose and invent no record")
+  func toggling() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let absorbed = Atomic<Int>(0)
+      let isDone = Atomic<Bool>(false)
+      let group = DispatchGroup()
+      for _ in 0..<2 {
+        DispatchQueue.global().async(group: group) {
+          while !isDone.load(ordering: .acquiring) {
+            // `notes` has no operation to fall back on, so every mode goes on.
+            if Shield.absorbs(.gate, at: ShieldSite(line: 1), { "one" }) {
+              absorbed.add(1, ordering: .relaxed)
+            }
+          }
+        }
+      }
+      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        for round in 0..<250_000 { Shield.setMode((round + thread) % 2 == 0 ? .absorb : .off, for: .gate) }
+      }
+      isDone.store(true, ordering: .releasing)
+      group.wait()
+      let counted = Shield.guardIncidents.first?.count ?? 0
+      let expected = absorbed.load(ordering: .acquiring)
+      Glibc.exit(counted == expected && Shield.guardIncidents.count <= 1 ? right : 1)
+    }
+  }
+
+  @Test("the function is told at the first, the tenth and the hundredth time, and not of its own faults")
+  func observer() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let counts = Mutex<[Int]>([])
+      Shield.onIncident { incident in
+        counts.withLock { $0.append(incident.count) }
+        // A fault of its own is recorded, and told to nobody.
+        fault(line: 3)
+      }
+      for _ in 0..<150 { fault(line: 1) }
+      let told = counts.withLock { $0 }
+      Shield.onIncident(nil)
+      fault(line: 2)
+      let incidents = Shield.guardIncidents
+      guard told == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
+        complain("told \(told), \(incidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a table that is full counts what it cannot keep")
+  func full() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let places = 3000
+      for line in 1...places { Shield.notes(.gate, at: ShieldSite(line: UInt(line))) { "a place" } }
+      let kept = Shield.guardIncidents
+      Glibc.exit(kept.count <= 1024 && kept.count > 900 && kept.count + Shield.guardIncidentsLost == places ? right : 1)
+    }
+  }
+
+  @Test("long names and reasons are cut between characters")
+  func long() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      Shield.notes(.gate, at: ShieldSite(line: 1)) { String(repeating: "é", count: 1000) }
+      guard let incident = Shield.guardIncidents.first else { Glibc.exit(1) }
+      Glibc.exit(incident.reason == String(repeating: "é", count: 128) ? right : 2)
+    }
+  }
+
+  @Test(
+    "the environment sets modes, and says nothing of what it does not know",
+    arguments: [
+      ("off", [ShieldMode.off, .off]), ("observe,cast=off", [.observe, .off]), ("cast=off,absorb", [.absorb, .absorb]),
+      ("cast=never,nothing,index = observe", [.observe, .absorb]), ("", [.absorb, .absorb]),
+    ])
+  func environment(text: String, modes: [ShieldMode]) async {
+    let numbers: [Int] = modes.map { Int($0.rawValue) }
+    await #expect(processExitsWith: .exitCode(right)) { [text, numbers = numbers as [Int]] in
+      // Before anything reads it, on the only thread that does.
+      unsafe setenv("CRASHSHIELD_GUARDS", text, 1)
+      let found = [Shield.mode(for: .index), Shield.mode(for: .cast)].map { Int($0.rawValue) }
+      Glibc.exit(found == numbers ? right : 1)
+    }
+  }
+
+  @Test("a mode that code has set is not taken back by the environment")
+  func code() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      unsafe setenv("CRASHSHIELD_GUARDS", "off", 1)
+      Shield.setMode(.observe, for: .index)
+      Glibc.exit(Shield.mode(for: .index) == .observe && Shield.mode(for: .cast) == .off ? right : 1)
+    }
+  }
+
+  @Test("every kind has a number of its own below 64, and a name")
+  func kinds() {
+    #expect(Set(ShieldKind.allCases.map(\.name)).count == ShieldKind.allCases.count)
+    #expect(ShieldKind.allCases.allSatisfy { $0.rawValue > 0 && $0.rawValue < 64 })
+  }
+}
+
+/// A fault at a place of its own: within `#expect` every line is that of the macro.
+private func fault(line: UInt) {
+  _ = [Int]()[shielded: 0, #fileID, line]
+}
