@@ -49,7 +49,7 @@ struct DetectionProbabilityTests {
     }
     #expect(widths == widths.sorted(by: >))
     let (hits, retention) = Self.measure(.weibull300ms, accesses: 50_000, &generator)
-    let truth = DelayLaw.weibull300ms.share(within: 0.5) / DelayLaw.weibull300ms.share(within: 2)
+    let truth = DelayLaw.weibull300ms.share(within: 50.0 / 95) / DelayLaw.weibull300ms.share(within: 2)
     #expect(abs(try #require(DetectionProbability(delays: hits, retention: retention)).estimate - truth) < 0.02)
   }
 

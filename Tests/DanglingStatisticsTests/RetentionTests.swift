@@ -35,9 +35,12 @@ struct RetentionTests {
         inEither[access.delay] += queued || explored ? 1 : 0
       }
       due.removeAll { $0.time <= time }
-      queue.append(object)
-      if queue.count > 20 { queue.removeFirst() }
-      if generator.chance(share) { explorer[generator.below(explorer.count)] = object }
+      if generator.chance(share) {
+        explorer[generator.below(explorer.count)] = object
+      } else {
+        queue.append(object)
+        if queue.count > 20 { queue.removeFirst() }
+      }
       let delay = object % delays.count
       due.append((time + delays[delay], object, delay))
     }
@@ -64,7 +67,7 @@ struct RetentionTests {
     ])
   func detection(law: DelayLaw, slots: Double, rate: Double, expected: Double) {
     var generator = SeededGenerator(seed: 12)
-    let retention = Retention(slots: slots, deallocationsPerSecond: rate)
+    let retention = Retention(slots: slots, deallocationsPerSecond: rate, explorerShare: 0)
     var sample = Sample()
     for _ in 0..<1_500 * Simulation.scale { sample.add(retention.queueProbability(after: law.draw(&generator))) }
     // Python's own error: at most 0.0011 (one standard error).
@@ -74,7 +77,7 @@ struct RetentionTests {
   @Test("the probability of an exponential delay has its closed form")
   func closedForm() {
     // 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50; the integral by midpoints of the delay's quantiles.
-    let retention = Retention(slots: 50, deallocationsPerSecond: 10_000)
+    let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
       (0..<steps).reduce(0.0) { sum, step in
@@ -93,11 +96,27 @@ struct RetentionTests {
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 
-  @Test("horizon and reach: 50 slots at 100/s keep 0.5 s, the explorer reaches four times as far")
+  @Test("horizon and reach: 50 slots at 95/s of 100/s keep 50/95 s, the explorer reaches almost four times as far")
   func horizon() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
-    #expect(retention.horizon_s == 0.5)
+    #expect(retention.horizon_s == 50.0 / 95)
     #expect(retention.reach_s == 2)
+  }
+
+  @Test("an object goes to the queue or to the explorer: at once both together have it, and one of 20 is the explorer's")
+  func disjoint() {
+    let retention = Retention(slots: 50, deallocationsPerSecond: 100)
+    #expect(retention.probability(after: 0) == 1)
+    #expect(retention.queueProbability(after: 0) == 0.95)
+    // Long after the horizon only the explorer has any.
+    #expect(abs(retention.probability(after: 2 * retention.horizon_s) - 0.05 * exp(-10.0 / 19)) < 1e-6)
+  }
+
+  @Test("a queue of fewer than five slots has no explorer, and gets every object")
+  func smallQueue() {
+    let retention = Retention(slots: 4, deallocationsPerSecond: 100)
+    #expect(retention.explorerShare == 0 && retention.explorerSlots == 0)
+    #expect(retention.queueProbability(after: 0) == 1 && retention.horizon_s == 0.04)
   }
 
   @Test("a class without deallocations keeps its objects for ever, one without slots not at all")

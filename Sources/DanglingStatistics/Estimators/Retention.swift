@@ -2,10 +2,11 @@ import Glibc
 
 /// How long a quarantine keeps an object: the probability that it is still there after a delay.
 ///
-/// Each deallocated object enters a queue of `slots`, first in, first out: it stays until `slots` further deallocations
-/// have come, a time of the gamma law. A share of them, chosen at random, is also put into the explorer, a pool in which
-/// every newcomer takes the place of a random other: its times of stay are spread over all lengths with a known
-/// probability. Hits beyond the queue's horizon come from the explorer alone, and their probabilities make them count.
+/// Each deallocated object goes to one of two places. Most enter a queue of `slots`, first in, first out: there it stays until
+/// `slots` further objects have come to the queue, a time of the gamma law. A share of them, chosen at random, goes to the
+/// explorer instead, a pool in which every newcomer takes the place of a random other: its times of stay are spread over
+/// all lengths with a known probability. Hits beyond the queue's horizon come from the explorer alone, and their
+/// probabilities make them count. `CShim/Quarantine/queue.h` is what this describes.
 public struct Retention: Sendable, Hashable, Codable {
   /// The explorer's share of objects, and of the class's slots, when nothing else is said.
   public static let defaultExplorerShare = 0.05
@@ -18,25 +19,29 @@ public struct Retention: Sendable, Hashable, Codable {
   public let deallocationsPerSecond: Double
   /// Objects of the class that the explorer holds in one process.
   public let explorerSlots: Double
-  /// The probability that an object is put into the explorer as well.
+  /// The probability that an object goes to the explorer; 0 where that has no slot.
   public let explorerShare: Double
 
   /// A retention; negative values and those that are no numbers count as 0.
   ///
-  /// Without `explorerSlots` the explorer has a fifth of the queue's slots.
+  /// Without `explorerSlots` the explorer has a fifth of the queue's slots, rounded down.
   public init(
     slots: Double, deallocationsPerSecond: Double, explorerSlots: Double? = nil,
     explorerShare: Double = Retention.defaultExplorerShare
   ) {
     self.slots = slots.amount
     self.deallocationsPerSecond = deallocationsPerSecond.amount
-    self.explorerSlots = (explorerSlots ?? slots / Double(Retention.slotsPerExplorerSlot)).amount
-    self.explorerShare = explorerShare.probability
+    self.explorerSlots =
+      (explorerSlots ?? (slots.amount / Double(Retention.slotsPerExplorerSlot)).rounded(.down)).amount
+    self.explorerShare = self.explorerSlots > 0 ? explorerShare.probability : 0
   }
 
-  /// The queue's mean time of stay, K/λ; infinite for a class without deallocations.
+  /// Objects of the class a second that come to the queue.
+  private var queued_1_s: Double { (1 - explorerShare) * deallocationsPerSecond }
+
+  /// The queue's mean time of stay, K/((1 − q)λ); infinite for a class without deallocations.
   public var horizon_s: Double {
-    deallocationsPerSecond > 0 ? slots / deallocationsPerSecond : .infinity
+    queued_1_s > 0 ? slots / queued_1_s : .infinity
   }
 
   /// The delay up to which the explorer's hits carry weights that an estimate can bear: its mean time of stay, or the
@@ -46,10 +51,10 @@ public struct Retention: Sendable, Hashable, Codable {
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))
   }
 
-  /// The probability that the queue still holds an object so long after its deallocation.
+  /// The probability that the object went to the queue and that this still holds it so long after its deallocation.
   public func queueProbability(after delay_s: Double) -> Double {
     guard slots > 0 else { return 0 }
-    return Gamma.upperTail(shape: slots, at: deallocationsPerSecond * delay_s.amount)
+    return (1 - explorerShare) * Gamma.upperTail(shape: slots, at: queued_1_s * delay_s.amount)
   }
 
   /// The probability that the explorer took the object and still holds it.
@@ -60,7 +65,6 @@ public struct Retention: Sendable, Hashable, Codable {
 
   /// The probability that an access after this delay finds the object, in one place or the other.
   public func probability(after delay_s: Double) -> Double {
-    let queue = queueProbability(after: delay_s)
-    return queue + (1 - queue) * explorerProbability(after: delay_s)
+    queueProbability(after: delay_s) + explorerProbability(after: delay_s)
   }
 }
