@@ -42,11 +42,10 @@ static uint32_t at(const uint8_t *bytes, uint32_t offset) {
   return *(const uint32_t *)((uintptr_t)bytes + offset);
 }
 
-bool cs_metadata_is_class(const cs_metadata *metadata) {
+bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags) {
   const uint64_t *const words = cs_metadata_words(metadata);
   return metadata->kind == 0 && words[-1] == (uintptr_t)value_witnesses_of_native_objects &&
-         metadata->descriptor != NULL &&
-         (at(metadata->descriptor, 0) & DESCRIPTOR_KIND_MASK) == DESCRIPTOR_KIND_CLASS &&
+         metadata->descriptor != NULL && (descriptor_flags & DESCRIPTOR_KIND_MASK) == DESCRIPTOR_KIND_CLASS &&
          metadata->instance_address_point == 0 && metadata->instance_size >= sizeof(cs_object) &&
          metadata->class_address_point % 8 == 0 &&
          metadata->class_size > metadata->class_address_point + sizeof *metadata - 8;

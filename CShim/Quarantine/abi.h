@@ -13,6 +13,7 @@ typedef SWIFTCC void cs_destroy_function(SWIFTSELF void *object);
 
 extern void *swift_unownedRetain(void *object);
 extern void swift_unownedRelease(void *object);
+extern void *swift_slowAlloc(size_t size, size_t align_mask);
 extern void swift_slowDealloc(void *object, size_t size, size_t align_mask);
 
 // What class metadata points at: the words before it are its destroy function and its value witnesses.
@@ -62,6 +63,9 @@ static inline uint64_t *cs_object_counts(cs_object *object) {
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
+// After the deinit of an object that is claimed and that nobody else refers to.
+#define CS_COUNTS_DONE (CS_COUNTS_DEINITING | CS_COUNTS_CLAIM | 1)
+
 static inline uint64_t cs_counts_unowned(uint64_t counts) {
   return (counts & CS_COUNTS_UNOWNED_MASK) >> CS_COUNTS_UNOWNED_SHIFT;
 }
@@ -78,8 +82,9 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
   return (const uint64_t *)metadata;
 }
 
-// Whether this is native class metadata, as far as its words tell. It and its descriptor must be readable.
-bool cs_metadata_is_class(const cs_metadata *metadata);
+// Whether this is native class metadata, as far as its words and the first of its descriptor tell. It may be a copy
+// with the two words before it.
+bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
 // A method of the vtable as the descriptors tell of it, checked against the class that introduced it.
 typedef struct cs_method {

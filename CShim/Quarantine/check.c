@@ -22,6 +22,8 @@ static const char *sanitizer(void) {
 }
 
 static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint64_t size) {
+  uint64_t word = 0;
+  if (!cs_read_at(&object->counts, &word, sizeof word)) return "this process may not use process_vm_readv";
   if (!cs_metadata_is_readable_class(metadata)) return "class metadata has another layout";
   if (metadata->instance_size != size) return "the instance size is not where it was";
   if (object->metadata != metadata) return "an object does not begin with its metadata";
@@ -33,15 +35,15 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   const uint64_t retained = object->counts;
   swift_unownedRelease(object);
   if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is not where it was";
-  return NULL;
+  return cs_trial(metadata);
 }
 
 static bool is_chunk(size_t size, uint64_t chunk) {
-  void *const memory = malloc(size);
+  void *const memory = swift_slowAlloc(size, 15);
   if (memory == NULL) return false;
   const volatile uint64_t *const header = (const volatile uint64_t *)((uintptr_t)memory - 8);
   const bool result = (*header & ~UINT64_C(7)) == chunk && malloc_usable_size(memory) == chunk - 8;
-  free(memory);
+  swift_slowDealloc(memory, size, 15);
   return result;
 }
 

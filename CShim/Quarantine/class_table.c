@@ -54,7 +54,7 @@ static void forget(void) {
 }
 
 // The kernel says whether a word can be written, without a fault: it is overwritten with itself.
-static bool is_writable(void *word) {
+bool cs_is_writable(void *word) {
   uint64_t value = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
   const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};
   return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == sizeof value;
@@ -71,18 +71,30 @@ static void free_slots(cs_slot *slots) {
   if (slots != NULL) munmap(slots - CS_EXPLORER_SLOTS, CS_CLASS_SLOTS * sizeof(cs_slot));
 }
 
+static void measure_fields(cs_class *class) {
+  const uint32_t first = sizeof(cs_object) / 8 + cs_metadata_own_words(class->metadata);
+  const uint32_t whole = class->metadata->instance_size / 8, all = (class->metadata->instance_size + 7) / 8;
+  class->first_field = first;
+  class->filled_end = all > first ? all : first;
+  class->audited_end = whole > first ? whole : first;
+  if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
+}
+
+static cs_destroy_function *stub_of(const uint8_t *stubs, const cs_class *class) {
+  return (cs_destroy_function *)(uintptr_t)(stubs + (size_t)class->index * CS_STUB_BYTES);
+}
+
 static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **ret_class) {
   const uint32_t index = cs_class_count();
   if (index == CS_QUARANTINE_CLASSES) return CS_QUARANTINE_FULL;
-  if (!is_writable((void *)cs_metadata_destroy(metadata))) return CS_QUARANTINE_READ_ONLY;
+  if (!cs_is_writable((void *)cs_metadata_destroy(metadata))) return CS_QUARANTINE_READ_ONLY;
   cs_class *const class = aligned_alloc(_Alignof(cs_class), sizeof *class);
   if (class == NULL) return CS_QUARANTINE_NO_MEMORY;
   memset(class, 0, sizeof *class);
   class->metadata = metadata;
   class->index = index;
   class->destroy = *cs_metadata_destroy(metadata);
-  class->first_field = cs_metadata_own_words(metadata);
-  class->fields = cs_fields_audited(class->first_field, metadata->instance_size);
+  measure_fields(class);
   atomic_store(&class->counts, &class->own);
   class->slots = make_slots();
   if (class->slots == NULL || !cs_zombie_make(class)) {
@@ -90,8 +102,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
     free(class);
     return CS_QUARANTINE_NO_MEMORY;
   }
-  *cs_metadata_destroy(class->zombie) =
-      (cs_destroy_function *)(uintptr_t)(cs_stubs_destroy + (size_t)index * CS_STUB_BYTES);
+  *cs_metadata_destroy(class->zombie) = stub_of(cs_stubs_again, class);
   cs_classes[index] = class;
   atomic_store_explicit(&count, index + 1, memory_order_release);
   *ret_class = class;
@@ -113,9 +124,10 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   atomic_store(&class->is_listed, 1);
   cs_shown_class(class);
   // From here on other threads come in, by cs_quarantine_destroy.
-  cs_destroy_function *const stub =
-      (cs_destroy_function *)(uintptr_t)(cs_stubs_destroy + (size_t)class->index * CS_STUB_BYTES);
-  __atomic_store_n(cs_metadata_destroy(metadata), stub, __ATOMIC_SEQ_CST);
+  const uint8_t *const stubs = policy == CS_QUARANTINE_ABSORB ? cs_stubs_absorb
+                               : policy == CS_QUARANTINE_ZERO ? cs_stubs_zero
+                                                              : cs_stubs_diagnose;
+  __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
 }
 
@@ -213,11 +225,14 @@ void cs_quarantine_drain(void) {
 }
 
 void cs_quarantine_set_budget(uint64_t bytes) {
-  atomic_store(&cs_queue_budget, bytes);
+  if (bytes > INT64_MAX / 2) bytes = INT64_MAX / 2;
+  const uint64_t before = atomic_exchange(&cs_queue_budget, bytes);
+  atomic_fetch_add(&cs_queue_left, (int64_t)bytes - (int64_t)before);
 }
 
 uint64_t cs_quarantine_bytes(void) {
-  return atomic_load(&cs_queue_bytes);
+  const int64_t bytes = (int64_t)atomic_load(&cs_queue_budget) - atomic_load(&cs_queue_left);
+  return bytes < 0 ? 0 : (uint64_t)bytes;
 }
 
 void cs_quarantine_set_stacks(bool is_on) {

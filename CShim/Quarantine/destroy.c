@@ -6,33 +6,45 @@
 
 bool cs_heap_is_glibc;
 
-SWIFTCC void cs_quarantine_destroy(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_absorb(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_zero(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_diagnose(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_again(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame)
     __attribute__((visibility("hidden")));
 
-// The deinit that is not put off. False: it has not run to its end, but goes on elsewhere, or left a reference.
-static bool deinit_now(cs_class *class, cs_arrival *arrival) {
-  cs_object *const object = arrival->object;
+// Under absorb. The object is claimed.
+static inline __attribute__((always_inline)) void put_off(cs_class *class, cs_object *object, const void *frame) {
+  if (CS_USUALLY(cs_queue_put(class, object, CS_QUARANTINE_ABSORB, frame))) return;
   class->destroy(object);
-  arrival->counts = __atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE);
-  // The dealloc at its end gives up the object's own unowned reference.
-  if (cs_counts_unowned(arrival->counts) == CS_CLAIM) return true;
+  cs_claim_end(class, object);
+}
+
+// Whether the deinit has run to its end. It gives up the object's own unowned reference by then; before, nobody else
+// can: an object with others is not claimed, and who takes one meanwhile has but that to give back.
+__attribute__((cold, noinline)) static bool has_ended(cs_class *class, cs_object *object) {
+  if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
+  // It goes on elsewhere, on its actor, or has left a reference.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
 
-// The object is claimed.
-static inline void enter(cs_class *class, cs_arrival *arrival) {
-  arrival->policy = atomic_load_explicit(&class->policy, memory_order_relaxed);
-  const bool defers = arrival->policy == CS_QUARANTINE_ABSORB;
-  if ((!defers && !deinit_now(class, arrival)) || !cs_queue_put(class, arrival)) {
-    if (defers) class->destroy(arrival->object);
-    cs_claim_end(class, arrival->object);
-    return;
-  }
-  // Unlisted meanwhile: cs_quarantine_unlist may have passed the place before it was taken.
-  atomic_thread_fence(memory_order_seq_cst);
-  if (atomic_load_explicit(&class->is_listed, memory_order_relaxed) != 1) cs_queue_sweep(class);
+// Under the other policies. The object is claimed.
+static inline __attribute__((always_inline)) void deinit_and_keep(cs_class *class, cs_object *object,
+                                                                  cs_quarantine_policy policy, const void *frame) {
+  class->destroy(object);
+  const bool is_done =
+      CS_USUALLY(__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) == CS_COUNTS_DONE) || has_ended(class, object);
+  if (!CS_USUALLY(is_done && cs_queue_put(class, object, policy, frame))) cs_claim_end(class, object);
+}
+
+// At the last release of an object that nobody refers to weakly or as unowned, of a class that is listed. One swap of
+// its counts says both.
+static inline bool claim(const cs_class *class, cs_object *object) {
+  uint64_t counts = CS_COUNTS_LAST;
+  return CS_USUALLY(atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1) &&
+         CS_USUALLY(__atomic_compare_exchange_n(&object->counts, &counts, CS_COUNTS_LAST + CS_COUNTS_CLAIM, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
 __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_object *object, const void *frame) {
@@ -43,30 +55,69 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
 }
 
 // Somebody refers to it weakly or as unowned, it is on the stack, or it has been claimed.
-__attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object, const void *frame) {
+__attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object,
+                                                           cs_quarantine_policy policy, const void *frame) {
   uint64_t *const word = cs_object_counts(object);
-  cs_arrival arrival = {object, frame, __atomic_load_n(word, __ATOMIC_ACQUIRE), CS_QUARANTINE_ABSORB};
+  uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   do {
-    if (cs_counts_unowned(arrival.counts) >= CS_CLAIM) {
+    if (cs_counts_unowned(counts) >= CS_CLAIM) {
       over_release(class, object, frame);
       return;
     }
     const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
-    const bool is_last = (arrival.counts & CS_COUNTS_DEINITING) != 0;
+    const bool is_last = (counts & CS_COUNTS_DEINITING) != 0;
     // An unowned reference is one that may be followed until the deinit ends; one on the stack has the mark of it, too.
-    if (!is_listed || !is_last || cs_counts_unowned(arrival.counts) != 1) {
+    if (!is_listed || !is_last || cs_counts_unowned(counts) != 1) {
       if (is_listed) CS_COUNT(class, skipped_unowned);
       class->destroy(object);
       return;
     }
-  } while (!__atomic_compare_exchange_n(word, &arrival.counts, arrival.counts + CS_COUNTS_CLAIM, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  enter(class, &arrival);
+  } while (
+      !__atomic_compare_exchange_n(word, &counts, counts + CS_COUNTS_CLAIM, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  if (policy == CS_QUARANTINE_ABSORB) {
+    put_off(class, object, frame);
+  } else {
+    deinit_and_keep(class, object, policy, frame);
+  }
 }
 
-__attribute__((cold, noinline)) static void destroy_zombie(cs_class *class, cs_object *object, const void *frame) {
+// One for each policy, so that none has to ask which it is.
+SWIFTCC void cs_quarantine_absorb(uint32_t index, SWIFTSELF void *pointer) {
+  cs_class *const class = cs_classes[index];
+  const void *const frame = __builtin_frame_address(0);
+  if (claim(class, pointer)) {
+    put_off(class, pointer, frame);
+  } else {
+    destroy_slowly(class, pointer, CS_QUARANTINE_ABSORB, frame);
+  }
+}
+
+SWIFTCC void cs_quarantine_zero(uint32_t index, SWIFTSELF void *pointer) {
+  cs_class *const class = cs_classes[index];
+  const void *const frame = __builtin_frame_address(0);
+  if (claim(class, pointer)) {
+    deinit_and_keep(class, pointer, CS_QUARANTINE_ZERO, frame);
+  } else {
+    destroy_slowly(class, pointer, CS_QUARANTINE_ZERO, frame);
+  }
+}
+
+SWIFTCC void cs_quarantine_diagnose(uint32_t index, SWIFTSELF void *pointer) {
+  cs_class *const class = cs_classes[index];
+  const void *const frame = __builtin_frame_address(0);
+  if (claim(class, pointer)) {
+    deinit_and_keep(class, pointer, CS_QUARANTINE_DIAGNOSE, frame);
+  } else {
+    destroy_slowly(class, pointer, CS_QUARANTINE_DIAGNOSE, frame);
+  }
+}
+
+// A zombie's last release.
+SWIFTCC void cs_quarantine_again(uint32_t index, SWIFTSELF void *pointer) {
+  cs_class *const class = cs_classes[index];
+  cs_object *const object = pointer;
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) >= CS_CLAIM) {
-    over_release(class, object, frame);
+    over_release(class, object, __builtin_frame_address(0));
     return;
   }
   // Made from the type of an object in quarantine: alive until now.
@@ -74,24 +125,6 @@ __attribute__((cold, noinline)) static void destroy_zombie(cs_class *class, cs_o
   if (__atomic_compare_exchange_n(&object->metadata, &zombie, class->metadata, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
     class->destroy(object);
-}
-
-SWIFTCC void cs_quarantine_destroy(uint32_t index, SWIFTSELF void *pointer) {
-  cs_object *const object = pointer;
-  cs_class *const class = cs_classes[index];
-  cs_arrival arrival = {object, __builtin_frame_address(0), CS_COUNTS_LAST, CS_QUARANTINE_ABSORB};
-  if (__atomic_load_n(&object->metadata, __ATOMIC_RELAXED) == class->zombie) {
-    destroy_zombie(class, object, arrival.frame);
-    return;
-  }
-  uint64_t counts = CS_COUNTS_LAST;
-  if (atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1 &&
-      __atomic_compare_exchange_n(&object->counts, &counts, CS_COUNTS_LAST + CS_COUNTS_CLAIM, false, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_RELAXED)) {
-    enter(class, &arrival);
-  } else {
-    destroy_slowly(class, object, arrival.frame);
-  }
 }
 
 // Where an async function pointer leads.
@@ -121,6 +154,6 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   };
   cs_hit(&touch);
   const bool yields = (class->yields[word / 64] >> word % 64 & 1) != 0;
-  const cs_quarantine_policy policy = has_record ? slot.policy : atomic_load(&class->policy);
+  const cs_quarantine_policy policy = has_record ? slot.policy & ~CS_SLOT_STAYED : atomic_load(&class->policy);
   return policy == CS_QUARANTINE_ZERO && !yields ? NULL : code;
 }

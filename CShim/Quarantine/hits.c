@@ -30,7 +30,7 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
   const cs_slot *const slot = touch->slot;
   entry->class = touch->class;
   entry->use_stack = use_stack;
-  entry->use_thread = touch->frame != NULL ? cs_thread_number() : 0;
+  entry->use_thread = touch->frame != NULL ? cs_thread_known()->number : 0;
   entry->hit = (cs_quarantine_hit){
       .metadata = touch->class->metadata,
       .object = touch->object,
@@ -45,7 +45,7 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
   entry->free_stack = slot->stack;
   entry->free_thread = slot->thread;
   entry->hit.id = slot->id;
-  entry->hit.policy = slot->policy;
+  entry->hit.policy = slot->policy & ~CS_SLOT_STAYED;
   entry->hit.is_explorer = slot->is_explorer;
   entry->hit.has_record = 1;
 }

@@ -5,32 +5,31 @@
 #include "quarantine.h"
 #include "ticks_x86_64.h"
 
-static bool read_at(const void *address, void *ret_bytes, size_t size) {
+bool cs_read_at(const void *address, void *ret_bytes, size_t size) {
   const struct iovec to = {ret_bytes, size}, from = {(void *)(uintptr_t)address, size};
   return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
-// Its words do not change while the process lives.
+// What was copied is judged: memory at any address may go, or change, between two looks.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
   _Alignas(8) uint8_t bytes[2 * sizeof(uint64_t) + sizeof(cs_metadata)];
-  uint32_t descriptor = 0;
+  uint32_t flags = 0;
   if ((uintptr_t)metadata % 8 != 0 || (uintptr_t)metadata < 4096) return false;
-  if (!read_at((const uint8_t *)metadata - 16, bytes, sizeof bytes)) return false;
+  if (!cs_read_at((const uint8_t *)metadata - 16, bytes, sizeof bytes)) return false;
   const cs_metadata *const copy = (const cs_metadata *)((uintptr_t)bytes + 16);
-  if (copy->kind != 0 || !read_at(copy->descriptor, &descriptor, sizeof descriptor)) return false;
-  return cs_metadata_is_class(metadata);
+  return copy->kind == 0 && cs_read_at(copy->descriptor, &flags, sizeof flags) && cs_metadata_is_class(copy, flags);
 }
 
 static bool is_live(const void *pointer, const void **ret_metadata) {
   uint64_t words[2] = {0};
-  if ((uintptr_t)pointer % 8 != 0 || !read_at(pointer, words, sizeof words)) return false;
+  if ((uintptr_t)pointer % 8 != 0 || !cs_read_at(pointer, words, sizeof words)) return false;
   const cs_metadata *const metadata = (const cs_metadata *)(uintptr_t)words[0];
   if (!cs_metadata_is_readable_class(metadata) || cs_is_zombie(metadata)) return false;
   uint64_t counts = words[1];
   if ((counts & CS_COUNTS_IMMORTAL) != CS_COUNTS_IMMORTAL && (counts & CS_COUNTS_SIDE_TABLE) == CS_COUNTS_SIDE_TABLE) {
     uint64_t side[3] = {0};
     const void *const table = (const void *)(uintptr_t)((counts & ~CS_COUNTS_SIDE_TABLE) << 3);
-    if (!read_at(table, side, sizeof side) || side[0] != (uintptr_t)pointer) return false;
+    if (!cs_read_at(table, side, sizeof side) || side[0] != (uintptr_t)pointer) return false;
     counts = side[2];
   }
   if ((counts & CS_COUNTS_DEINITING) != 0 || cs_counts_unowned(counts) == 0) return false;
@@ -40,7 +39,7 @@ static bool is_live(const void *pointer, const void **ret_metadata) {
 
 static bool is_held(const void *pointer, cs_quarantine_liveness *ret_liveness) {
   uint64_t word = 0;
-  if ((uintptr_t)pointer % 8 != 0 || !read_at(pointer, &word, sizeof word)) return false;
+  if ((uintptr_t)pointer % 8 != 0 || !cs_read_at(pointer, &word, sizeof word)) return false;
   const cs_metadata *const metadata = (const cs_metadata *)(uintptr_t)word;
   if (!cs_is_zombie(metadata)) return false;
   const cs_class *const class = cs_class_of_zombie(metadata);

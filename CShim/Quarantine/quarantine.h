@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi.h"
@@ -14,26 +15,35 @@
 #define CS_STUB_WORDS 1024
 #define CS_STUB_BYTES 16
 
-// The record of one object in quarantine.
+// The record of one object in quarantine, and its place. Who swaps CS_SLOT_BUSY for what `object` was has the place in
+// hand until it stores something else there; it writes `ticks` before all else, so that a reader who sees them
+// unchanged has seen one tenant only.
 typedef struct cs_slot {
-  _Atomic uint64_t sequence; // odd: somebody has it; else it grows by 2 with each tenant
-  uint64_t checksum;         // of its fields, where they are not filled
-  cs_object *object;         // NULL: none
-  uint64_t ticks;
+  cs_object *_Atomic object; // NULL: none
+  uint64_t ticks;            // of the last release
   uint32_t id;
+  uint32_t bytes; // charged to the budget
+  // One word, so that both are written at once.
   uint32_t thread;
   uint32_t stack;
-  uint32_t bytes;  // charged to the budget
-  uint64_t counts; // of references, when it came
-  cs_quarantine_policy policy;
+  // So far the ghost has the same. Of the fields: what they are filled with, or their checksum.
+  uint64_t contents;
+  uint32_t policy;      // CS_SLOT_STAYED beside it
   uint32_t is_explorer; // the place is
+  uint64_t reserved[2];
 } cs_slot;
 
-_Static_assert(sizeof(cs_slot) == 64, "a cache line");
+// Somebody had retained the object when its time had come, so it got more.
+#define CS_SLOT_STAYED (UINT32_C(1) << 31)
+#define CS_SLOT_BUSY   ((cs_object *)8)
 
-// A record's number tells its class.
+_Static_assert(sizeof(cs_slot) == 64, "a cache line");
+_Static_assert(offsetof(cs_slot, contents) == 32, "what a ghost keeps");
+
+// A record's number tells its class, and whether it came to the queue or to the explorer; each counts its own arrivals.
 #define CS_ID_CLASS_SHIFT 21
-#define CS_ID_MASK        ((UINT32_C(1) << CS_ID_CLASS_SHIFT) - 1)
+#define CS_ID_EXPLORER    (UINT32_C(1) << 20)
+#define CS_ID_MASK        (CS_ID_EXPLORER - 1)
 _Static_assert(CS_QUARANTINE_CLASSES <= 1 << (32 - CS_ID_CLASS_SHIFT), "the class fits into the number");
 
 // A class that is or was listed. Never freed: zombies point here.
@@ -41,25 +51,29 @@ typedef struct cs_class {
   const cs_metadata *metadata;
   const cs_metadata *zombie; // the copy that objects in quarantine have as their isa
   cs_destroy_function *destroy;
-  uint32_t index;
-  uint32_t hooked;
-  uint32_t unhooked;
-  uint32_t first_field;                // words before it are the runtime's own
-  uint32_t fields;                     // words of an object that are audited
-  uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
-  _Atomic uint32_t is_listed;          // 1: yes; 2 beside it while the quarantine is drained
-  _Atomic uint32_t policy;
-  _Atomic uint32_t limit;
-  // What is counted of it: in the ring, where crashd sees it, or in `own`.
-  cs_ring_class *_Atomic counts;
-  cs_ring_class own;
   // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
   cs_slot *slots;
-  _Alignas(64) _Atomic uint64_t ticket;
-  _Atomic uint64_t turn; // of the queue's places
-  _Atomic uint32_t full; // places of the queue when it has all that it may have; else 0
+  // What is counted of it: in the ring, where crashd sees it, or in `own`.
+  cs_ring_class *_Atomic counts;
+  uint32_t index;
+  // Of the fields, words from the start of an object: the runtime's own come first. Filled is to the end of the last
+  // word: malloc gives whole ones, and nothing of the object is needed any more.
+  uint32_t first_field;
+  uint32_t filled_end;
+  uint32_t audited_end;
+  _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
+  _Atomic uint32_t policy;
+  _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
+  _Atomic uint64_t full;       // places of the queue when it has all that it may have, and all else is usual; or 0
+  _Atomic uint64_t reciprocal; // 2^64 divided by `full`, rounded up
+  _Alignas(64) _Atomic uint64_t turn; // of the queue's places: objects that came to it
+  _Atomic uint64_t explored;          // objects that came to the explorer
+  uint32_t hooked;
+  uint32_t unhooked;
+  uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
+  cs_ring_class own;
 } cs_class;
 
 #define CS_EXPLORER_SHARE 5 // the queue's limit divided by it
@@ -88,23 +102,47 @@ cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 bool cs_is_zombie(const void *metadata);
 uint32_t cs_class_count(void);
 bool cs_quarantine_is_forked(void);
+// Whether a word can be written, asked without a fault.
+bool cs_is_writable(void *word);
 
 // zombie.c
 // Makes the copy of the metadata. False: no memory.
 bool cs_zombie_make(cs_class *class);
 
 // stubs_x86_64.S: the functions that metadata and zombies point at.
-extern const uint8_t cs_stubs_destroy[];
+extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy, where the deinit is put off
+extern const uint8_t cs_stubs_zero[];   // and under the other policies
+extern const uint8_t cs_stubs_diagnose[];
+extern const uint8_t cs_stubs_again[]; // a zombie's
 extern const uint8_t cs_stubs_call[];
 extern const uint8_t cs_stubs_async[];
 
+// thread.c: what the quarantine keeps of each thread.
+typedef struct cs_ghosts cs_ghosts;
+typedef struct cs_memos cs_memos;
+typedef struct cs_thread {
+  uint32_t number; // the kernel's; 0: nothing is known yet
+  // One of so many objects from now on goes to an explorer, the last; 1 in a thread that is new.
+  uint32_t countdown;
+  uint64_t random;
+  cs_ghosts *ghosts;
+  cs_memos *memos; // NULL: none
+  // A frame pointer is believed only within these bounds.
+  uintptr_t stack_start, stack_end;
+} cs_thread;
+extern __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
+void cs_thread_learn(void) __attribute__((cold));
+static inline cs_thread *cs_thread_known(void) {
+  if (__builtin_expect(cs_this_thread.number == 0, false)) cs_thread_learn();
+  return &cs_this_thread;
+}
+// By a thread that is known.
+uint64_t cs_thread_random(void);
+// Which of the objects from now on goes to an explorer, from 1: as if each drew a lot, so that no program's rhythm is
+// in step with it.
+uint32_t cs_thread_draw(void);
+
 // queue.c
-typedef struct cs_arrival {
-  cs_object *object;
-  const void *frame; // of the function that the runtime's release called
-  uint64_t counts;   // of references, now
-  cs_quarantine_policy policy;
-} cs_arrival;
 // The limit is another one.
 void cs_queue_resize(cs_class *class, uint32_t limit);
 // Gives back what is there, and waits for the reaper where that is behind.
@@ -113,20 +151,22 @@ void cs_queue_empty(cs_class *class);
 void cs_queue_sweep(cs_class *class);
 // A copy of the record of an object; false: none, or it changes all the time.
 bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
-extern _Atomic uint64_t cs_queue_bytes;
+extern _Atomic int64_t cs_queue_left; // of the budget; below 0: that has become smaller
 extern _Atomic uint64_t cs_queue_budget;
 
 // evict.c
-// Looks at what was done to the object meanwhile, leaves a ghost record, and gives it back to Swift.
-void cs_evict(cs_class *class, const cs_slot *slot); // its deinit has run
+// The end of an object's time: looks at what was done to it meanwhile, leaves a ghost record, and gives it back to
+// Swift. Its deinit has run. False: somebody has retained it and may be using it now, so it gets a second time, unless
+// `is_last`.
+bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
+bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last); // and runs its deinit
 // The quarantine has done with the object: memory that nobody else refers to is given back.
 void cs_claim_end(const cs_class *class, cs_object *object);
-void cs_evict_deferred(cs_class *class, const cs_slot *slot); // and runs its deinit
 
 // reaper.c: a thread that runs the deinits that were put off, because only a thread without the program's locks may.
 bool cs_reaper_start(void);
 // False: it is behind. Until it gets to the object, that stays what it was.
-bool cs_reaper_give(cs_class *class, const cs_slot *slot);
+bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object);
 // Until it has done what it was given so far. False: it does not run in this process, or it is the caller.
 bool cs_reaper_wait(void);
 // There is something for it to do now.
@@ -134,17 +174,12 @@ void cs_reaper_call(void);
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot);
 
 // stacks.c
+// What a thread remembers of the stacks that it took last. NULL: no memory.
+cs_memos *cs_memos_make(void);
 extern _Atomic uint32_t cs_stacks_are_on;
 // The number of a stack that reads the same as the caller's; 0: none. `frame` is where the walk begins.
 uint32_t cs_stack_take(const void *frame, bool is_use);
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack);
-// The kernel's number of this thread.
-uint32_t cs_thread_learn(void);
-extern __thread uint32_t cs_thread_known; // 0: not asked yet
-static inline uint32_t cs_thread_number(void) {
-  const uint32_t number = cs_thread_known;
-  return number != 0 ? number : cs_thread_learn();
-}
 
 // hits.c
 typedef struct cs_touch {
@@ -169,8 +204,13 @@ void cs_shown_class(cs_class *class);
 #define CS_NAME_BYTES 512
 bool cs_type_name(const void *descriptor, char *ret_name);
 
+// trial.c
+// Has Swift release two objects of the class for the last time, and compares what its destroy function finds with what
+// this code takes for granted. NULL: all as expected; else what is not.
+const char *cs_trial(const cs_metadata *metadata);
+
 // destroy.c
-extern bool cs_heap_is_glibc;
+extern bool cs_heap_is_glibc; // and Swift's objects come from its malloc
 
 // Of an object of the heap: what glibc's malloc says of it in front of it, with its three flags left out.
 static inline uint64_t cs_chunk_bytes(const cs_object *object) {
@@ -178,11 +218,14 @@ static inline uint64_t cs_chunk_bytes(const cs_object *object) {
 }
 
 // liveness.c
-// Reads by a system call first: the address may be anything.
+// By a system call: the address may be anything.
+bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 // ghosts.c
-void cs_ghost_put(const cs_slot *slot);
+// A share of all ghosts, of which threads have one each as far as there are enough.
+cs_ghosts *cs_ghosts_of(uint32_t thread);
+void cs_ghost_put(const cs_slot *slot, const cs_object *object);
 bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness);
 
 // clock_x86_64.c

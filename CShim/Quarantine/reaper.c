@@ -4,6 +4,8 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +30,8 @@ static _Atomic uint32_t call;     // what the thread sleeps on
 static _Atomic uint32_t has_done; // what those who wait for it sleep on
 static _Atomic uint32_t is_idle;  // it sleeps until it is called
 static _Atomic uint32_t is_running;
+static _Atomic uint32_t is_parked; // the process ends
+static _Atomic uint32_t waiters;   // threads that wait for it
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under start_lock
 static __thread bool is_reaper;
@@ -39,25 +43,35 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t value, long ms) {
 }
 
 // In the middle of a release of the program's: errno is that of its last call.
-static void wake(_Atomic uint32_t *word) {
+__attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
   const int error = errno;
   atomic_fetch_add(word, 1);
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
   errno = error;
 }
 
-static bool reap_one(void) {
+// What came of one look at the queue.
+typedef enum outcome { REAPED, NONE, STAYS } outcome;
+
+static outcome reap_one(void) {
   const uint64_t number = atomic_load(&taken);
   waiting *const place = &queue[number % PLACES];
-  if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return false;
+  if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_class *const class = place->class;
-  const cs_slot slot = place->slot;
-  cs_evict_deferred(class, &slot);
+  cs_slot slot = place->slot;
+  // Who waits for the queue's end wants it to come.
+  bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
+  if (!is_gone && !cs_reaper_give(class, &slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
   place->slot.object = NULL;
   atomic_store(&taken, number + 1);
   atomic_store_explicit(&place->turn, number + PLACES, memory_order_release);
   atomic_fetch_add(&done, 1);
-  return true;
+  return is_gone ? REAPED : STAYS;
+}
+
+// At exit other threads go on as they do; of the deinits that were put off only those run that somebody waits for.
+static bool may_reap(void) {
+  return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
 static void *reap(void *context) {
@@ -66,17 +80,25 @@ static void *reap(void *context) {
   for (;;) {
     const uint32_t before = atomic_load(&call);
     bool has_reaped = false;
-    while (reap_one())
+    outcome last = NONE;
+    while (may_reap() && (last = reap_one()) == REAPED)
       has_reaped = true;
-    if (has_reaped) wake(&has_done);
+    if (has_reaped || last == STAYS) wake(&has_done);
+    // Its user has so long.
+    if (last == STAYS) sleep_on(&call, atomic_load(&call), GATHER_MS);
+    if (last == STAYS) continue;
     // seq_cst: pairs with cs_reaper_give, which looks after it has raised `given`.
     atomic_store(&is_idle, 1);
-    if (atomic_load(&given) == atomic_load(&taken)) sleep_on(&call, before, 0);
+    if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
     // The first one called; others may follow.
     if (atomic_exchange(&is_idle, 0) == 0) sleep_on(&call, before + 1, GATHER_MS);
     // Somebody is about to fill in what it has taken.
     if (!has_reaped && atomic_load(&given) != atomic_load(&taken)) sleep_on(&call, atomic_load(&call), 1);
   }
+}
+
+static void park(void) {
+  atomic_store(&is_parked, 1);
 }
 
 static void forget(void) {
@@ -90,6 +112,8 @@ bool cs_reaper_start(void) {
     for (uint64_t index = 0; index < PLACES; index++)
       atomic_store(&queue[index].turn, index);
     pthread_atfork(NULL, NULL, forget);
+    // Late, so it comes early: what is registered now runs before the handlers that were there already.
+    (void)atexit(park);
     is_prepared = true;
   }
   if (atomic_load(&is_running) == 0) {
@@ -113,7 +137,11 @@ bool cs_reaper_start(void) {
   return result;
 }
 
-bool cs_reaper_give(cs_class *class, const cs_slot *slot) {
+__attribute__((cold, noinline)) static void wake_idle(uint64_t number) {
+  if (number % WAKE_AT == WAKE_AT - 1 || atomic_exchange(&is_idle, 0) != 0) wake(&call);
+}
+
+bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
   uint64_t number = atomic_load_explicit(&given, memory_order_relaxed);
   waiting *place = NULL;
   for (;;) {
@@ -128,22 +156,29 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot) {
     }
   }
   place->class = class;
-  place->slot = *slot;
+  // All but the object, where the place has its mark, and what is reserved.
+  const size_t first = offsetof(cs_slot, ticks), end = offsetof(cs_slot, reserved);
+  memcpy((uint8_t *)&place->slot + first, (const uint8_t *)slot + first, end - first);
+  atomic_store_explicit(&place->slot.object, object, memory_order_relaxed);
   // release: pairs with reap_one.
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
-  if (number % WAKE_AT == WAKE_AT - 1 || (atomic_load(&is_idle) != 0 && atomic_exchange(&is_idle, 0) != 0)) wake(&call);
+  // After `given` was raised: pairs with reap.
+  if (number % WAKE_AT == WAKE_AT - 1 || atomic_load(&is_idle) != 0) wake_idle(number);
   return true;
 }
 
 bool cs_reaper_wait(void) {
   if (atomic_load(&is_running) == 0 || is_reaper) return false;
   const uint64_t goal = atomic_load(&given);
+  atomic_fetch_add(&waiters, 1);
   for (;;) {
     const uint32_t before = atomic_load(&has_done);
-    if (atomic_load(&done) >= goal) return true;
+    if (atomic_load(&done) >= goal) break;
     wake(&call);
     sleep_on(&has_done, before, ASK_MS);
   }
+  atomic_fetch_sub(&waiters, 1);
+  return true;
 }
 
 void cs_reaper_call(void) {

@@ -54,12 +54,12 @@ void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
       .kind = touch->kind,
       .mode = atomic_load(&touch->class->policy),
       .word = touch->word,
-      .use_tid = touch->frame != NULL ? (int32_t)cs_thread_number() : 0,
+      .use_tid = touch->frame != NULL ? (int32_t)cs_thread_known()->number : 0,
   };
   incident.subject_bytes = copy_name(touch->class->metadata, incident.subject);
   incident.use_count = copy_stack(use_stack, incident.use);
   if (touch->slot != NULL) {
-    incident.mode = touch->slot->policy;
+    incident.mode = touch->slot->policy & ~CS_SLOT_STAYED;
     incident.flags = CS_RING_INCIDENT_RECORD | (touch->slot->is_explorer != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
     incident.id = touch->slot->id;
     incident.age_ns = cs_ticks_ns(cs_ticks() - touch->slot->ticks);

@@ -1,12 +1,10 @@
 // Stacks by number: equal ones are kept once, and what a number means never changes. So no record can show the stack of
 // somebody else. A table that is full gives 0, "not known".
-#include <errno.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include "memos_x86_64.h"
 #include "quarantine.h"
+#include "words_x86_64.h"
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16
@@ -24,45 +22,6 @@ static kept_stack stacks[STACKS];
 static _Atomic uint32_t kept_count;
 _Atomic uint32_t cs_stacks_are_on = 1;
 
-// Of this thread. A frame pointer is believed only within these bounds.
-static __thread uintptr_t stack_start;
-static __thread uintptr_t stack_end; // 0: not asked yet
-__thread uint32_t cs_thread_known;
-
-__attribute__((cold, noinline)) static void learn_thread(void) {
-  pthread_attr_t attributes;
-  void *lowest = NULL;
-  size_t size = 0;
-  const int error = errno;
-  cs_thread_known = (uint32_t)syscall(SYS_gettid);
-  // No frame lies within. So it stays where the question fails, as on a main thread without a descriptor left.
-  stack_start = UINTPTR_MAX;
-  stack_end = UINTPTR_MAX;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    if (pthread_attr_getstack(&attributes, &lowest, &size) == 0 && size > 4096) {
-      stack_start = (uintptr_t)lowest;
-      stack_end = stack_start + size;
-    }
-    pthread_attr_destroy(&attributes);
-  }
-  errno = error;
-}
-
-static void forget_thread(void) {
-  cs_thread_known = 0;
-  stack_end = 0;
-}
-
-// A forked child has one thread, with another number.
-__attribute__((constructor)) static void prepare(void) {
-  pthread_atfork(NULL, NULL, forget_thread);
-}
-
-uint32_t cs_thread_learn(void) {
-  learn_thread();
-  return cs_thread_known;
-}
-
 static inline uint64_t mix(uint64_t hash, uint64_t frame) {
   const __uint128_t product = (__uint128_t)(hash ^ frame) * UINT64_C(0x9E3779B97F4A7C15);
   return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -70,10 +29,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t frame) {
 
 static bool is_same(const kept_stack *kept, uint32_t count, const uint64_t *frames) {
   if (atomic_load_explicit(&kept->count, memory_order_acquire) != count) return false;
-  for (uint32_t index = 0; index < count; index++) {
-    if (kept->frames[index] != frames[index]) return false;
-  }
-  return true;
+  return cs_words_equal(kept->frames, frames, count);
 }
 
 __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, const uint64_t *frames, bool is_use) {
@@ -97,32 +53,67 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
   return 0;
 }
 
-uint32_t cs_stack_take(const void *frame, bool is_use) {
-  if (stack_end == 0) learn_thread();
-  uint64_t frames[CS_QUARANTINE_FRAMES];
-  uint64_t hash = UINT64_C(0x243F6A8885A308D3);
-  uint32_t count = 0;
-  uintptr_t at = (uintptr_t)frame;
-  const uintptr_t end = stack_end - 2 * sizeof(uint64_t);
+typedef struct walk {
+  uint64_t hash;
+  uint32_t count;
+  const uint64_t *at[CS_QUARANTINE_FRAMES];
+  uint64_t addresses[CS_QUARANTINE_FRAMES];
+} walk;
+
+// Return addresses from a frame on, as long as each frame pointer leads upwards, to a word of this stack.
+static void walk_from(uintptr_t at, walk *ret_walk) {
+  const cs_thread *const thread = cs_thread_known();
+  const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
+  ret_walk->hash = UINT64_C(0x243F6A8885A308D3);
+  ret_walk->count = 0;
   // Fibres and alternate stacks lie elsewhere: no step is made there.
-  if (at < stack_start) return 0;
-  while (count < CS_QUARANTINE_FRAMES && at % 8 == 0 && at < end) {
+  if (at < thread->stack_start || at >= end || at % 8 != 0) return;
+  while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
+    const uint64_t address = pair[1];
+    if (address < 4096) break;
+    ret_walk->at[ret_walk->count] = pair;
+    ret_walk->addresses[ret_walk->count++] = address;
+    ret_walk->hash = mix(ret_walk->hash, address);
     // Swift marks the saved frame pointer of an async function by bit 60.
     const uintptr_t next = pair[0] & ~(UINT64_C(1) << 60);
-    if (pair[1] < 4096) break;
-    frames[count++] = pair[1];
-    hash = mix(hash, pair[1]);
-    if (next <= at) break;
+    if (next <= at || next >= end || next % 8 != 0) break;
     at = next;
   }
-  if (count == 0) return 0;
-  const uint64_t key = hash | 1;
-  const kept_stack *const likely = &stacks[(uint32_t)(key >> 1) % STACKS];
-  if (atomic_load_explicit(&likely->hash, memory_order_acquire) == key && is_same(likely, count, frames)) {
-    return (uint32_t)(key >> 1) % STACKS + 1;
+}
+
+// There is one frame at least.
+static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
+  const uint32_t even = (walk->count + 1) / 2 * 2;
+  memo->frame = (uintptr_t)walk->at[0];
+  memo->number = number;
+  memo->end = memo->frames + even;
+  for (uint32_t index = 0; index < even; index++) {
+    cs_memo_frame *const frame = &memo->frames[index];
+    frame->at = (const __m128i *)walk->at[index < walk->count ? index : walk->count - 1];
+    frame->words = _mm_loadu_si128(frame->at);
   }
-  return keep(key, count, frames, is_use);
+}
+
+__attribute__((cold, noinline)) static uint32_t take(uintptr_t frame, bool is_use) {
+  walk walk;
+  walk_from(frame, &walk);
+  if (walk.count == 0) return 0;
+  const uint32_t number = keep(walk.hash | 1, walk.count, walk.addresses, is_use);
+  cs_memos *const memos = cs_thread_known()->memos;
+  if (number != 0 && memos != NULL) remember(cs_memo_of(memos, frame), &walk, number);
+  return number;
+}
+
+uint32_t cs_stack_take(const void *frame, bool is_use) {
+  cs_memos *const memos = cs_this_thread.memos;
+  if (memos == NULL) return take((uintptr_t)frame, is_use);
+  const cs_memo *const memo = cs_memo_of(memos, (uintptr_t)frame);
+  return cs_memo_holds(memo, (uintptr_t)frame) ? memo->number : take((uintptr_t)frame, is_use);
+}
+
+cs_memos *cs_memos_make(void) {
+  return calloc(1, sizeof(cs_memos));
 }
 
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) {
@@ -138,5 +129,5 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) {
 
 void cs_quarantine_here(cs_quarantine_stack *ret_stack) {
   cs_stack_read(cs_stack_take(__builtin_frame_address(0), true), ret_stack);
-  ret_stack->thread = cs_thread_number();
+  ret_stack->thread = cs_thread_known()->number;
 }

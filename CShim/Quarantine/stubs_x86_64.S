@@ -1,27 +1,43 @@
 // What the words of metadata and of its zombie copies lead to. Each stub says which it is and joins the common part.
 //
-// CS_STUB_WORDS (1024) stubs for methods, as many for async methods, CS_QUARANTINE_CLASSES (2048) for destroy; each
-// takes CS_STUB_BYTES (16).
+// CS_STUB_WORDS (1024) stubs for methods, as many for async methods, CS_QUARANTINE_CLASSES (2048) for each kind of
+// destroy; each takes CS_STUB_BYTES (16).
 
   .text
-  .hidden cs_stubs_destroy
+  .hidden cs_stubs_absorb
+  .hidden cs_stubs_zero
+  .hidden cs_stubs_diagnose
+  .hidden cs_stubs_again
   .hidden cs_stubs_call
   .hidden cs_stubs_async
-  .globl cs_stubs_destroy
+  .globl cs_stubs_absorb
+  .globl cs_stubs_zero
+  .globl cs_stubs_diagnose
+  .globl cs_stubs_again
   .globl cs_stubs_call
   .globl cs_stubs_async
 
 // swiftcall: the object is in r13, and no other register means anything yet.
-  .p2align 4
-cs_stubs_destroy:
+  .macro destroy_stubs target
   .set index, 0
   .rept 2048
   .p2align 4
   movl $index, %edi
-  jmp cs_quarantine_destroy
+  jmp \target
   .p2align 4
   .set index, index + 1
   .endr
+  .endm
+
+  .p2align 4
+cs_stubs_absorb:
+  destroy_stubs cs_quarantine_absorb
+cs_stubs_zero:
+  destroy_stubs cs_quarantine_zero
+cs_stubs_diagnose:
+  destroy_stubs cs_quarantine_diagnose
+cs_stubs_again:
+  destroy_stubs cs_quarantine_again
 
   .p2align 4
 cs_stubs_call:

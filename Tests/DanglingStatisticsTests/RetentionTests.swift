@@ -103,7 +103,7 @@ struct RetentionTests {
     #expect(retention.reach_s == 2)
   }
 
-  @Test("an object goes to the queue or to the explorer: at once both together have it, and one of 20 is the explorer's")
+  @Test("an object goes to the queue or to the explorer: one of 20 is the explorer's, and both together have it")
   func disjoint() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)

@@ -9,8 +9,8 @@ extension Shield {
   ///
   /// Holds for exactly these classes: not for their subclasses, and of a generic class for the one instantiation. The
   /// last `limit` objects of each are kept, and a few others chosen at random, as far as `danglingBudgetBytes` reaches.
-  /// Other classes pay nothing. Of a protected one each dealloc costs some 360 instructions more, 500 with a stack of eight
-  /// frames; under `absorb` 170 and 300 on the thread that releases (`scripts/measure-dangling`).
+  /// Other classes pay nothing. Of a protected one each dealloc costs some 185 instructions more, 280 with a stack of eight
+  /// frames; under `absorb` 75 and 170 on the thread that releases (`scripts/measure-dangling`).
   /// Protecting a class again changes its policy and its limit. Any thread, while others use the class.
   ///
   /// Seen are virtual calls, releases too many, and at the end writes to fields and retains too many. A call that the

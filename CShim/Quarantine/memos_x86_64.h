@@ -1,0 +1,48 @@
+// The stacks that a thread took last. A walk is a function of the frame that it begins at and of the two words in each
+// frame that it comes to; where these words are the same as in an earlier walk, so is what comes of it. Looking whether
+// they are takes a third of the instructions of a walk.
+#ifndef CS_MEMOS_X86_64_H
+#define CS_MEMOS_X86_64_H
+
+#include <emmintrin.h>
+
+#include "quarantine.h"
+
+#define CS_MEMOS 8 // of a thread, a power of two
+
+typedef struct cs_memo_frame {
+  // On this thread's stack, at or above where the walk began, so it is still mapped.
+  const __m128i *at;
+  uint64_t reserved;
+  __m128i words; // the next frame and the return address
+} cs_memo_frame;
+
+typedef struct cs_memo {
+  uintptr_t frame;          // 0: none
+  const cs_memo_frame *end; // of an odd number of frames the last is there twice
+  uint32_t number;          // of the stack
+  cs_memo_frame frames[CS_QUARANTINE_FRAMES];
+} cs_memo;
+
+struct cs_memos {
+  cs_memo memos[CS_MEMOS];
+};
+
+static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
+  return &memos->memos[frame / 16 % CS_MEMOS];
+}
+
+static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t frame) {
+  if (memo->frame != frame) return false;
+  __m128i equal = _mm_set1_epi8(-1);
+  const cs_memo_frame *at = memo->frames, *const end = memo->end;
+#pragma clang loop unroll(disable)
+  do {
+    equal = _mm_and_si128(equal, _mm_cmpeq_epi32(at[0].words, _mm_loadu_si128(at[0].at)));
+    equal = _mm_and_si128(equal, _mm_cmpeq_epi32(at[1].words, _mm_loadu_si128(at[1].at)));
+    at += 2;
+  } while (at != end);
+  return _mm_movemask_epi8(equal) == 0xffff;
+}
+
+#endif
