@@ -39,15 +39,15 @@ static const char *release_one(const cs_metadata *metadata) {
   void *const object = swift_allocObject(metadata, metadata->instance_size, metadata->instance_align_mask);
   expected = object;
   found = "a last release does not call the destroy function where it was";
-  if (is_weak) swift_weakInit(reference, object);
+  if (is_weak) swift_weakInit((void *)reference, object);
   swift_release(object);
-  if (is_weak) swift_weakDestroy(reference);
+  if (is_weak) swift_weakDestroy((void *)reference);
   return found;
 }
 
 const char *cs_trial(const cs_metadata *metadata) {
   cs_destroy_function **const word = cs_metadata_destroy(metadata);
-  if (!cs_is_writable(word)) return "class metadata cannot be written";
+  if (!cs_is_writable((void *)word)) return "class metadata cannot be written";
   original = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   const char *reason = NULL;
   __atomic_store_n(word, destroy_on_trial, __ATOMIC_SEQ_CST);
