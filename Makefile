@@ -32,13 +32,13 @@ DYNAMIC := .build-dynamic
 STATIC  := .build-static
 VENV    := .build-venv
 
-BUILD_PACKAGES := libdw-dev libsqlite3-dev libunwind-dev
-TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 gdb python3-venv shellcheck
+BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
+TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gdb python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
-RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-maker DemoServer
+RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
 .PHONY: measure measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \

@@ -40,6 +40,7 @@ var products: [Product] = [
   .executable(name: "crash-maker", targets: ["crash-maker"]),
   .executable(name: "dangling-maker", targets: ["dangling-maker"]),
   .executable(name: "crash-analyse", targets: ["crash-analyse"]),
+  .executable(name: "crash-fetch", targets: ["crash-fetch"]),
 ]
 
 var targets: [Target] = [
@@ -56,19 +57,24 @@ var targets: [Target] = [
   .target(name: "CrashReport", swiftSettings: swift),
   .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"], swiftSettings: swift),
   .target(name: "CrashSymbols", dependencies: ["CrashReport"], swiftSettings: swift),
+  // Takes rights away from the processes that read what nobody trusts.
+  .target(name: "CConfine", cSettings: c),
   .target(name: "CLibdw", cSettings: c, linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
   .target(name: "DanglingStatistics", swiftSettings: swift),
   .target(
-    name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CLibdw"], swiftSettings: swift),
+    name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"], swiftSettings: swift),
   .target(name: "CrashUnwinding", swiftSettings: swift),
   // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
   .target(
     name: "CLibunwind", cSettings: c, linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
   .target(
-    name: "CrashUnwinder", dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CLibdw", "CLibunwind", "CShimRing"],
+    name: "CrashUnwinder",
+    dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CConfine", "CLibunwind", "CShimRing"],
     swiftSettings: swift),
   .executableTarget(
     name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"], swiftSettings: swift),
+  .target(name: "CFetch", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
+  .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CFetch"], swiftSettings: swift),
 
   // Every way to crash.
   .target(name: "CCrashMaker", cSettings: c),
@@ -97,7 +103,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
     swiftSettings: swift),
-  .executableTarget(name: "confine-probe", dependencies: ["CLibdw"], path: "Tests/ConfineProbe", cSettings: c),
+  .executableTarget(name: "confine-probe", dependencies: ["CConfine"], path: "Tests/ConfineProbe", cSettings: c),
   .testTarget(
     name: "CrashSymbolsTests",
     dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"],
@@ -105,6 +111,8 @@ var targets: [Target] = [
   .testTarget(
     name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing"],
     swiftSettings: swift),
+  // crash-fetch is started by its path: what it links is not for the tests.
+  .testTarget(name: "CrashFetchTests", swiftSettings: swift),
 ]
 
 var dependencies: [Package.Dependency] = []

@@ -138,9 +138,11 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var refusals: [String: Int]
   /// Crashed threads that were unwound a second time, by what came of it; nil from an older crashd.
   public var unwindings: [String: Int]?
+  /// Builds for whose debug information servers were asked, by what came of it; nil from an older crashd.
+  public var debugInformation: [String: Int]?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings
+    case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings, debugInformation
     case uptimeSeconds = "uptime_s"
   }
 }

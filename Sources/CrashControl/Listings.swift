@@ -82,6 +82,8 @@ public enum Listings: Sendable {
     facts.append(("losses", counts(status.losses)))
     facts.append(("refusals", counts(status.refusals)))
     if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
+    // Most run without servers.
+    if let fetches = status.debugInformation, !fetches.isEmpty { facts.append(("debug info", counts(fetches))) }
     let width = facts.map(\.0.count).max() ?? 0
     return facts.map { title, text in
       let padding = String(repeating: " ", count: width - title.count)

@@ -44,11 +44,23 @@ public final class Daemon: Sendable {
       logger.warning("cannot remove what is left of symbol jobs: \(error), ignoring")
     }
     let symbols = SymbolCaches.Configuration(
-      directory: directories.symbols, program: program, limits: configuration.limits, ledger: ledger, logger: logger)
+      directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
+      limits: configuration.limits, ledger: ledger, logger: logger)
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(), ledger: ledger,
       limits: configuration.limits, logger: logger)
     services = try Self.services(configuration, analysis, passed, DescriptorStore.processes(in: kept))
+  }
+
+  private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
+    guard !configuration.debuginfodURLs.isEmpty else { return nil }
+    guard let program = configuration.fetchProgram else {
+      let what = configuration.fetchPath.map { "'\($0)' cannot be run" } ?? "crash-fetch was not found"
+      logger.warning("\(what): no server is asked for debug information")
+      return nil
+    }
+    logger.info("debug information comes from \(configuration.debuginfodURLs.joined(separator: ", "))")
+    return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
   private static func services(
@@ -70,7 +82,8 @@ public final class Daemon: Sendable {
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
       let interface = CrashdInterface(
-        store: analysis.store, reanalysis: Reanalysis(analysis), unwinder: analysis.unwinder, pipeline: pipeline,
+        store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
+        pipeline: pipeline,
         attach: attach,
         ledger: analysis.ledger, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)

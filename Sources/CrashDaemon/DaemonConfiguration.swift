@@ -6,6 +6,10 @@ public struct DaemonConfiguration: Sendable {
   public var directories: Directories
   /// The path of `crash-analyse`; nil: beside crashd's own executable, or in `../libexec/crashd`.
   public var analysePath: String?
+  /// The path of `crash-fetch`; nil: where `crash-analyse` would be looked for.
+  public var fetchPath: String?
+  /// debuginfod's servers, which are asked for the debug information of stripped images; none: nobody is asked.
+  public var debuginfodURLs: [String]
   /// The environment, for systemd's variables.
   public var environment: [String: String]
   /// What it allows.
@@ -13,24 +17,34 @@ public struct DaemonConfiguration: Sendable {
   /// Whether SIGTERM and SIGINT stop it gracefully.
   public var handlesSignals: Bool
 
+  /// As many servers as `crash-fetch` takes.
+  public static let debuginfodLimit = 8
+
   /// Makes a configuration.
   public init(
-    directories: Directories, analysePath: String? = nil, environment: [String: String] = [:],
+    directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],
+    environment: [String: String] = [:],
     limits: Limits = Limits(), handlesSignals: Bool = true
   ) {
     self.directories = directories
     self.analysePath = analysePath
+    self.fetchPath = fetchPath
+    self.debuginfodURLs = debuginfodURLs
     self.environment = environment
     self.limits = limits
     self.handlesSignals = handlesSignals
   }
 
   /// The analysis program that can be run; nil when there is none.
-  var analyseProgram: String? {
-    if let analysePath { return unsafe access(analysePath, X_OK) == 0 ? analysePath : nil }
-    guard let own = Self.ownDirectory() else { return nil }
-    let candidates = ["\(own)/crash-analyse", "\(own)/../libexec/crashd/crash-analyse"]
-    return candidates.first { unsafe access($0, X_OK) == 0 }
+  var analyseProgram: String? { Self.program("crash-analyse", given: analysePath) }
+
+  /// The program that asks servers and can be run; nil when there is none.
+  var fetchProgram: String? { Self.program("crash-fetch", given: fetchPath) }
+
+  private static func program(_ name: String, given path: String?) -> String? {
+    if let path { return unsafe access(path, X_OK) == 0 ? path : nil }
+    guard let own = ownDirectory() else { return nil }
+    return ["\(own)/\(name)", "\(own)/../libexec/crashd/\(name)"].first { unsafe access($0, X_OK) == 0 }
   }
 
   private static func ownDirectory() -> String? {

@@ -59,6 +59,19 @@ public struct Limits: Sendable {
   /// All of them together.
   public var cacheBytes = 8 << 30
 
+  /// How long one server may take to send the debug information of one build.
+  public var fetch_ms = 120_000
+  /// How long `crash-fetch` may take besides, to look for the servers' addresses.
+  public var fetchStart_ms = 30_000
+  /// Debug information of one build, as a server sends it: that of a server of 146 MB has 68 MB.
+  public var fetchBytes = 1 << 30
+  /// Builds for whose debug information servers are still to be asked; later ones have to wait for another process.
+  public var waitingFetches = 1_024
+  /// Builds of which it is known when they were asked for.
+  public var rememberedFetches = 8_192
+  /// When servers may be asked for the same build again.
+  public var fetchAgain_ms = 3_600_000
+
   /// Images of one user whose unwind tables wait to be taken.
   public var unwindTablesPerUser = 1024
   /// Images whose unwind tables are taken at once.

@@ -1,3 +1,4 @@
+import CConfine
 import CLibdw
 import Glibc
 

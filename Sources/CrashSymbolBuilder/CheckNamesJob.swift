@@ -1,4 +1,4 @@
-import CLibdw
+import CConfine
 import CrashSymbols
 import Glibc
 

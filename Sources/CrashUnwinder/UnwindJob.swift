@@ -1,4 +1,4 @@
-import CLibdw
+import CConfine
 import CLibunwind
 public import CrashSymbolBuilder
 import CrashUnwinding

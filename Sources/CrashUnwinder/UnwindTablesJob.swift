@@ -1,4 +1,4 @@
-import CLibdw
+import CConfine
 public import CrashSymbolBuilder
 import CrashUnwinding
 import Glibc

@@ -13,6 +13,9 @@ struct Crashd: AsyncParsableCommand {
       Processes that use CrashShield attach to DIR/attach, clients such as crashctl connect to \
       DIR/io.crashshield.Crashd. Without options crashd uses systemd's directories, else /run/crashd and \
       /var/lib/crashd for root, else those of the user (XDG_RUNTIME_DIR, XDG_STATE_HOME).
+
+      CRASHD_DEBUGINFOD_URLS names debuginfod's servers, in the order in which they are asked for the debug information \
+      of images that have none: when a process attaches, never when it crashes. Nobody is asked when it is not set.
       """,
     version: Daemon.version)
 
@@ -24,6 +27,14 @@ struct Crashd: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("The crash-analyse to use, instead of the one beside crashd.", valueName: "path"))
   var analysePath: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "debuginfod's servers, between spaces, instead of those in CRASHD_DEBUGINFOD_URLS.", valueName: "urls"))
+  var debuginfodUrls: String?
+
+  @Option(help: ArgumentHelp("The crash-fetch to use, instead of the one beside crashd.", valueName: "path"))
+  var fetchPath: String?
 
   @Option(help: ArgumentHelp("What to log: trace, debug, info, notice, warning, error, critical.", valueName: "level"))
   var logLevel: Logger.Level = .info
@@ -42,7 +53,7 @@ struct Crashd: AsyncParsableCommand {
   }
 
   mutating func validate() throws {
-    for path in [runtimeDirectory, stateDirectory, analysePath] where path?.isEmpty == true {
+    for path in [runtimeDirectory, stateDirectory, analysePath, fetchPath] where path?.isEmpty == true {
       throw ValidationError("a path must not be empty")
     }
   }
@@ -68,13 +79,26 @@ struct Crashd: AsyncParsableCommand {
         "no directory to use: give --runtime-directory and --state-directory, or set XDG_RUNTIME_DIR")
     }
     return DaemonConfiguration(
-      directories: Directories(runtime: runtime, state: state), analysePath: analysePath, environment: environment)
+      directories: Directories(runtime: runtime, state: state), analysePath: analysePath, fetchPath: fetchPath,
+      debuginfodURLs: try servers(environment), environment: environment)
+  }
+
+  private func servers(_ environment: [String: String]) throws -> [String] {
+    let text = debuginfodUrls ?? environment["CRASHD_DEBUGINFOD_URLS"] ?? ""
+    let urls = text.split(separator: " ").map(String.init)
+    if let url = urls.first(where: { !$0.hasPrefix("http://") && !$0.hasPrefix("https://") }) {
+      throw ValidationError("'\(url)' is no URL of a debuginfod: it begins neither with http:// nor with https://")
+    }
+    guard urls.count <= DaemonConfiguration.debuginfodLimit else {
+      throw ValidationError("more than \(DaemonConfiguration.debuginfodLimit) servers of debuginfod")
+    }
+    return urls
   }
 
   private static func environment() -> [String: String] {
     let names = [
       "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET",
-      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM",
+      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CRASHD_DEBUGINFOD_URLS",
     ]
     var environment: [String: String] = [:]
     for name in names {

@@ -1,4 +1,5 @@
-// Confines itself, then does one thing: `confine-probe WHAT`. Exit status 0: it could do it; 1: it was refused.
+// Confines itself, then does one thing: `confine-probe WHAT [fetch]`, as crash-analyse is or as crash-fetch. Exit
+// status 0: it could do it; 1: it was refused.
 #include "cs_confine.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,14 @@ static bool create_file(void) {
 
 static bool connect_socket(void) {
   return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
+}
+
+static bool connect_locally(void) {
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
+}
+
+static bool listen_to_kernel(void) {
+  return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) >= 0;
 }
 
 static bool start_process(void) {
@@ -88,13 +97,16 @@ int main(int count, char **arguments) {
     const char *name;
     bool (*run)(void);
   } probes[] = {
-      {"wait", wait_for_input}, {"open", open_file},          {"create", create_file},  {"socket", connect_socket},
-      {"fork", start_process},  {"exec", run_program},        {"trace", trace_parent},  {"kill", kill_parent},
-      {"unlink", remove_file},  {"map-code", map_code},       {"make-code", make_code}, {"memory", use_memory},
-      {"output", use_output},   {"processor", use_processor}, {"abort", end_by_abort},
+      {"wait", wait_for_input},          {"open", open_file},           {"create", create_file},
+      {"socket", connect_socket},        {"fork", start_process},       {"exec", run_program},
+      {"trace", trace_parent},           {"kill", kill_parent},         {"unlink", remove_file},
+      {"local-socket", connect_locally}, {"netlink", listen_to_kernel}, {"map-code", map_code},
+      {"make-code", make_code},          {"memory", use_memory},        {"output", use_output},
+      {"processor", use_processor},      {"abort", end_by_abort},
   };
-  if (count != 2) return 2;
-  int code = cs_confine();
+  const bool is_fetch = count == 3 && strcmp(arguments[2], "fetch") == 0;
+  if (count != 2 && !is_fetch) return 2;
+  int code = is_fetch ? cs_confine_fetch(CS_CONFINE_FILE_BYTES) : cs_confine();
   if (code != 0) {
     (void)fprintf(stderr, "cannot confine itself: %s\n", strerror(code));
     return 3;

@@ -37,7 +37,7 @@ struct SymbolJobTests {
   @Test("a child that fails leaves no cache and its first line as the reason")
   func failure() throws {
     let directory = try TestDirectory()
-    let error = #expect(throws: AnalyseChild.Failure.self) {
+    let error = #expect(throws: HelperChild.Failure.self) {
       try job(#"echo partial; printf 'no ELF \033[31m\nsecond\n' >&2; exit 65"#, in: directory).run()
     }
     #expect(error?.description == "no ELF ?[31m (exit status 65)")
@@ -47,14 +47,14 @@ struct SymbolJobTests {
   @Test("a child that crashes is told as such")
   func crash() throws {
     let directory = try TestDirectory()
-    let error = #expect(throws: AnalyseChild.Failure.self) { try job("kill -SEGV $$", in: directory).run() }
+    let error = #expect(throws: HelperChild.Failure.self) { try job("kill -SEGV $$", in: directory).run() }
     #expect(error?.description == "it was ended by signal 11")
   }
 
   @Test("a child that takes too long is killed")
   func timeout() throws {
     let directory = try TestDirectory()
-    let error = #expect(throws: AnalyseChild.Failure.self) {
+    let error = #expect(throws: HelperChild.Failure.self) {
       try job("while :; do :; done", in: directory, timeout_ms: 1).run()
     }
     #expect(error?.description == "it took longer than 1 ms")

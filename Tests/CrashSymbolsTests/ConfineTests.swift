@@ -1,12 +1,35 @@
 import Foundation
 import Testing
 
-/// What crash-analyse can do once it reads a hostile image: confine-probe is confined as it is, and tries.
+/// What crash-analyse can do once it reads a hostile image, and crash-fetch once it talks to a hostile server: confine-probe
+/// is confined as they are, and tries.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
 struct ConfineTests {
-  private func probe(_ what: String) throws -> Tools.Answer {
+  private func probe(_ what: String...) throws -> Tools.Answer {
     try Tools.run(
-      Tools.products.appendingPathComponent("confine-probe"), [what], input: URL(fileURLWithPath: "/dev/null"))
+      Tools.products.appendingPathComponent("confine-probe"), what, input: URL(fileURLWithPath: "/dev/null"))
+  }
+
+  @Test("who fetches can make sockets of the Internet")
+  func fetching() throws {
+    #expect(try probe("socket", "fetch").status == 0)
+    #expect(try probe("wait", "fetch").status == 0)
+  }
+
+  @Test(
+    "who fetches can open no file, reach no service of this machine and start nothing",
+    arguments: [
+      "open", "create", "unlink", "local-socket", "netlink", "fork", "exec", "trace", "kill", "memory", "output",
+    ])
+  func fetchingRefused(what: String) throws {
+    let answer = try probe(what, "fetch")
+    #expect(answer.status == 1 && answer.output.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
+  }
+
+  @Test("who fetches can make no code", arguments: ["map-code", "make-code"])
+  func fetchingCode(what: String) throws {
+    #expect(try probe(what, "fetch").status == -SIGSYS)
   }
 
   @Test("no file can be opened or made", arguments: ["open", "create"])

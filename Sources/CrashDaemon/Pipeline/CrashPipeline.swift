@@ -45,6 +45,8 @@ actor CrashPipeline: Service {
   private var ended: [Ended] = []
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
+  /// How often a report that changes meanwhile is improved.
+  private static let improvements = 4
   /// Second unwindings of spooled rings, for which no other ring waits.
   private var unwindings: [UInt64: Task<Void, Never>] = [:]
   private var nextUnwinding: UInt64 = 0
@@ -184,12 +186,20 @@ extension CrashPipeline {
   /// Makes reports again whose symbols have come since, one after the other.
   private func improveLateReports() async {
     let reanalysis = Reanalysis(analysis)
-    for await late in analysis.caches.lateReports where !isStopping {
+    for await late in analysis.caches.lateReports where !isStopping { await improve(late, reanalysis) }
+  }
+
+  private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
+    // More threads of its process may be read meanwhile, or its stacks unwound again, perhaps with the symbols of before.
+    for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all)
+        return
       } catch {
-        // More threads of its process were read, with the symbols of now; or the report is gone.
+        if error == .changed && attempt < Self.improvements { continue }
+        // The report may be gone.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
+        return
       }
     }
   }

@@ -63,9 +63,9 @@ actor NameJudge {
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {
-      try AnalyseChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
+      try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
         .run(input: input.descriptor, output: output.descriptor)
-    } catch is AnalyseChild.Failure {
+    } catch is HelperChild.Failure {
       // One of the names has ended it; what it said before stands.
     }
     return try output.read(limitBytes: names.count)

@@ -31,6 +31,15 @@ extension SymbolCaches {
     if let cache {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
+      let names = Self.names(buildID, user)
+      // What was made in haste has been looked for in installed files, too; what was there before has not.
+      if !cache.isPartial, names.contains(where: isPending) {
+        return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
+      }
+      if names.contains(where: { isFetched($0) || isPending($0) && isWorthAsking($0) }) {
+        let reason = "it has names only, and servers are being asked for its debug information"
+        return SymbolGap(reason: reason, mayFill: true, isNamesOnly: true)
+      }
       return SymbolGap(reason: "it has names only, and no debug information was found", isNamesOnly: true)
     }
     if configuration.program == nil { return SymbolGap(reason: "crash-analyse, which reads symbols, was not found") }
@@ -44,19 +53,28 @@ extension SymbolCaches {
 
   /// Sees to it that the report is told of when the symbols of these builds come.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
-    let names = buildIDs.flatMap { Self.names($0, report.user) }.filter(isPending)
+    let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
     // They came since.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
   }
 
-  /// Tells of the reports that waited for a cache, when it is there.
+  /// Tells of the reports that waited for a cache, when it is there; they go on waiting for a server's lines.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
-    let reports = late.removeValue(forKey: name) ?? []
-    guard case .ready = entries[name] else { return }
+    let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
+    guard let reports, case .ready = entries[name] else { return }
     for report in reports { lateContinuation.yield(report) }
+  }
+
+  /// Tells of the reports that waited for a server's lines and now wait for nothing else: the libraries of a program have
+  /// a fetch each, and a report that changes with every one of them is an event too many.
+  func tellFetched(_ name: CacheName) {
+    if isPending(name) { return }
+    for report in late.removeValue(forKey: name) ?? [] where !late.contains(where: { $0.value.contains(report) }) {
+      lateContinuation.yield(report)
+    }
   }
 
   /// No more reports are told of.

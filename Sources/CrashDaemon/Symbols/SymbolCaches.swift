@@ -40,6 +40,8 @@ actor SymbolCaches {
     var program: String?
     /// Where debug files of stripped images are installed.
     var debugDirectory = "/usr/lib/debug"
+    /// Who is asked for debug information; nil: nobody.
+    var servers: FetchJob.Servers?
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
@@ -55,6 +57,7 @@ actor SymbolCaches {
   var hastyWaiting: [HastyJob] = []
   /// By user.
   var hastyRunning: [UInt32: Int] = [:]
+  var queue = FetchQueue()
 
   /// A crash that waits for caches.
   struct Waiter {
@@ -122,6 +125,7 @@ extension SymbolCaches {
       }
     }
     startJobs()
+    for image in images { find(image.buildID, user).forEach(fetchDebugInformation) }
   }
 
   private func startJobs() {
@@ -172,19 +176,25 @@ extension SymbolCaches {
         configuration.logger.notice("a debug file of '\(job.path)' is not used: \(problem)")
       }
       try open(job.name)
+      fetchDebugInformation(of: job.name)
     } catch {
       fail(job, error)
       configuration.ledger.refuse(
         "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
     }
+    prune()
+    for number in waiters.keys { wake(number) }
+    tellLate(job.name)
+    startJobs()
+  }
+
+  /// Keeps the directories of caches below their limits.
+  func prune() {
     do {
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
     } catch {
       configuration.logger.warning("cannot remove old symbol caches: \(error), ignoring")
     }
-    for number in waiters.keys { wake(number) }
-    tellLate(job.name)
-    startJobs()
   }
 }
 
@@ -198,7 +208,7 @@ extension SymbolCaches {
     }
     refuse(job.name, because: "\(error)")
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
-    guard error is AnalyseChild.Failure else { return }
+    guard error is HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [] }
     failures.insert(Failure(name: job.name, file: job.file))
   }
@@ -280,7 +290,7 @@ extension SymbolCaches {
     }
   }
 
-  private func open(_ name: CacheName) throws(SymbolCacheError) {
+  func open(_ name: CacheName) throws(SymbolCacheError) {
     let cache = try SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     if entries.count >= configuration.limits.openCaches { forgetOldest() }
     entries[name] = .ready(cache, lastUse: tick())

@@ -26,6 +26,20 @@ struct SymbolJob: Sendable {
     return problems
   }
 
+  /// Puts the cache of this file in the place of the one that is there, if it has debug information.
+  func replace() throws {
+    let partial = try make(of: image)
+    do {
+      guard try SymbolCache(path: partial, buildID: buildID).hasDebugInformation else {
+        throw HelperChild.Failure(description: "it has no debug information")
+      }
+      guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
+    } catch {
+      _ = unsafe unlink(partial)
+      throw error
+    }
+  }
+
   /// Makes a cache of these link addresses only, in a fifth of the time; it is open and has no name any more.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
@@ -73,6 +87,6 @@ struct SymbolJob: Sendable {
   private func fill(_ file: Descriptor, from image: Descriptor, _ addresses: Set<UInt64>?) throws {
     var arguments = ["build-cache", "--build-id", buildID]
     if let addresses { arguments += ["--at", addresses.map { String($0, radix: 16) }.joined(separator: ",")] }
-    try AnalyseChild(program: program, arguments: arguments, timeout_ms: timeout_ms).run(input: image, output: file)
+    try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms).run(input: image, output: file)
   }
 }

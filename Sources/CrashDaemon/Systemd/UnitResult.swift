@@ -83,7 +83,7 @@ struct UnitResult: Sendable, Equatable {
     try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
     let (answer, output) = (Descriptor(owning: reader), Descriptor(owning: writer))
     let properties = "Result,ExecMainPID,ExecMainCode,ExecMainStatus"
-    let child = AnalyseChild(
+    let child = HelperChild(
       program: program, arguments: ["show", "--no-pager", "--property=\(properties)", "--", unit], timeout_ms: call_ms)
     try child.run(input: input, output: output)
     var bytes = [UInt8](repeating: 0, count: answerLimit)

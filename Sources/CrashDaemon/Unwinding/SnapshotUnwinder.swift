@@ -123,11 +123,11 @@ actor SnapshotUnwinder {
     // Of a fixed size: a child that somebody has taken over cannot fill the memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
-    try AnalyseChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)
+    try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)
       .run(input: request.descriptor, output: output.descriptor)
     let bytes = try output.read(limitBytes: UnwindAnswer.limitBytes)
     guard let answer = UnwindAnswer(bytes, threads: question.records.count) else {
-      throw AnalyseChild.Failure(description: "what it wrote is no answer")
+      throw HelperChild.Failure(description: "what it wrote is no answer")
     }
     return answer
   }

@@ -16,7 +16,7 @@ struct UnwindTableJob: Sendable {
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     defer { _ = unsafe unlink(partial) }
-    let child = AnalyseChild(
+    let child = HelperChild(
       program: program, arguments: ["unwind-tables", "--build-id", buildID], timeout_ms: timeout_ms)
     try child.run(input: image, output: Descriptor(owning: number))
     guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }

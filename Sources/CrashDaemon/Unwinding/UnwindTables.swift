@@ -112,7 +112,7 @@ extension UnwindTables {
     do {
       try result.get()
       try CacheDirectory(path: configuration.directory).prune(configuration.limits)
-    } catch let error as AnalyseChild.Failure {
+    } catch let error as HelperChild.Failure {
       // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }

@@ -12,6 +12,7 @@ struct CrashdInterface: Sendable {
 
   var store: ReportStore
   var reanalysis: Reanalysis
+  var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
   var pipeline: CrashPipeline
   var attach: AttachServer
@@ -163,7 +164,7 @@ struct CrashdInterface: Sendable {
       uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes.count,
       ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
-      unwindings: await unwinder.findings)
+      unwindings: await unwinder.findings, debugInformation: await caches.fetches)
   }
 
   /// Checks the cursor's form; the store checks the rest.

@@ -161,4 +161,5 @@ struct StatusReply: Encodable, Sendable {
   var losses: [String: Int]
   var refusals: [String: Int]
   var unwindings: [String: Int]
+  var debugInformation: [String: Int]
 }

@@ -33,15 +33,17 @@ final class PrivateDaemon: Sendable {
   }
 
   /// Starts one and waits until it says `READY=1`.
-  static func start(in place: Place? = nil, descriptorLimit: Int? = nil) async throws -> PrivateDaemon {
+  static func start(
+    in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = []
+  ) async throws -> PrivateDaemon {
     let place = try place ?? Place()
     let notifications = try NotificationSocket(path: place.root.path + "/notify")
     let process = try ChildProcess.start(
       Binaries.path("crashd"),
       [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
-        "--analyse-path", Binaries.path("crash-analyse"),
-      ],
+        "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
+      ] + options,
       ChildProcess.Options(
         environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path,
         descriptorLimit: descriptorLimit, errorPath: place.logPath))
@@ -56,8 +58,10 @@ final class PrivateDaemon: Sendable {
   }
 
   /// Runs `body` with a daemon, stops it, and throws when it did not end well.
-  static func run<Result>(_ body: (PrivateDaemon) async throws -> Result) async throws -> Result {
-    let daemon = try await start()
+  static func run<Result>(
+    options: [String] = [], _ body: (PrivateDaemon) async throws -> Result
+  ) async throws -> Result {
+    let daemon = try await start(options: options)
     let result: Result
     do {
       result = try await body(daemon)

@@ -1,7 +1,7 @@
-// What reading an open file and writing another one needs, and nothing else: whoever takes over this process through a
-// hostile image can compute, and write a wrong cache.
-#include "confine_filter.h"
-#include "confine_filter_x86_64.h"
+// What a confined process needs, and nothing else: whoever takes it over through a hostile image can compute, and write
+// a wrong cache; through a hostile server, also talk to other servers.
+#include "filter.h"
+#include "filter_x86_64.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +42,12 @@ static const uint32_t allowed_calls[] = {
     SYS_rt_sigaction,
     SYS_sched_getaffinity,
     SYS_set_robust_list,
+};
+
+/// Allowed with any arguments where servers are talked to. Sockets are made by socket() only, whose family is checked.
+static const uint32_t network_calls[] = {
+    SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
+    SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
 };
 
 /// Refused with EACCES: libdw looks for other files, and does without them.
@@ -97,7 +104,23 @@ static void add_condition(struct filter *filter, const struct condition *conditi
   finish(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
-static void build(struct filter *filter) {
+/// No sockets but those of the Internet: a local one would lead to other services of this machine.
+static void add_socket(struct filter *filter) {
+  unless_equal(filter, SYS_socket, 6);
+  load(filter, offsetof(struct seccomp_data, args));
+  unless_equal(filter, AF_INET, 1);
+  finish(filter, SECCOMP_RET_ALLOW);
+  unless_equal(filter, AF_INET6, 1);
+  finish(filter, SECCOMP_RET_ALLOW);
+  finish(filter, SECCOMP_RET_ERRNO | EACCES);
+}
+
+static void add_conditions(struct filter *filter, const struct condition *conditions, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    add_condition(filter, &conditions[i]);
+}
+
+static void build(struct filter *filter, enum cs_filter_kind kind) {
   load(filter, offsetof(struct seccomp_data, arch));
   add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CS_AUDIT_ARCH, 1, 0));
   finish(filter, SECCOMP_RET_KILL_PROCESS);
@@ -109,18 +132,23 @@ static void build(struct filter *filter) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      {.call = SYS_fcntl, .argument = 1, .value = F_GETFD},
       // abort() and raise(): nobody else can be sent a signal.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
-  for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
-    add_condition(filter, &conditions[i]);
-  finish(filter, SECCOMP_RET_KILL_PROCESS);
+  add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);
+  if (kind == CS_FILTER_READ) {
+    add_condition(filter, &(struct condition){.call = SYS_fcntl, .argument = 1, .value = F_GETFD});
+    finish(filter, SECCOMP_RET_KILL_PROCESS);
+    return;
+  }
+  add_calls(filter, network_calls, sizeof network_calls / sizeof *network_calls, SECCOMP_RET_ALLOW);
+  add_socket(filter);
+  finish(filter, SECCOMP_RET_ERRNO | EPERM);
 }
 
-int cs_confine_filter_install(void) {
+int cs_filter_install(enum cs_filter_kind kind) {
   struct filter filter = {0};
-  build(&filter);
+  build(&filter, kind);
   if (filter.count > CS_FILTER_LIMIT) return E2BIG;
   struct sock_fprog program = {.len = filter.count, .filter = filter.items};
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);

@@ -1,8 +1,8 @@
 import CCrashDaemon
 import Glibc
 
-/// A run of `crash-analyse`, which reads what crashd trusts nobody with, in a process of its own.
-struct AnalyseChild {
+/// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd trusts nobody with.
+struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
@@ -12,6 +12,8 @@ struct AnalyseChild {
     var description: String
     /// Whether another attempt may end otherwise: it ran out of time, was killed, or could not write.
     var isPassing = false
+    /// What it exited with, or 128 and the signal that ended it; nil where it did not come to an end by itself.
+    var status: Int32?
   }
 
   private static let errorTextLimit = 512
@@ -30,7 +32,7 @@ struct AnalyseChild {
     guard status == 0 else {
       throw Failure(
         description: Self.describe(status, Self.firstLine(of: errors)),
-        isPassing: status == Self.inputOutputStatus || status == 128 + SIGKILL)
+        isPassing: status == Self.inputOutputStatus || status == 128 + SIGKILL, status: status)
     }
   }
 

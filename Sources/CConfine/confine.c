@@ -1,0 +1,65 @@
+#include "cs_confine.h"
+#include "filter.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// A sanitizer reserves terabytes of addresses for its shadow and makes system calls of its own: under one, memory is
+// not limited and calls are not filtered.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SHADOW_MEMORY 1
+#endif
+#endif
+
+struct limit {
+  __rlimit_resource_t resource;
+  rlim_t value;
+};
+
+static int lower(const struct limit *limits, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    // A lower limit of the parent stays: nothing can be raised without privilege.
+    struct rlimit limit;
+    if (getrlimit(limits[i].resource, &limit) != 0) return errno;
+    if (limit.rlim_max > limits[i].value) limit.rlim_max = limits[i].value;
+    if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(limits[i].resource, &limit) != 0) return errno;
+  }
+  return 0;
+}
+
+static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, enum cs_filter_kind kind) {
+  const struct limit limits[] = {
+      {RLIMIT_CORE, 0},
+      {RLIMIT_NOFILE, descriptors},
+      {RLIMIT_CPU, cpu_s},
+      {RLIMIT_FSIZE, file_bytes},
+#ifndef HAS_SHADOW_MEMORY
+      {RLIMIT_AS, CS_CONFINE_MEMORY_BYTES},
+#endif
+  };
+  if (close_range(3, ~0U, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    return errno;
+  // Going over RLIMIT_FSIZE is then an errno of write, not a death.
+  if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR) return errno;
+  const int code = lower(limits, sizeof limits / sizeof limits[0]);
+  if (code != 0) return code;
+#ifdef HAS_SHADOW_MEMORY
+  (void)kind;
+  return 0;
+#else
+  return cs_filter_install(kind);
+#endif
+}
+
+int cs_confine(void) {
+  return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_FILTER_READ);
+}
+
+int cs_confine_fetch(uint64_t file_bytes) {
+  return confine(CS_CONFINE_FETCH_DESCRIPTORS, file_bytes, CS_CONFINE_FETCH_CPU_S, CS_FILTER_FETCH);
+}

@@ -1,0 +1,98 @@
+import CrashSymbols
+import Glibc
+import Logging
+
+/// What is asked of servers, one build at a time.
+struct FetchQueue {
+  var waiting: [CacheName] = []
+  var running: CacheName?
+  /// When each build was last asked for.
+  var asked: [CacheName: UInt64] = [:]
+  /// What came of it: `fetched`, `missing`, `failed`, `skipped`.
+  var counts: [String: Int] = [:]
+}
+
+// Debug information from servers, for images that have none and for which none is installed. A process attaches, its
+// caches are made, and then servers are asked; a crash that comes meanwhile has names without lines, waits for nobody, and
+// has the lines when they have come.
+extension SymbolCaches {
+  /// What came of asking servers since crashd started, and how many builds wait for it.
+  var fetches: [String: Int] {
+    let waiting = queue.waiting.count + (queue.running == nil ? 0 : 1)
+    return waiting == 0 ? queue.counts : queue.counts.merging(["waiting": waiting]) { $1 }
+  }
+
+  /// Has servers asked for the debug information of a build whose cache lacks it.
+  func fetchDebugInformation(of name: CacheName) {
+    guard isWorthAsking(name), case .ready(let cache, _) = entries[name], !cache.hasDebugInformation else { return }
+    let limits = configuration.limits
+    let now = Moment.monotonic_ns()
+    if queue.asked.count >= limits.rememberedFetches {
+      queue.asked = queue.asked.filter { now - $0.value < limits.fetchQuiet_ns }
+    }
+    guard queue.waiting.count < limits.waitingFetches, queue.asked.count < limits.rememberedFetches else {
+      queue.counts["skipped", default: 0] += 1
+      return
+    }
+    queue.asked[name] = now
+    queue.waiting.append(name)
+    startFetch()
+  }
+
+  /// Whether servers would be asked now for debug information of this build.
+  ///
+  /// Only builds that root or crashd's user has installed are asked for: a process that may not talk to the network could
+  /// say something to it by made-up build ids.
+  func isWorthAsking(_ name: CacheName) -> Bool {
+    guard configuration.servers != nil, name.owner == .everybody else { return false }
+    guard let last = queue.asked[name] else { return true }
+    return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
+  }
+
+  /// Whether a server is asked for its debug information, or will be.
+  func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
+
+  private func startFetch() {
+    guard queue.running == nil, !queue.waiting.isEmpty, let servers = configuration.servers,
+      let program = configuration.program
+    else { return }
+    let name = queue.waiting.removeFirst()
+    queue.running = name
+    let job = FetchJob(
+      servers: servers, analyseProgram: program, buildID: name.buildID,
+      output: name.path(in: configuration.directory), limits: configuration.limits)
+    do {
+      try Thread.start(named: "fetch") { [self] in
+        let result = Result { try job.run() }
+        Task { await finishFetch(of: name, result) }
+      }
+    } catch {
+      finishFetch(of: name, .failure(error))
+    }
+  }
+
+  private func finishFetch(of name: CacheName, _ result: Result<Bool, any Error>) {
+    queue.running = nil
+    do {
+      if try result.get() {
+        try open(name)
+        queue.counts["fetched", default: 0] += 1
+        configuration.logger.info("a server has the debug information of build \(name.buildID)")
+        prune()
+      } else {
+        queue.counts["missing", default: 0] += 1
+        configuration.logger.debug("no server has the debug information of build \(name.buildID)")
+      }
+    } catch {
+      queue.counts["failed", default: 0] += 1
+      configuration.ledger.refuse(
+        "debug information", from: Peer(pid: 0, uid: geteuid()), because: "of build \(name.buildID): \(error)")
+    }
+    tellFetched(name)
+    startFetch()
+  }
+}
+
+extension Limits {
+  fileprivate var fetchQuiet_ns: UInt64 { UInt64(fetchAgain_ms) * 1_000_000 }
+}

@@ -1,0 +1,206 @@
+import CrashSymbols
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Debug information from servers")
+struct FetchTests {
+  /// Caches whose children are scripts: `crash-analyse` makes a cache with lines of the file `lines`, one with names of
+  /// `image` and `bare`, and refuses others.
+  private func caches(
+    _ directory: TestDirectory, fetch: String, urls: [String] = ["http://one", "http://two"],
+    change: (inout Limits) -> Void = { _ in }
+  ) throws -> SymbolCaches {
+    for (name, id, hasLines) in [
+      ("names-abcd", [0xab, 0xcd], false), ("rich-abcd", [0xab, 0xcd], true), ("names-ef01", [0xef, 0x01], false),
+      ("rich-ef01", [0xef, 0x01], true),
+    ] as [(String, [UInt8], Bool)] {
+      let output = Descriptor(owning: unsafe open(try directory.write([], to: name), O_WRONLY | O_CLOEXEC))
+      try SymbolCacheWriter.write(
+        SymbolCacheContents(
+          base: 0, buildID: id, ranges: [], locations: [], contexts: [], functions: [], strings: [0],
+          hasDebugInformation: hasLines), to: output.number)
+    }
+    let analyse = """
+      #!/bin/sh
+      read image </proc/self/fd/0
+      case $image in
+        image|bare) cat '\(directory.path)'/names-$3 ;;
+        lines) cat '\(directory.path)'/rich-$3 ;;
+        *) echo 'the image has build id 00, not abcd' >&2; exit 65 ;;
+      esac
+
+      """
+    let script = "#!/bin/sh\necho \"$@\" >>'\(directory.path)/asked'\n\(fetch)\n"
+    var limits = Limits.patient
+    change(&limits)
+    let servers = FetchJob.Servers(
+      program: try directory.write(Array(script.utf8), to: "fetch", mode: 0o700), urls: urls)
+    return SymbolCaches(
+      SymbolCaches.Configuration(
+        directory: "\(directory.path)/cache",
+        program: try directory.write(Array(analyse.utf8), to: "analyse", mode: 0o700),
+        servers: urls.isEmpty ? nil : servers, limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
+  }
+
+  private func image(
+    _ directory: TestDirectory, _ text: String = "image", buildID: String = "abcd", mode: UInt16 = 0o600
+  ) throws -> ImageFile {
+    let path = try directory.write(Array("\(text)\n".utf8), to: "program-\(buildID)", mode: mode)
+    return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
+  }
+
+  /// The cache that a crash would get now.
+  private func cache(_ caches: SymbolCaches, _ buildID: String = "abcd") async throws -> SymbolCache {
+    try #require(await caches.caches(of: [buildID: []], for: geteuid(), timeout_ms: 600_000)[buildID])
+  }
+
+  private func asked(_ directory: TestDirectory) throws -> [String] {
+    let path = "\(directory.path)/asked"
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// Until nobody is asked any more; each is asked for a limited time.
+  private func settled(_ caches: SymbolCaches) async -> [String: Int] {
+    while await caches.fetches["waiting"] != nil { await Task.yield() }
+    return await caches.fetches
+  }
+
+  @Test("come after the names, for which no crash waits longer, and take their place")
+  func fetched() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") {
+      $0.fetch_ms = 400_000
+      $0.fetchBytes = 1_234
+    }
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(try await !cache(caches).hasDebugInformation)
+    #expect(await caches.fetches == ["waiting": 1])
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    #expect(unsafe write(writer.number, "\n", 1) == 1)
+    #expect(await settled(caches) == ["fetched": 1])
+    withExtendedLifetime(writer) {}
+    #expect(try await cache(caches).hasDebugInformation)
+    #expect(
+      try asked(directory) == ["--build-id abcd --limit-bytes 1234 --timeout-ms 400000 http://one http://two"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
+    // It is there for the next crashd, too, which asks nobody.
+    let next = try self.caches(directory, fetch: "exit 69")
+    await next.prepare([try image(directory)], for: geteuid())
+    #expect(try await cache(next).hasDebugInformation)
+    #expect(await settled(next) == [:])
+  }
+
+  @Test("come late to the reports that were made without them, to each when all of its builds are done")
+  func late() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    // Open for both: neither this nor a child waits for the other.
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
+    let builds = ["abcd", "ef01"]
+    var names: [String: SymbolCache] = [:]
+    // One after the other: that is also the order in which they are asked for.
+    for build in builds {
+      await caches.prepare([try image(directory, buildID: build)], for: geteuid())
+      names[build] = try await cache(caches, build)
+    }
+    let gap = SymbolGap(
+      reason: "it has names only, and servers are being asked for its debug information", mayFill: true,
+      isNamesOnly: true)
+    #expect(await caches.gaps(of: builds, names, for: geteuid()) == ["abcd": gap, "ef01": gap])
+    await caches.remember(LateReport(id: "both", user: geteuid()), until: builds)
+    await caches.remember(LateReport(id: "first", user: geteuid()), until: ["abcd"])
+    var told = caches.lateReports.makeAsyncIterator()
+    for id in ["first", "both"] {
+      #expect(unsafe write(writer.number, "\n", 1) == 1)
+      #expect(await told.next()?.id == id)
+    }
+    #expect(await settled(caches) == ["fetched": 2])
+    for build in builds { #expect(try await cache(caches, build).hasDebugInformation) }
+    await caches.endLate()
+    #expect(await told.next() == nil)
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test(
+    "that are none, or of another build, leave the names as they are, and are not asked for again soon",
+    arguments: [
+      ("exit 66", "missing"), ("exit 69", "failed"), ("kill -SEGV $$", "failed"), ("echo wrong", "failed"),
+      ("exit 0", "failed"), ("echo bare", "failed"), ("echo lines; exit 69", "failed"),
+    ])
+  func refused(fetch: String, result: String) async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, fetch: fetch)
+    for _ in 0..<3 {
+      await caches.prepare([try image(directory)], for: geteuid())
+      #expect(try await !cache(caches).hasDebugInformation)
+      #expect(await settled(caches) == [result: 1])
+    }
+    #expect(try asked(directory).count == 1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
+  }
+
+  @Test("are asked for again after a while")
+  func again() async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, fetch: "exit 66") { $0.fetchAgain_ms = 0 }
+    for count in 1...3 {
+      await caches.prepare([try image(directory)], for: geteuid())
+      #expect(try await !cache(caches).hasDebugInformation)
+      #expect(await settled(caches) == ["missing": count])
+    }
+  }
+
+  @Test("of a server that never answers are given up")
+  func endless() async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, fetch: "while :; do :; done") {
+      $0.fetch_ms = 1
+      $0.fetchStart_ms = 1
+    }
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(try await !cache(caches).hasDebugInformation)
+    #expect(await settled(caches) == ["failed": 1])
+  }
+
+  @Test("are asked of nobody for an image that has them, or that its user could have made up")
+  func unasked() async throws {
+    for (text, mode) in [("lines", 0o600), ("image", 0o666)] as [(String, UInt16)] {
+      let directory = try TestDirectory()
+      let caches = try caches(directory, fetch: "echo lines")
+      await caches.prepare([try image(directory, text, mode: mode)], for: geteuid())
+      #expect(try await cache(caches).hasDebugInformation == (text == "lines"))
+      #expect(await settled(caches) == [:])
+      #expect(try asked(directory) == [])
+    }
+  }
+
+  @Test("are asked of nobody where there are no servers")
+  func noServers() async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, fetch: "echo lines", urls: [])
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(try await !cache(caches).hasDebugInformation)
+    #expect(await settled(caches) == [:])
+    #expect(try asked(directory) == [])
+  }
+
+  @Test("beyond what may wait are skipped and counted")
+  func skipped() async throws {
+    let directory = try TestDirectory()
+    let caches = try caches(directory, fetch: "echo lines") { $0.waitingFetches = 0 }
+    await caches.prepare([try image(directory)], for: geteuid())
+    #expect(try await !cache(caches).hasDebugInformation)
+    #expect(await settled(caches) == ["skipped": 1])
+    #expect(try asked(directory) == [])
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// Debian's own server, which elfutils' clients and gdb talk to.
+@Suite("A real debuginfod")
+struct DebuginfodTests {
+  @Test("serves the debug information of a stripped program to crash-fetch")
+  func serves() async throws {
+    let folder = try Folder()
+    let program = Fetch.products.appendingPathComponent("confine-probe")
+    let debug = folder.url.appendingPathComponent("confine-probe.debug")
+    let objcopy = try await Fetch.run(
+      URL(fileURLWithPath: "/usr/bin/objcopy"), ["--only-keep-debug", program.path, debug.path])
+    try #require(objcopy.status == 0, "\(objcopy.error)")
+    let buildID = try await buildID(of: program)
+    let server = try Debuginfod(over: folder.url)
+    defer { server.stop() }
+    // It serves at once and knows its files later: until then it says that it does not have them, or cannot be reached.
+    var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
+    while [66, 69].contains(answer.status), server.isRunning, answer.error.contains("connect") || answer.status == 66 {
+      answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
+    }
+    let log = try server.log
+    #expect(answer.status == 0, "\(answer.error) \(log)")
+    #expect(answer.output == (try Data(contentsOf: debug)))
+    #expect(try await Fetch.run("00ff", from: [server.url]).status == 66)
+  }
+
+  private func buildID(of program: URL) async throws -> String {
+    let notes = try await Fetch.run(URL(fileURLWithPath: "/usr/bin/readelf"), ["-n", program.path])
+    let text = String(decoding: notes.output, as: UTF8.self)
+    let line = try #require(text.split(separator: "\n").first { $0.contains("Build ID:") }, "\(text)")
+    return try #require(line.split(separator: " ").last.map(String.init))
+  }
+}
+
+/// A debuginfod of a test's own, on a port that was free a moment ago.
+private final class Debuginfod: Sendable {
+  private let process: Process
+  private let port: UInt16
+  private let errorFile: URL
+  private let files: Folder
+
+  init(over folder: URL) throws {
+    files = try Folder()
+    errorFile = files.url.appendingPathComponent("error")
+    try Data().write(to: errorFile)
+    port = try Server.freePort()
+    process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/debuginfod")
+    process.arguments = ["-F", "-p", "\(port)", "-d", ":memory:", folder.path]
+    process.environment = ["HOME": files.url.path]
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = try FileHandle(forWritingTo: errorFile)
+    try process.run()
+  }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+  var isRunning: Bool { process.isRunning }
+  var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
+
+  func stop() {
+    // It has nothing to keep, and after SIGTERM it may wait for its next scan.
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+}

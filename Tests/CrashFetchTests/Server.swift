@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+
+/// A server on a port of its own, which reads a request and then does what it is told: nobody else's idea of HTTP.
+final class Server: Sendable {
+  /// What it does on a connection.
+  enum Manner: Sendable {
+    /// Sends these bytes and closes.
+    case says([UInt8])
+    /// Sends these bytes, and no more, until the other side has closed.
+    case saysAndWaits([UInt8])
+    /// Sends the first bytes, then the others for ever.
+    case repeats([UInt8], [UInt8])
+  }
+
+  let port: UInt16
+  private let listener: Int32
+  private let seen = Mutex<[String]>([])
+
+  /// Serves until `stop`, which takes its listener away.
+  init(_ manner: Manner) throws {
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    port = try Self.bindToLoopback(listener)
+    // listen makes the port take connections before anybody is told of it.
+    guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    Thread.detachNewThread { [self] in serve(manner) }
+  }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// The first lines and headers of what was asked.
+  var requests: [String] { seen.withLock { $0 } }
+
+  /// Ends the serving thread, which closes what it has open.
+  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  /// A port that nobody has at the moment.
+  static func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    return try bindToLoopback(descriptor)
+  }
+
+  private static func bindToLoopback(_ descriptor: Int32) throws -> UInt16 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // Both calls read or write one sockaddr_in, as `length` says.
+    let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(descriptor, $0, length) == 0 ? unsafe getsockname(descriptor, $0, &length) : -1
+      }
+    }
+    guard descriptor >= 0, code == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+
+  private func serve(_ manner: Manner) {
+    defer { close(listener) }
+    while true {
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else { return }
+      // A child of another test may have been started in between and have it, too: closed alone, it would stay open.
+      _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+      defer {
+        shutdown(connection, Int32(SHUT_RDWR))
+        close(connection)
+      }
+      guard let request = Self.read(connection) else { continue }
+      seen.withLock { $0.append(request) }
+      switch manner {
+      case .says(let bytes): _ = Self.send(bytes, connection)
+      case .saysAndWaits(let bytes):
+        if Self.send(bytes, connection) { while Self.receive(connection) != nil {} }
+      case .repeats(let first, let others):
+        if Self.send(first, connection) { while Self.send(others, connection) {} }
+      }
+    }
+  }
+
+  /// A request up to the empty line that ends its headers.
+  private static func read(_ connection: Int32) -> String? {
+    var text = ""
+    while !text.hasSuffix("\r\n\r\n") {
+      guard let bytes = receive(connection), text.utf8.count < 16_384 else { return nil }
+      text += String(decoding: bytes, as: UTF8.self)
+    }
+    return text
+  }
+
+  private static func receive(_ connection: Int32) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    // recv writes at most as many bytes as the array has.
+    let count = unsafe recv(connection, &bytes, bytes.count, 0)
+    return count > 0 ? Array(bytes.prefix(count)) : nil
+  }
+
+  private static func send(_ bytes: [UInt8], _ connection: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // send reads as many bytes as the slice has.
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import Testing
+
+/// Debian's debuginfod over a directory of a test's own, on a port that was free a moment ago.
+final class Debuginfod: Sendable {
+  let url: String
+  private let process: ChildProcess
+  private let logPath: String
+  private let place: TemporaryDirectory
+
+  init(over directory: String, in place: TemporaryDirectory) throws {
+    self.place = place
+    let port = try Self.freePort()
+    url = "http://127.0.0.1:\(port)"
+    logPath = place.path + "/debuginfod.log"
+    process = try ChildProcess.start(
+      "/usr/bin/debuginfod", ["-F", "-p", "\(port)", "-d", ":memory:", directory],
+      ChildProcess.Options(environment: ["HOME": place.path], directory: place.path, errorPath: logPath))
+  }
+
+  /// Waits until it has the debug information of a build: it listens first and reads its files later.
+  func awaitBuild(_ buildID: String) async throws {
+    // crash-fetch empties its output first: it must be a file.
+    let path = place.path + "/fetched"
+    let output = try FileDescriptor(
+      unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
+    while true {
+      let fetch = try ChildProcess.start(
+        Binaries.path("crash-fetch"),
+        ["--build-id", buildID, "--limit-bytes", "\(1 << 30)", "--timeout-ms", "\(Patience.slices * 1_000)", url],
+        ChildProcess.Options(output: output.number, errorPath: logPath))
+      let status = try await fetch.wait()
+      if status.code == 0 { return }
+      // 66: not yet; 69: it does not listen yet.
+      guard [66, 69].contains(status.code), kill(process.pid, 0) == 0 else {
+        throw SystemError("crash-fetch ended with \(status): \(try contents(of: logPath))", 0)
+      }
+    }
+  }
+
+  func stop() async throws {
+    process.signal(SIGKILL)
+    try await process.wait()
+  }
+
+  private static func freePort() throws -> UInt16 {
+    let descriptor = try FileDescriptor(
+      socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0), from: "socket")
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // Both calls read or write one sockaddr_in, as `length` says.
+    let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(descriptor.number, $0, length) == 0 ? unsafe getsockname(descriptor.number, $0, &length) : -1
+      }
+    }
+    guard code == 0 else { throw SystemError("bind", errno) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+}
