@@ -55,7 +55,7 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
   const struct cs_span *spans = unit->spans.items;
   const struct cs_unit_paint *paints = unit->paints.items;
   for (size_t i = 0; i < cuts->count; i++)
-    nodes[i] = unit->spans.count ? CS_OUTSIDE : CS_SYMBOLS_NONE;
+    nodes[i] = unit->says_where ? CS_OUTSIDE : CS_SYMBOLS_NONE;
   for (size_t i = 0; i < unit->spans.count; i++)
     fill(cuts->items, nodes, cuts->count, spans[i], CS_SYMBOLS_NONE);
   for (size_t i = 0; i < unit->paints.count; i++)

@@ -25,12 +25,18 @@ uint32_t cs_unit_path(struct cs_unit *unit, const char *path) {
   return slot->value;
 }
 
+bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_span *ret_span) {
+  if (cs_image_span(unit->image, low, high, ret_span)) return true;
+  if (low < unit->image->text_start && high > unit->dropped_end) unit->dropped_end = high;
+  return false;
+}
+
 static void read_spans(struct cs_unit *unit) {
   Dwarf_Addr base, low, high;
   ptrdiff_t offset = 0;
   struct cs_span span;
   while ((offset = dwarf_ranges(&unit->die, offset, &base, &low, &high)) > 0) {
-    if (!cs_image_span(unit->image, low, high, &span)) continue;
+    if (!cs_unit_span(unit, low, high, &span)) continue;
     struct cs_span *room = cs_buffer_extend(&unit->image->store, &unit->spans, 1, sizeof span);
     if (!room) return;
     *room = span;
@@ -61,10 +67,23 @@ static bool read_rows(struct cs_unit *unit) {
   return true;
 }
 
+/// libdw has sorted the rows of dropped functions among the others: where they may lie, no line is better than a wrong
+/// one.
+static void leave_dropped_rows(struct cs_unit *unit) {
+  struct cs_unit_row *rows = unit->rows.items;
+  size_t kept = 0;
+  for (size_t i = 0; i < unit->rows.count; i++) {
+    if (unit->image->base + rows[i].start >= unit->dropped_end) rows[kept++] = rows[i];
+  }
+  unit->rows.count = kept;
+}
+
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version) {
   cs_store_begin_unit(&unit->image->store);
   unit->die = *die;
   unit->version = version;
+  unit->says_where = dwarf_hasattr(&unit->die, DW_AT_ranges) || dwarf_hasattr(&unit->die, DW_AT_high_pc);
+  unit->dropped_end = 0;
   unit->spans.count = unit->rows.count = unit->nodes.count = unit->paints.count = 0;
   Dwarf_Attribute attribute;
   unit->directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
@@ -74,7 +93,9 @@ bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version
   }
   read_spans(unit);
   bool rows_good = read_rows(unit);
-  return cs_unit_read_tree(unit) && rows_good;
+  bool tree_good = cs_unit_read_tree(unit);
+  if (unit->dropped_end > unit->image->text_start) leave_dropped_rows(unit);
+  return tree_good && rows_good;
 }
 
 void cs_unit_free(struct cs_unit *unit) {

@@ -31,6 +31,8 @@ struct cs_unit {
   const char *directory; // DW_AT_comp_dir, or NULL
   Dwarf_Files *files;
   size_t file_count;
+  bool says_where;                 // its code is: what is not in `spans` is not its code
+  uint64_t dropped_end;            // up to this link address may be what the linker dropped
   struct cs_buffer spans;          // cs_span: all code of the unit
   struct cs_buffer rows;           // cs_unit_row, sorted
   struct cs_buffer nodes;          // cs_unit_node
@@ -42,6 +44,10 @@ struct cs_unit {
 
 /// Empties a unit and fills it from its DIE. False when libdw could not read some of it.
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
+
+/// cs_image_span for a unit, which notes how far the functions reach that the linker dropped: it leaves their debug
+/// information at address 0, and a large one seems to lie where other code is.
+bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_span *ret_span);
 
 void cs_unit_free(struct cs_unit *unit);
 

@@ -105,7 +105,7 @@ static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t ca
   ptrdiff_t offset = 0;
   struct cs_span span;
   while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
-    if (!cs_image_span(unit->image, low, high, &span)) continue;
+    if (!cs_unit_span(unit, low, high, &span)) continue;
     if (node == CS_SYMBOLS_NONE) node = add_node(unit, die, tag, span.start, caller);
     struct cs_unit_paint *room = cs_buffer_extend(&unit->image->store, &unit->paints, 1, sizeof *room);
     if (!room || node == CS_SYMBOLS_NONE) return node;

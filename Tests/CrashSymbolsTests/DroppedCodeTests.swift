@@ -1,0 +1,49 @@
+import CrashSymbols
+import Foundation
+import Testing
+
+/// A linker that drops a function leaves its debug information, at address 0: a large one seems to reach into code.
+@Suite("What the linker dropped") struct DroppedCodeTests {
+  /// A function of `count` KiB, with a line for each.
+  private static func function(_ name: String, attributes: String = "", count: Int) -> String {
+    let line = "  __asm__ volatile(\".skip 0x400, 0x90\");\n"
+    return "\(attributes) int \(name)(int a) {\n" + String(repeating: line, count: count) + "  return a;\n}\n"
+  }
+
+  private static let kept = function("kept", count: 6)
+  private static let hidden = "__attribute__((visibility(\"hidden\")))"
+  private static let dropped = function("dropped", attributes: hidden, count: 20)
+
+  @Test(
+    "gives no lines to what it kept",
+    arguments: ["bfd", "gold", "lld"], [["kept.c": kept, "dropped.c": dropped], ["both.c": kept + dropped]])
+  func lines(linker: String, sources: [String: String]) throws {
+    try Tools.withTemporaryFolder { folder in
+      for (name, text) in sources {
+        try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+      }
+      let image = folder.appendingPathComponent("image.so")
+      let options =
+        "-g -O1 -ffunction-sections -fPIC -shared -nostdlib -Wl,--gc-sections -fuse-ld=\(linker) -o \(image.path)"
+      try OptimizedProgram.run(
+        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang"),
+        options.split(separator: " ").map(String.init) + sources.keys.sorted(), in: folder)
+      let addresses = try ELFFile(path: image.path).addressOfFunction
+      #expect(addresses["dropped"] == nil)
+      let start = try #require(addresses["kept"])
+      let cache = try Tools.cache(of: image)
+      var told = 0
+      for offset in stride(from: UInt64(0), to: 6 * 0x400, by: 0x100) {
+        let frame = try #require(cache.frames(at: start + offset).first)
+        #expect(frame.mangled == "kept" && frame.symbolAddress == start)
+        // The first line is the function's own; then there is one a KiB.
+        if let line = frame.line {
+          told += 1
+          #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
+        }
+      }
+      // Only where both are in one unit, lines may be of either: then there are none.
+      if sources.count == 2 { #expect(told == 24) }
+    }
+  }
+}
