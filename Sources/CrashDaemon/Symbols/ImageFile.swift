@@ -11,7 +11,8 @@ struct ImageFile: Sendable {
 
   /// The images of a ring that can have symbols, the executable first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
-    let files = images.filter { CacheName.isBuildID($0.buildID) && !$0.path.hasPrefix("[") }.map { image in
+    let named = images.filter { !$0.path.hasPrefix("[") || $0.path == KernelImage.path }
+    let files = named.filter { CacheName.isBuildID($0.buildID) }.map { image in
       ImageFile(
         buildID: image.buildID, path: image.path, isExecutable: image.isExecutable,
         descriptor: descriptors[image.index])
@@ -31,10 +32,9 @@ struct ImageFile: Sendable {
     var device: UInt
     var number: UInt
 
-    init(_ status: stat) {
-      device = UInt(status.st_dev)
-      number = UInt(status.st_ino)
-    }
+    init(device: UInt, number: UInt) { (self.device, self.number) = (device, number) }
+
+    init(_ status: stat) { self.init(device: UInt(status.st_dev), number: UInt(status.st_ino)) }
   }
 
   /// Checks the descriptor that the process sent, or opens the path, which it may have made up: only a regular file
@@ -42,6 +42,7 @@ struct ImageFile: Sendable {
   /// file read that is not his.
   func open(for user: UInt32) throws(SystemError) -> Opened {
     let what = "open image '\(path)'"
+    if path == KernelImage.path { return try KernelImage.open() }
     guard let descriptor else {
       var number: Int32 = -1
       try SystemError.check(unsafe cd_file_open_regular(AT_FDCWD, path, true, &number), what)
@@ -53,6 +54,10 @@ struct ImageFile: Sendable {
     }
     let status = try descriptor.status()
     guard status.isRegular else { throw SystemError(what, code: ENOTSUP) }
+    // A child that a hostile image takes over shall not be able to write into its user's files.
+    guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
+      throw SystemError("\(what): its descriptor is not one for reading only", code: EACCES)
+    }
     return Opened(descriptor: descriptor, owner: .of(status, user: user), identity: Identity(status))
   }
 }
@@ -91,3 +96,6 @@ struct CacheName: Sendable, Hashable {
 
   func path(in caches: String) -> String { "\(directory(in: caches))/\(buildID).cssym" }
 }
+
+// O_PATH of <fcntl.h>, which Swift does not import.
+private let openPathOnly: Int32 = 0o10_000_000

@@ -18,12 +18,12 @@ actor SymbolCaches {
   }
 
   /// A file that is no image of this build id, whoever says so.
-  private struct Failure: Hashable {
+  struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
   }
 
-  private struct Job {
+  struct Job {
     var name: CacheName
     var path: String
     var user: UInt32
@@ -31,6 +31,8 @@ actor SymbolCaches {
     var file: ImageFile.Identity
     var isUrgent: Bool
     var order: UInt64
+    /// Whether the file is the debug information of an image whose cache has names only.
+    var isDebugFile = false
   }
 
   struct Configuration: Sendable {
@@ -48,9 +50,9 @@ actor SymbolCaches {
   }
 
   let configuration: Configuration
-  private(set) var entries: [CacheName: Entry] = [:]
-  private var failures: Set<Failure> = []
-  private var waiting: [Job] = []
+  var entries: [CacheName: Entry] = [:]
+  private(set) var failures: Set<Failure> = []
+  var waiting: [Job] = []
   private var running: [UInt32: Int] = [:]
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
@@ -86,7 +88,7 @@ actor SymbolCaches {
       bufferingPolicy: .bufferingNewest(configuration.limits.lateReports))
   }
 
-  private func tick() -> UInt64 {
+  func tick() -> UInt64 {
     clock += 1
     return clock
   }
@@ -96,14 +98,17 @@ actor SymbolCaches {
 extension SymbolCaches {
   /// Sees to it that there are caches of these images, as far as there can be.
   func prepare(_ images: [ImageFile], for user: UInt32) {
-    for image in images where !find(image.buildID, user).contains(where: isReady) {
+    for image in images {
       guard configuration.program != nil else { continue }
-      guard waiting.count < configuration.limits.heldDescriptors,
-        waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
-      else {
+      guard hasRoom(for: user) else {
         configuration.ledger.refuse(
           "symbols", from: Peer(pid: 0, uid: user), because: "too many images wait for their symbols")
         return
+      }
+      let ready = find(image.buildID, user).filter(isReady)
+      if !ready.isEmpty {
+        improve(ready, image, for: user)
+        continue
       }
       do throws(SystemError) {
         let opened = try image.open(for: user)
@@ -128,6 +133,11 @@ extension SymbolCaches {
     for image in images { find(image.buildID, user).forEach(fetchDebugInformation) }
   }
 
+  private func hasRoom(for user: UInt32) -> Bool {
+    waiting.count < configuration.limits.heldDescriptors
+      && waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
+  }
+
   private func startJobs() {
     while running.values.reduce(0, +) < configuration.limits.symbolJobs, let next = takeNext() {
       running[next.user, default: 0] += 1
@@ -140,7 +150,7 @@ extension SymbolCaches {
         try Directories.make(directory, mode: 0o700)
         // A thread a job: it waits for a child in the kernel, and there are only a few at once.
         try Thread.start(named: "symbols") { [self] in
-          let result = Result { try job.run() }
+          let result = Result { next.isDebugFile ? try job.replace() : try job.run() }
           Task { await finish(next, result) }
         }
       } catch {
@@ -179,6 +189,7 @@ extension SymbolCaches {
       fetchDebugInformation(of: job.name)
     } catch {
       fail(job, error)
+      fetchDebugInformation(of: job.name)
       configuration.ledger.refuse(
         "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
     }
@@ -205,6 +216,8 @@ extension SymbolCaches {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
+      // The cache with names that was to become better stands.
+      if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
@@ -234,6 +247,10 @@ extension SymbolCaches {
       }
     }
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
+    // One that was to become better, and has not yet.
+    for name in names where found[name.buildID] == nil {
+      found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
+    }
     return found
   }
 

@@ -27,13 +27,17 @@ struct SymbolJob: Sendable {
   }
 
   /// Puts the cache of this file in the place of the one that is there, if it has debug information.
-  func replace() throws {
+  ///
+  /// - Returns: Nothing to tell: it throws when the file is not used.
+  @discardableResult
+  func replace() throws -> [String] {
     let partial = try make(of: image)
     do {
       guard try SymbolCache(path: partial, buildID: buildID).hasDebugInformation else {
         throw HelperChild.Failure(description: "it has no debug information")
       }
       guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
+      return []
     } catch {
       _ = unsafe unlink(partial)
       throw error
