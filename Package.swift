@@ -35,6 +35,7 @@ let signalSafeC: [CSetting] =
 
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
+  .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
@@ -52,6 +53,8 @@ var targets: [Target] = [
   .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards", cSettings: c),
   .target(
     name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
+
+  .target(name: "CrashShieldFoundation", dependencies: ["CrashShield"], swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),
@@ -89,7 +92,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
-  .testTarget(name: "GuardTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation"], swiftSettings: swift),
   .testTarget(name: "QuarantineTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(
     name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],

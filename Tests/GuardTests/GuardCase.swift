@@ -19,7 +19,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var fileID: String
   var line: Int
 
-  static let all = collections + values
+  static let all = collections + values + foundation
 
   var testDescription: String { name }
 

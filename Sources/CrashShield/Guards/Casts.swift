@@ -91,6 +91,9 @@ enum Casts {
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }
     if let number = value as? any BinaryFloatingPoint { return "\(number)" as? Target }
+    // Foundation's.
+    if let number = value as? Int { return "\(number)" as? Target }
+    if let number = value as? Double { return "\(number)" as? Target }
     return nil
   }
 }

@@ -1,0 +1,109 @@
+public import CrashShield
+internal import Glibc
+public import Foundation
+
+extension JSONSerialization {
+  /// The JSON of an object; what JSON cannot hold is thrown as `ShieldFault.refused`, and recorded as `json`.
+  ///
+  /// In place of `data(withJSONObject:)`, which ends the process for a scalar at the top. A scalar is refused unless `options`
+  /// allow fragments. `off` and `observe`: as the plain function.
+  public static func shieldedData(
+    withJSONObject object: Any, options: WritingOptions = [], fileID: StaticString = #fileID, line: UInt = #line
+  ) throws -> Data {
+    let isFragment =
+      !(object is [Any]) && !(object is [String: Any]) && !(object is NSArray) && !(object is NSDictionary)
+    // What is right in an array of its own is right where fragments are allowed.
+    let isValid =
+      isFragment
+      ? options.contains(.fragmentsAllowed) && isValidJSONObject([object]) : isValidJSONObject(object)
+    if !isValid {
+      let isAbsorbed = Shield.absorbs(.json, at: ShieldSite(fileID: fileID, line: line)) {
+        "JSON cannot hold this \(type(of: object))"
+      }
+      if isAbsorbed { throw ShieldFault.refused("JSON cannot hold this \(type(of: object))") }
+    }
+    return try data(withJSONObject: object, options: options)
+  }
+}
+
+extension Process {
+  /// The exit status; nil where the process was not started, or has not ended, which is recorded as `process`.
+  public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
+    let isEnded = processIdentifier != 0 && !isRunning
+    if !isEnded, absorbs("the status of a process that has not ended", fileID, line) { return nil }
+    return terminationStatus
+  }
+
+  /// Asks the process to end; false where it was not started, which is recorded as `process`.
+  @discardableResult
+  public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+    if processIdentifier == 0, absorbs("the end of a process that was not started", fileID, line) { return false }
+    terminate()
+    return true
+  }
+
+  /// Waits for the end; false where it was not started, which is recorded as `process`.
+  @discardableResult
+  public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+    if processIdentifier == 0, absorbs("a wait for a process that was not started", fileID, line) { return false }
+    waitUntilExit()
+    return true
+  }
+
+  private func absorbs(_ reason: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    Shield.absorbs(.process, at: ShieldSite(fileID: fileID, line: line)) { reason }
+  }
+}
+
+extension FileHandle {
+  /// Writes the data; a handle that was closed is thrown, and recorded as `fileHandle`.
+  ///
+  /// In place of `write(_:)`, which ends the process. A pipe that nobody reads ends it by SIGPIPE all the same, unless
+  /// `Shield.ignoreBrokenPipes()` was called. `off` and `observe`: as `write(_:)`.
+  public func shieldedWrite(_ data: Data, fileID: StaticString = #fileID, line: UInt = #line) throws {
+    do {
+      try write(contentsOf: data)
+    } catch {
+      let isAbsorbed = Shield.absorbs(.fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
+        "a write to a handle: \(type(of: error))"
+      }
+      if isAbsorbed { throw error }
+      write(data)
+    }
+  }
+
+  /// Reads all that is left; a handle that was closed is thrown, and recorded as `fileHandle`.
+  ///
+  /// In place of `readDataToEndOfFile()`, which ends the process. `off` and `observe`: as that.
+  public func shieldedReadToEnd(fileID: StaticString = #fileID, line: UInt = #line) throws -> Data {
+    do {
+      return try readToEnd() ?? Data()
+    } catch {
+      let isAbsorbed = Shield.absorbs(.fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
+        "a read from a handle: \(type(of: error))"
+      }
+      if isAbsorbed { throw error }
+      return readDataToEndOfFile()
+    }
+  }
+}
+
+extension Shield {
+  /// From now on a write to a pipe or socket that nobody reads fails with EPIPE, where SIGPIPE would have ended the process.
+  ///
+  /// Only where SIGPIPE has its default action; a handler of the program's stays. For the whole process, and inherited by what
+  /// it starts: so never done unless asked for.
+  ///
+  /// - Returns: Whether SIGPIPE is ignored now.
+  @discardableResult
+  public static func ignoreBrokenPipes() -> Bool {
+    var action = sigaction()
+    // It fills in the structure.
+    guard unsafe sigaction(SIGPIPE, nil, &action) == 0 else { return false }
+    // The two standard actions are numbers, not functions.
+    let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+    if handler == 1 { return true }
+    guard handler == 0 else { return false }
+    return unsafe unsafeBitCast(signal(SIGPIPE, SIG_IGN), to: Int.self) != -1
+  }
+}

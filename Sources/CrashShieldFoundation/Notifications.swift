@@ -1,0 +1,63 @@
+internal import CrashShield
+public import Foundation
+internal import Synchronization
+
+/// An observer of notifications that goes when its object goes, or this value.
+///
+/// Keep it as long as the notifications are wanted: letting go of it ends the observation.
+public final class ShieldedObservation: Sendable {
+  /// Foundation's token is only handed back to the centre that gave it.
+  private struct Token: @unchecked Sendable {
+    var value: any NSObjectProtocol
+  }
+
+  private let center: NotificationCenter
+  private let token = Mutex<Token?>(nil)
+
+  fileprivate init(_ center: NotificationCenter) { self.center = center }
+
+  deinit { cancel() }
+
+  fileprivate func keep(_ value: any NSObjectProtocol) {
+    let token = Token(value: value)
+    self.token.withLock { $0 = token }
+  }
+
+  /// Ends the observation; again is without effect.
+  public func cancel() {
+    let token = token.withLock { token in
+      defer { token = nil }
+      return token
+    }
+    if let token { center.removeObserver(token.value) }
+  }
+}
+
+extension NotificationCenter {
+  /// Calls a function for each notification of a name, as long as the observer lives.
+  ///
+  /// In place of a block that holds `self`, or goes on after it. When the observer has gone before the observation was ended, the
+  /// next notification ends it, which is recorded as `notification`. Nothing traps without; with `off` and `observe` it
+  /// goes on, and does nothing. The function runs on the thread that posts.
+  ///
+  /// ```swift
+  /// observation = NotificationCenter.default.shieldedAddObserver(self, forName: .changed) { cache, _ in cache.empty() }
+  /// ```
+  public func shieldedAddObserver<Observer: AnyObject & Sendable>(
+    _ observer: Observer, forName name: Notification.Name, object: Any? = nil, fileID: StaticString = #fileID,
+    line: UInt = #line, using body: @escaping @Sendable (Observer, Notification) -> Void
+  ) -> ShieldedObservation {
+    let site = ShieldSite(fileID: fileID, line: line)
+    let observation = ShieldedObservation(self)
+    let token = addObserver(forName: name, object: object, queue: nil) {
+      [weak observer, weak observation] notification in
+      if let observer { return body(observer, notification) }
+      let isAbsorbed = Shield.absorbs(.notification, at: site) {
+        "a \(Observer.self) has gone, its observation has not"
+      }
+      if isAbsorbed { observation?.cancel() }
+    }
+    observation.keep(token)
+    return observation
+  }
+}

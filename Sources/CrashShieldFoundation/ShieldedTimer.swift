@@ -1,0 +1,118 @@
+internal import CrashShield
+public import Dispatch
+internal import Synchronization
+
+/// A repeating timer that does not keep what it works for.
+///
+/// In place of a timer whose block holds `self`, or whose target has gone. When the target has gone, the timer cancels itself at
+/// its next tick, which is recorded as `timer`: somebody forgot to cancel it. The timer goes on without this value: letting go
+/// of it does not stop the timer, `cancel` does.
+///
+/// ```swift
+/// ShieldedTimer(every: .seconds(30), target: cache, on: queue) { $0.sweep() }
+/// ```
+///
+/// An interval below a millisecond becomes one, which is recorded as `timer`, too. Nothing traps without; with `off` and
+/// `observe` the timer of a target that has gone goes on ticking, and does nothing. Any thread.
+public final class ShieldedTimer: Sendable {
+  private struct State {
+    var isSuspended = false
+    var isCancelled = false
+  }
+
+  /// The source is touched under the lock only.
+  private final class Source: @unchecked Sendable {
+    let timer: any DispatchSourceTimer
+    init(_ timer: any DispatchSourceTimer) { self.timer = timer }
+  }
+
+  private let source: Source
+  private let state = Mutex(State())
+
+  /// Starts a timer.
+  @discardableResult
+  public init<Target: AnyObject & Sendable>(
+    every interval: Duration, leeway: Duration = .zero, target: Target, on queue: DispatchQueue = .global(),
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Target) -> Void
+  ) {
+    let site = ShieldSite(fileID: fileID, line: line)
+    let period = Self.period(interval, site)
+    let source = Source(DispatchSource.makeTimerSource(queue: queue))
+    self.source = source
+    source.timer.schedule(
+      deadline: .now() + period, repeating: period, leeway: .nanoseconds(Self.nanoseconds(leeway)))
+    // The source is kept by its own handler, until it is cancelled.
+    source.timer.setEventHandler { [weak target] in
+      if let target { return body(target) }
+      let isAbsorbed = Shield.absorbs(.timer, at: site) { "a \(Target.self) has gone, its timer has not" }
+      if isAbsorbed { source.timer.cancel() }
+    }
+    // What the handlers keep goes with the timer.
+    source.timer.setCancelHandler { source.timer.setEventHandler(handler: nil) }
+    source.timer.activate()
+  }
+
+  /// Starts a timer whose body runs on an actor.
+  ///
+  /// A tick that comes while the body still runs starts it again behind.
+  @discardableResult
+  public convenience init<Target: Actor>(
+    every interval: Duration, leeway: Duration = .zero, target: Target, fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: @escaping @Sendable (isolated Target) async -> Void
+  ) {
+    self.init(every: interval, leeway: leeway, target: target, on: .global(), fileID: fileID, line: line) { target in
+      Task { await body(target) }
+    }
+  }
+
+  deinit {
+    // A suspended timer could never be cancelled by anybody any more, and its release would trap.
+    if state.withLock({ $0.isSuspended }) { cancel() }
+  }
+
+  /// Stops it for ever; again is without effect.
+  public func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      source.timer.cancel()
+      if state.isSuspended { source.timer.resume() }
+      state.isSuspended = false
+    }
+  }
+
+  /// Has it not tick until `resume`; again is without effect.
+  public func suspend() {
+    state.withLock { state in
+      guard !state.isSuspended, !state.isCancelled else { return }
+      state.isSuspended = true
+      source.timer.suspend()
+    }
+  }
+
+  /// Has it tick again; without effect when it was not suspended.
+  public func resume() {
+    state.withLock { state in
+      guard state.isSuspended else { return }
+      state.isSuspended = false
+      source.timer.resume()
+    }
+  }
+
+  /// Whether it has been cancelled, by `cancel` or because its target had gone.
+  public var isCancelled: Bool { state.withLock { _ in source.timer.isCancelled } }
+
+  private static func period(_ interval: Duration, _ site: ShieldSite) -> DispatchTimeInterval {
+    if interval < .milliseconds(1) {
+      Shield.notes(.timer, at: site) { "an interval of \(nanoseconds(interval)) ns" }
+      return .milliseconds(1)
+    }
+    return .nanoseconds(nanoseconds(interval))
+  }
+
+  private static func nanoseconds(_ duration: Duration) -> Int {
+    let (seconds, attoseconds) = duration.components
+    // A thousand years are enough for anybody.
+    let limited = Swift.min(Swift.max(seconds, -1_000_000_000), 9_000_000_000)
+    return Int(limited * 1_000_000_000 + attoseconds / 1_000_000_000)
+  }
+}

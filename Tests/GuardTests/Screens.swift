@@ -1,0 +1,84 @@
+import CrashShield
+
+/// A screen that can be looked at from several ends.
+final class Screen: Sendable, CustomStringConvertible {
+  let description: String
+  init(_ name: String) { description = name }
+}
+
+/// Shows transitions as slowly as the test wants.
+@MainActor
+final class ManualDriver: TransitionDriver {
+  private(set) var begun: [Transition<Screen>] = []
+  private var finishers: [@MainActor (TransitionEnd) -> Void] = []
+  /// Called when a transition begins, as a screen that loads would be.
+  var onBegin: ((Transition<Screen>) -> Void)?
+  /// How many go on at once.
+  private(set) var running = 0
+  private(set) var mostRunning = 0
+
+  func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void) {
+    begun.append(transition)
+    finishers.append(finished)
+    running += 1
+    mostRunning = max(mostRunning, running)
+    onBegin?(transition)
+  }
+
+  /// Ends the transition that began last.
+  func finish(_ end: TransitionEnd = .completed) {
+    running -= 1
+    finishers.last?(end)
+  }
+
+  /// Says of a transition, by its number, that it ended; whether it goes on or not.
+  func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
+
+  /// Lets go of the transitions, but not of what ends them.
+  func forgetBegun() { begun = [] }
+}
+
+/// Writes down what it is told.
+@MainActor
+final class Log: TransitionDelegate {
+  private(set) var lines: [String] = []
+  var onShow: (() -> Void)?
+
+  func willBegin(_ transition: Transition<Screen>) { lines.append("begin \(transition.to.map { "\($0)" } ?? "-")") }
+
+  func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd) {
+    lines.append("\(end == .completed ? "show" : "keep") \(screen)")
+    onShow?()
+  }
+
+  func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) { lines.append("drop \(reason)") }
+}
+
+/// A queue and what is around it.
+@MainActor
+struct Navigation {
+  let home = Screen("home")
+  let driver = ManualDriver()
+  let log = Log()
+  let queue: TransitionQueue<ManualDriver>
+
+  init(_ policy: TransitionPolicy = .queue(), timeout: Duration = .seconds(600)) {
+    queue = TransitionQueue(root: home, driver: driver, policy: policy, timeout: timeout)
+    queue.delegate = log
+  }
+
+  var names: [String] { queue.stack.map(\.description) }
+
+  /// Waits until so many transitions have begun.
+  func begun(_ count: Int) async {
+    while driver.begun.count < count { await Task.yield() }
+  }
+
+  /// Ends what goes on, and waits until nothing waits either.
+  func settle() async {
+    while !queue.isIdle {
+      if queue.isTransitioning { driver.finish() }
+      await Task.yield()
+    }
+  }
+}

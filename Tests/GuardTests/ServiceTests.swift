@@ -1,0 +1,295 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Synchronization
+import Testing
+
+private let right: Int32 = 42
+
+/// Guards of what goes on by itself: timers, observers, continuations, the main actor.
+@Suite
+struct ServiceTests {
+  @Test("a timer whose target has gone ends itself, and says so once")
+  func timer() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let ticks = DispatchSemaphore(value: 0)
+      let timer = started(ticks)
+      while !timer.isCancelled { await Task.yield() }
+      guard Shield.guardIncidents.map(\.kind) == [.timer], Shield.guardIncidents[0].count == 1 else {
+        complain("\(Shield.guardIncidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a timer that was cancelled, suspended or let go says nothing and traps never")
+  func quietTimer() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let target = Target()
+      ShieldedTimer(every: .seconds(60), target: target) { _ in }.cancel()
+      let suspended = ShieldedTimer(every: .seconds(60), target: target) { _ in }
+      suspended.suspend()
+      suspended.suspend()
+      suspended.resume()
+      suspended.resume()
+      suspended.suspend()
+      suspended.cancel()
+      suspended.resume()
+      do {
+        let other = ShieldedTimer(every: .seconds(60), target: target) { _ in }
+        other.suspend()
+      }
+      guard suspended.isCancelled, Shield.guardIncidents.isEmpty else { complain("\(Shield.guardIncidents)") }
+      _ = ShieldedTimer(every: .zero, target: target) { _ in }
+      guard Shield.guardIncidents.map(\.kind) == [.timer] else { complain("\(Shield.guardIncidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a timer ticks on its actor")
+  func actorTimer() async {
+    let counter = Counter()
+    let timer = ShieldedTimer(every: .milliseconds(1), target: counter) { $0.count += 1 }
+    while await counter.count < 3 { await Task.yield() }
+    timer.cancel()
+  }
+
+  @Test("an observation ends when its observer has gone, when it is cancelled, and when it is let go")
+  func notifications() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let center = NotificationCenter()
+      let name = Notification.Name("changed")
+      let count = Order()
+      let lives = Lives()
+      let kept = lives.observation(center, name) { count.add(1) }
+      let other = Target()
+      let cancelled = center.shieldedAddObserver(other, forName: name) { _, _ in count.add(10) }
+      do {
+        let letGo = center.shieldedAddObserver(other, forName: name) { _, _ in count.add(100) }
+        center.post(name: name, object: nil)
+        withExtendedLifetime(letGo) {}
+      }
+      guard count.sum == 111 else { complain("not all") }
+      cancelled.cancel()
+      cancelled.cancel()
+      center.post(name: name, object: nil)
+      guard count.sum == 112, Shield.guardIncidents.isEmpty else { complain("not cancelled") }
+      lives.end()
+      center.post(name: name, object: nil)
+      center.post(name: name, object: nil)
+      guard count.sum == 112, Shield.guardIncidents.map(\.kind) == [.notification],
+        Shield.guardIncidents[0].count == 1
+      else { complain("\(Shield.guardIncidents)") }
+      withExtendedLifetime((kept, other)) {}
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the four mistakes of observers are ignored, each with one record")
+  func observers() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let registry = ObserverRegistry<Cart>()
+      let seen = Mutex<[Int]>([])
+      let target = Target()
+      let isAdded = registry.add(target, for: \.count) { _, count in seen.withLock { $0.append(count) } }
+      let isTwice = registry.add(target, for: \.count) { _, _ in seen.withLock { $0.append(-1) } }
+      let isOther = registry.add(target, for: \.size) { _, size in seen.withLock { $0.append(size * 100) } }
+      registry.notify(\.count, 1)
+      registry.notify(\.size, 2)
+      let isRemoved = registry.remove(target, for: \Cart.count)
+      let isAgain = registry.remove(target, for: \Cart.count)
+      let isUnknown = registry.remove(target, for: \Cart.price)
+      registry.notify(\.count, 3)
+      guard isAdded, !isTwice, isOther, isRemoved, !isAgain, !isUnknown, seen.withLock({ $0 }) == [1, 200],
+        Shield.guardIncidents.reduce(0, { $0 + $1.count }) == 3
+      else { complain("\(seen.withLock { $0 }) \(Shield.guardIncidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an observer may add and remove while it is called, and two registries may call each other")
+  func nested() {
+    let (first, second) = (ObserverRegistry<Cart>(), ObserverRegistry<Cart>())
+    let target = Target()
+    let seen = Mutex<[Int]>([])
+    first.add(target, for: \.count) { target, count in
+      seen.withLock { $0.append(count) }
+      first.remove(target, for: \Cart.count)
+      second.notify(\.count, count + 1)
+    }
+    second.add(target, for: \.count) { target, count in
+      seen.withLock { $0.append(count) }
+      first.add(target, for: \.size) { _, _ in }
+      if count < 5 { first.notify(\.count, count + 1) }
+    }
+    first.notify(\.count, 1)
+    #expect(seen.withLock { $0 } == [1, 2] && first.count == 1)
+  }
+
+  @Test("an observer that has gone is forgotten")
+  func gone() {
+    let registry = ObserverRegistry<Cart>()
+    do {
+      let target = Target()
+      registry.add(target, for: \.count) { _, _ in Issue.record("called") }
+      #expect(registry.count == 1)
+    }
+    registry.notify(\.count, 1)
+    #expect(registry.count == 0)
+  }
+
+  @Test("a second resumption is ignored, and of two threads one is the first")
+  func continuation() async throws {
+    let firsts = Atomic<Int>(0)
+    for round in 0..<200 {
+      let value: Int = try await withShieldedContinuation { continuation in
+        for thread in 0..<2 {
+          DispatchQueue.global().async {
+            if continuation.resume(returning: round * 2 + thread) { firsts.add(1, ordering: .relaxed) }
+          }
+        }
+      }
+      #expect(value / 2 == round)
+    }
+    while firsts.load(ordering: .relaxed) < 200 { await Task.yield() }
+    #expect(firsts.load(ordering: .relaxed) == 200)
+    await #expect(throws: CancellationError.self) {
+      try await withShieldedContinuation(of: Void.self) { $0.resume(throwing: CancellationError()) }
+    }
+  }
+
+  @Test("a continuation that is lost throws, and says where it was made")
+  func lost() async {
+    await #expect(throws: ShieldFault.leaked) { try await withShieldedContinuation(of: Int.self) { _ in } }
+  }
+
+  @Test("off: a second resumption ends the process as Swift's does")
+  func twiceOff() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      Shield.setMode(.off)
+      try await withShieldedContinuation(of: Void.self) { continuation in
+        continuation.resume()
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test("work of the main actor runs at once on the main thread, and later from another, in its order")
+  func mainActor() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      await MainActor.run {
+        let isDone = Flag()
+        MainActor.shieldedRun { isDone.value = true }
+        guard isDone.value, Shield.guardIncidents.isEmpty else { complain("not at once") }
+      }
+      let order = Order()
+      let thread = Thread {
+        for number in 0..<10 {
+          MainActor.shieldedRun {
+            order.numbers.withLock { $0.append(number) }
+          }
+        }
+      }
+      thread.start()
+      while order.numbers.withLock({ $0.count }) < 10 { await Task.yield() }
+      guard order.numbers.withLock({ $0 }) == Array(0..<10), Shield.guardIncidents.map(\.count) == [10] else {
+        complain("\(Shield.guardIncidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("off: work of the main actor on another thread ends the process as assumeIsolated does")
+  func mainActorOff() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      Shield.setMode(.off)
+      let thread = Thread { MainActor.shieldedRun {} }
+      thread.start()
+      while true { await Task.yield() }
+    }
+  }
+
+  @Test("a message that is not known is nil, and one record")
+  func messages() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let receiver = DynamicReceiver(
+        Target(), methods: ["double": { _, arguments in (arguments.first as? Int).map { $0 * 2 } }])
+      guard receiver.double(21) as? Int == 42, receiver.double("x") == nil, receiver.responds(to: "double") else {
+        complain("known")
+      }
+      guard receiver.halve(42) == nil, receiver.halve() == nil, !receiver.responds(to: "halve") else {
+        complain("unknown")
+      }
+      guard Shield.guardIncidents.map(\.count) == [2],
+        Shield.guardIncidents[0].reason.hasSuffix("Target does not know halve")
+      else { complain("\(Shield.guardIncidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a pipe that nobody reads throws once SIGPIPE is ignored; a handler of the program's stays")
+  func brokenPipes() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      guard Shield.ignoreBrokenPipes(), Shield.ignoreBrokenPipes() else { complain("not ignored") }
+      let pipe = Pipe()
+      try pipe.fileHandleForReading.close()
+      do {
+        try pipe.fileHandleForWriting.shieldedWrite(Data([1]))
+        complain("written")
+      } catch {}
+      guard Shield.guardIncidents.map(\.kind) == [.fileHandle] else { complain("\(Shield.guardIncidents)") }
+      signal(SIGPIPE) { _ in }
+      guard !Shield.ignoreBrokenPipes() else { complain("a handler was taken away") }
+      Glibc.exit(right)
+    }
+  }
+}
+
+private final class Target: Sendable {}
+
+private struct Cart {
+  var count = 0
+  var size = 0
+  var price = 0.0
+}
+
+@MainActor
+private final class Flag {
+  var value = false
+}
+
+private final class Order: Sendable {
+  let numbers = Mutex<[Int]>([])
+  var sum: Int { numbers.withLock { $0.reduce(0, +) } }
+  func add(_ number: Int) { numbers.withLock { $0.append(number) } }
+}
+
+private actor Counter {
+  var count = 0
+}
+
+/// A timer that ticks twice before its target goes.
+private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
+  let target = Target()
+  let timer = ShieldedTimer(every: .milliseconds(1), target: target) { _ in ticks.signal() }
+  ticks.wait()
+  ticks.wait()
+  guard !timer.isCancelled, Shield.guardIncidents.isEmpty else { complain("too early") }
+  withExtendedLifetime(target) {}
+  return timer
+}
+
+/// An observer that goes when it is told to.
+private final class Lives {
+  private var target: Target? = Target()
+
+  @inline(never)
+  func observation(
+    _ center: NotificationCenter, _ name: Notification.Name, _ body: @escaping @Sendable () -> Void
+  ) -> ShieldedObservation {
+    center.shieldedAddObserver(target ?? Target(), forName: name) { _, _ in body() }
+  }
+
+  @inline(never)
+  func end() { target = nil }
+}

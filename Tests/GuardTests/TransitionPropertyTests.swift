@@ -1,0 +1,60 @@
+import CrashShield
+import Testing
+
+/// T30: whatever is asked for, in whatever order.
+@Suite
+@MainActor
+struct TransitionPropertyTests {
+  @Test(
+    "T30: the stack is never empty and never holds a screen twice, one at a time goes on, and all ends",
+    arguments: 1...20)
+  func random(seed: UInt64) async {
+    var random = SplitMix(state: seed)
+    let policies: [TransitionPolicy] = [.queue(), .queue(limit: 2), .drop, .replace]
+    let navigation = Navigation(policies[Int(seed) % policies.count])
+    let queue = navigation.queue
+    var screens = (0..<8).map { Screen("\($0)") }
+    for _ in 0..<10_000 {
+      let screen = screens[Int.random(in: 0..<screens.count, using: &random)]
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...3: queue.push(screen, animated: Bool.random(using: &random))
+      case 4, 5: queue.pop()
+      case 6: queue.pop(to: screen)
+      case 7: queue.popToRoot(animated: false)
+      case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
+      case 9 where !navigation.driver.begun.isEmpty:
+        // Of one that has ended long ago, or that goes on.
+        let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
+        if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
+          navigation.driver.finishAgain(number)
+        }
+      case 10: screens[Int.random(in: 0..<screens.count, using: &random)] = Screen("new")
+      default:
+        if queue.isTransitioning { navigation.driver.finish() }
+        await Task.yield()
+      }
+      let isSound =
+        !queue.stack.isEmpty && queue.stack.first === navigation.home
+        && Set(queue.stack.map(ObjectIdentifier.init)).count == queue.stack.count && navigation.driver.mostRunning <= 1
+      guard isSound else {
+        Issue.record("seed \(seed): \(navigation.names), \(navigation.driver.mostRunning) at once")
+        return
+      }
+    }
+    await navigation.settle()
+    #expect(queue.isIdle && queue.pendingCount == 0)
+  }
+}
+
+/// Numbers by chance, the same for each seed.
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

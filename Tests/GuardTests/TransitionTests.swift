@@ -1,0 +1,369 @@
+import CrashShield
+import Testing
+
+/// The rules of transitions, each under its number (T1 to T29; T30 is TransitionPropertyTests).
+@Suite
+@MainActor
+struct TransitionTests {
+  let a = Screen("a")
+  let b = Screen("b")
+  let c = Screen("c")
+
+  @Test("T1: of two pushes at once the second begins when the first has ended")
+  func nestedPush() async {
+    let navigation = Navigation()
+    #expect(navigation.queue.push(a) == .started)
+    #expect(navigation.queue.push(b) == .queued)
+    #expect(navigation.driver.begun.count == 1)
+    navigation.driver.finish()
+    await navigation.begun(2)
+    #expect(navigation.names == ["home", "a", "b"] && navigation.driver.mostRunning == 1)
+  }
+
+  @Test("T2: two back after them lead to the first screen")
+  func twoBack() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    navigation.queue.pop()
+    navigation.queue.pop()
+    await navigation.settle()
+    #expect(navigation.names == ["home"] && navigation.driver.begun.count == 4)
+  }
+
+  @Test("T3: a screen that is being pushed, or waits to be, is not pushed again")
+  func sameTwice() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    #expect(navigation.queue.push(a) == .dropped(.duplicate))
+    navigation.queue.push(b)
+    #expect(navigation.queue.push(b) == .dropped(.duplicate))
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "b"])
+  }
+
+  @Test("T4: a screen that was popped may be pushed again")
+  func afterPop() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    navigation.queue.pop()
+    #expect(navigation.queue.push(a) == .queued)
+    await navigation.settle()
+    navigation.queue.pop()
+    await navigation.settle()
+    #expect(navigation.queue.push(a) == .started)
+  }
+
+  @Test("T5: a screen that is in the stack is not pushed again")
+  func inStack() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    await navigation.settle()
+    #expect(navigation.queue.push(navigation.home) == .dropped(.duplicate))
+    #expect(navigation.names == ["home", "a"])
+  }
+
+  @Test("T6: under drop a push during another does not happen")
+  func drop() async {
+    let navigation = Navigation(.drop)
+    navigation.queue.push(a)
+    #expect(navigation.queue.push(b) == .dropped(.busy))
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a"])
+  }
+
+  @Test("T7: one that is not animated never runs on top of another, and under drop does not happen")
+  func notAnimated() async {
+    for policy in [TransitionPolicy.queue(), .replace] {
+      let navigation = Navigation(policy)
+      navigation.queue.push(a)
+      #expect(navigation.queue.push(b, animated: false) == .queued)
+      await navigation.settle()
+      #expect(navigation.names == ["home", "a", "b"] && navigation.driver.mostRunning == 1)
+    }
+    let navigation = Navigation(.drop)
+    navigation.queue.push(a)
+    #expect(navigation.queue.push(b, animated: false) == .dropped(.busy))
+  }
+
+  @Test("T8: three without animation and one with arrive in their order, each with one call")
+  func mixed() async {
+    let navigation = Navigation()
+    let d = Screen("d")
+    for screen in [a, b, c] { navigation.queue.push(screen, animated: false) }
+    navigation.queue.push(d)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "b", "c", "d"])
+    #expect(navigation.log.lines.filter { $0.hasPrefix("show") } == ["show a", "show b", "show c", "show d"])
+    #expect(navigation.driver.begun.map(\.isAnimated) == [false, false, false, true])
+  }
+
+  @Test("T9: pops in a row run one after another")
+  func popsInRow() async {
+    let navigation = Navigation()
+    for screen in [a, b, c] { navigation.queue.push(screen) }
+    await navigation.settle()
+    for _ in 0..<3 { navigation.queue.pop() }
+    await navigation.settle()
+    #expect(navigation.names == ["home"] && navigation.driver.mostRunning == 1)
+  }
+
+  @Test("T10: whether there is a screen to pop is asked when its turn comes")
+  func popAtRoot() async {
+    let navigation = Navigation()
+    #expect(navigation.queue.pop() == .dropped(.atRoot) && navigation.queue.popToRoot() == .dropped(.atRoot))
+    navigation.queue.push(a)
+    #expect(navigation.queue.pop() == .queued && navigation.queue.pop() == .queued)
+    await navigation.settle()
+    #expect(navigation.names == ["home"] && navigation.log.lines.last == "drop atRoot")
+  }
+
+  @Test("T11: a pop during a push waits, says so, and runs when the screen has been shown")
+  func popWhilePushing() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    #expect(navigation.queue.pop() == .queued)
+    await navigation.settle()
+    #expect(navigation.log.lines == ["begin a", "show a", "begin home", "show home"])
+  }
+
+  @Test("T12: a push during a pop waits")
+  func pushWhilePopping() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    await navigation.settle()
+    navigation.queue.pop()
+    #expect(navigation.queue.push(b) == .queued)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "b"])
+  }
+
+  @Test("T13: whether the screen to go back to is there is asked when its turn comes")
+  func targetLeft() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    await navigation.settle()
+    navigation.queue.popToRoot()
+    #expect(navigation.queue.pop(to: a) == .queued)
+    await navigation.settle()
+    #expect(navigation.names == ["home"] && navigation.log.lines.last == "drop notInStack")
+    #expect(navigation.queue.pop(to: c) == .dropped(.notInStack))
+  }
+
+  @Test("T14: the screen that is left lives until the transition has ended")
+  func leftScreen() async {
+    let navigation = Navigation()
+    weak var left: Screen?
+    do {
+      let screen = Screen("left")
+      left = screen
+      navigation.queue.push(screen)
+    }
+    await navigation.settle()
+    navigation.queue.pop()
+    navigation.driver.forgetBegun()
+    #expect(left != nil && navigation.names == ["home"])
+    navigation.driver.finish()
+    await navigation.settle()
+    #expect(left == nil)
+  }
+
+  @Test("T15: no swipe during a transition, and none at the first screen")
+  func interactive() async {
+    let navigation = Navigation()
+    #expect(!navigation.queue.isInteractivePopEnabled)
+    navigation.queue.push(a)
+    #expect(!navigation.queue.isInteractivePopEnabled)
+    await navigation.settle()
+    #expect(navigation.queue.isInteractivePopEnabled)
+    navigation.queue.pop()
+    #expect(!navigation.queue.isInteractivePopEnabled)
+    await navigation.settle()
+    #expect(!navigation.queue.isInteractivePopEnabled)
+  }
+
+  @Test("T16: a swipe that is taken back leaves the stack as it was, and the next one goes on")
+  func cancelled() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    await navigation.settle()
+    navigation.queue.pop()
+    navigation.queue.push(b)
+    navigation.driver.finish(.cancelled)
+    await navigation.begun(3)
+    #expect(navigation.names == ["home", "a", "b"] && navigation.log.lines.contains("keep a"))
+  }
+
+  @Test("T17: one that never ends is ended, and the next begins")
+  func timeout() async {
+    let navigation = Navigation(timeout: .milliseconds(1))
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    await navigation.begun(2)
+    while !navigation.queue.isIdle { await Task.yield() }
+    #expect(navigation.names == ["home", "a", "b"])
+    #expect(Shield.guardIncidents.contains { $0.kind == .transition && $0.reason.contains("did not end") })
+  }
+
+  @Test("T18: an end that comes late, or again, starts nothing")
+  func lateEnd() async {
+    let navigation = Navigation()
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    navigation.queue.push(c)
+    navigation.driver.finish()
+    await navigation.begun(2)
+    navigation.driver.finishAgain(0)
+    navigation.driver.finishAgain(0, .cancelled)
+    for _ in 0..<10 { await Task.yield() }
+    #expect(navigation.driver.begun.count == 2 && navigation.names == ["home", "a", "b"])
+    #expect(navigation.queue.isTransitioning)
+  }
+
+  @Test("T19: the queue is free again after each end, whichever")
+  func flags() async {
+    let navigation = Navigation()
+    for end in [TransitionEnd.completed, .cancelled] {
+      navigation.queue.push(Screen("one"))
+      #expect(navigation.queue.isTransitioning)
+      navigation.driver.finish(end)
+      #expect(!navigation.queue.isTransitioning && navigation.queue.isIdle)
+    }
+  }
+
+  @Test("T20: a driver that goes in the middle leaves the queue usable")
+  func driverGoes() async {
+    var driver: ManualDriver? = ManualDriver()
+    let queue = TransitionQueue(root: Screen("home"), driver: driver ?? ManualDriver(), timeout: .milliseconds(1))
+    queue.push(a)
+    driver = nil
+    while !queue.isIdle { await Task.yield() }
+    #expect(queue.push(b) == .started && queue.isIdle && queue.stack.count == 3)
+  }
+
+  @Test("T21: a queue goes at once, with the screens that wait")
+  func release() async {
+    weak var queue: TransitionQueue<ManualDriver>?
+    weak var waiting: Screen?
+    do {
+      let driver = ManualDriver()
+      let screens = TransitionQueue(root: Screen("home"), driver: driver)
+      let screen = Screen("waiting")
+      screens.push(a)
+      screens.push(screen)
+      queue = screens
+      waiting = screen
+    }
+    #expect(queue == nil && waiting == nil)
+  }
+
+  @Test("T22: a delegate is told once each, whenever it was set; nil and the queue itself are none")
+  func delegates() async {
+    let navigation = Navigation()
+    let other = Log()
+    navigation.queue.push(a)
+    navigation.queue.delegate = other
+    navigation.driver.finish()
+    navigation.queue.delegate = nil
+    navigation.queue.push(b)
+    await navigation.settle()
+    navigation.queue.delegate = navigation.log
+    navigation.queue.pop()
+    await navigation.settle()
+    #expect(other.lines == ["show a"])
+    #expect(navigation.log.lines == ["begin a", "begin a", "show a"])
+  }
+
+  @Test("T23: what is pushed when a screen is shown comes behind what waits")
+  func pushInCallback() async {
+    let navigation = Navigation()
+    navigation.log.onShow = { [queue = navigation.queue, log = navigation.log, c] in
+      log.onShow = nil
+      #expect(queue.push(c) == .queued)
+    }
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "b", "c"])
+  }
+
+  @Test("T24: the next one begins in a turn of its own, with nothing going on while a screen is shown")
+  func nextTurn() async {
+    let navigation = Navigation()
+    var wasTransitioning: [Bool] = []
+    navigation.log.onShow = { [queue = navigation.queue] in wasTransitioning.append(queue.isTransitioning) }
+    navigation.queue.push(a)
+    navigation.queue.push(b)
+    navigation.driver.finish()
+    #expect(navigation.driver.begun.count == 1)
+    await navigation.settle()
+    #expect(wasTransitioning == [false, false])
+  }
+
+  @Test("T25: what a screen pushes while it loads is not lost")
+  func pushWhileLoading() async {
+    let navigation = Navigation()
+    navigation.driver.onBegin = { [driver = navigation.driver, queue = navigation.queue, b] _ in
+      driver.onBegin = nil
+      #expect(queue.push(b) == .queued)
+    }
+    #expect(navigation.queue.push(a) == .started)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "b"])
+  }
+
+  @Test("T26: under replace the last one wins, and each that it replaced is told once")
+  func replace() async {
+    let navigation = Navigation(.replace)
+    navigation.queue.push(a)
+    #expect(navigation.queue.push(b) == .queued)
+    #expect(navigation.queue.push(c) == .replaced)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "c"])
+    #expect(navigation.log.lines.count { $0 == "drop replaced" } == 1)
+  }
+
+  @Test("T27: a thousand taps leave no more waiting than the limit")
+  func limit() async {
+    let navigation = Navigation(.queue(limit: 16))
+    navigation.queue.push(a)
+    var full = 0
+    for _ in 0..<1000 where navigation.queue.push(Screen("tap")) == .dropped(.full) { full += 1 }
+    #expect(navigation.queue.pendingCount == 16 && full == 984)
+    await navigation.settle()
+    #expect(navigation.queue.stack.count == 18)
+  }
+
+  @Test("T28: a gate lets one of two taps through, and the other gets nil")
+  func gate() async {
+    let gate = ExclusiveGate()
+    let navigation = Navigation()
+    let outcome = gate.run("tap") { () -> TransitionOutcome? in
+      navigation.queue.push(a)
+      return gate.run("tap") { navigation.queue.push(b) }
+    }
+    #expect(outcome == .some(.none) && navigation.queue.pendingCount == 0)
+  }
+
+  @Test("T29: what comes from many threads keeps the order of each")
+  func threads() async {
+    let navigation = Navigation(.queue(limit: 1000))
+    let queue = navigation.queue
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<8 {
+        group.addTask {
+          for number in 0..<20 {
+            await MainActor.run { _ = queue.push(Screen("\(thread) \(number)"), animated: false) }
+          }
+        }
+      }
+    }
+    await navigation.settle()
+    let names = navigation.names.dropFirst()
+    for thread in 0..<8 {
+      let own = names.filter { $0.hasPrefix("\(thread) ") }
+      #expect(own == (0..<20).map { "\(thread) \($0)" })
+    }
+  }
+}
