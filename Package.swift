@@ -36,6 +36,7 @@ let signalSafeC: [CSetting] =
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
+  .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
@@ -55,6 +56,12 @@ var targets: [Target] = [
     name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
 
   .target(name: "CrashShieldFoundation", dependencies: ["CrashShield"], swiftSettings: swift),
+  // A program that links it has its malloc.
+  .target(
+    name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages",
+    cSettings: signalSafeC),
+  .target(
+    name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"], swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),
@@ -84,7 +91,8 @@ var targets: [Target] = [
   .target(name: "CXXCrashMaker", cxxSettings: cxx),
   .target(
     name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"], swiftSettings: swift),
-  .executableTarget(name: "dangling-maker", dependencies: ["CrashShield"], swiftSettings: swift),
+  .executableTarget(
+    name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
   .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
 
   .target(
@@ -94,6 +102,8 @@ var targets: [Target] = [
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation"], swiftSettings: swift),
   .testTarget(name: "QuarantineTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(
+    name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
   .testTarget(
     name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
     resources: [.copy("Golden")],

@@ -108,7 +108,4 @@ bool cs_swift_comes_later(void);
 // The largest part of `text` of at most `limit` bytes that ends between two characters.
 size_t cs_text_cut(const char *text, size_t text_bytes, size_t limit);
 
-// The ring if this process has started, else NULL.
-cs_ring *cs_started_ring(void);
-
 #endif

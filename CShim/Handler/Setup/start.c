@@ -13,13 +13,12 @@
 #include "../Signal/crasher.h"
 #include "../Signal/deliver.h"
 #include "../Signal/images.h"
+#include "../Signal/stack.h"
 #include "../Signal/sweep.h"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
 
-// Nonzero when the handlers stand; the pid says in which process.
-static int started_pid;
 static bool is_early; // the constructor's part is done, and no more
 
 // What a forked child that starts like its parent needs of it. The child only reads its parent's ring.
@@ -27,12 +26,6 @@ static cs_environment chosen;
 static bool has_chosen;
 static bool reattaches;
 static cs_ring *parents_ring;
-
-cs_ring *cs_started_ring(void) {
-  // acquire: pairs with the release store at the end of start().
-  const int pid = __atomic_load_n(&started_pid, __ATOMIC_ACQUIRE);
-  return pid != 0 ? cs_process.ring : NULL;
-}
 
 bool cs_shim_is_started(void) {
   return cs_started_ring() != NULL && cs_getpid() == cs_process.pid;
@@ -65,10 +58,11 @@ static void child_after_fork(void) {
   starting = fresh;
   cs_annotations_reset();
   cs_alternate_stacks_switch(false);
+  cs_stack_forget();
   cs_watcher_forget();
   is_early = false;
-  if (started_pid == 0) return;
-  __atomic_store_n(&started_pid, 0, __ATOMIC_RELEASE);
+  if (cs_started_pid == 0) return;
+  __atomic_store_n(&cs_started_pid, 0, __ATOMIC_RELEASE);
   cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
   drop_connection();
   keep_parents_ring();
@@ -142,7 +136,7 @@ static void note_started(const cs_environment *environment) {
   chosen = *environment;
   has_chosen = true;
   drop_parents_ring();
-  __atomic_store_n(&started_pid, cs_process.pid, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_started_pid, cs_process.pid, __ATOMIC_RELEASE);
 }
 
 static cs_shim_error start(const cs_environment *environment, const cs_ring *parent,
@@ -183,7 +177,7 @@ void cs_start_early(void) {
   const cs_shim_configuration defaults = {0};
   cs_shim_failure failure = {0};
   cs_environment environment;
-  if (cs_environment_is_disabled() || started_pid != 0) return;
+  if (cs_environment_is_disabled() || cs_started_pid != 0) return;
   if (cs_environment_read(&defaults, &environment, &failure) != CS_SHIM_OK) return;
   watch_forks();
   if (make_ready(&environment, NULL, &failure) != CS_SHIM_OK) return;

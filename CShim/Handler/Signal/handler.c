@@ -18,6 +18,7 @@
 // |                                             | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
+// | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
 // clang-format on
@@ -29,6 +30,7 @@
 #include "cs_ring_access.h"
 #include "deliver.h"
 #include "finish.h"
+#include "mend.h"
 #include "present.h"
 #include "record.h"
 #include "registers.h"
@@ -185,6 +187,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     cs_finish_anew(signal);
     return;
   }
+  if (cs_mend(signal, information, context)) return;
   if (cs_getpid() != cs_process.pid) {
     cs_finish(signal, information);
     return;

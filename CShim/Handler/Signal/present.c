@@ -1,5 +1,6 @@
 #include "present.h"
 
+#include "cs_shim.h"
 #include "handler.h"
 #include "images.h"
 
@@ -38,4 +39,9 @@ void cs_present_handlers_note(void) SIGNAL_SAFE {
 
 void cs_present_handler_give_back(int signal) SIGNAL_SAFE {
   __atomic_fetch_or(&cs_process.given_back, UINT64_C(1) << signal, __ATOMIC_SEQ_CST);
+}
+
+bool cs_shim_handles_faults(void) SIGNAL_SAFE {
+  cs_kernel_action present = {0};
+  return cs_sigaction(SIGSEGV, NULL, &present) == 0 && (uintptr_t)present.handler == (uintptr_t)cs_handler;
 }

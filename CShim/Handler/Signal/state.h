@@ -80,6 +80,15 @@ typedef struct cs_state {
 
 extern cs_state cs_process;
 
+// Nonzero when the handlers stand; the pid says in which process. Atomic.
+extern int cs_started_pid;
+
+// The ring if this process has started, or the one that it was forked from; else NULL.
+static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
+  // acquire: pairs with the release store at the end of a start.
+  return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
+}
+
 // The connection to crashd, written by the idle thread and by a crashing thread that had to connect itself.
 // number, then inode: see connection.c.
 typedef struct cs_connection {

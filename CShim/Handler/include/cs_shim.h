@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cs_ring.h"
+#include "cs_signal_safe.h"
 
 // Why the walk of a stack ended (cs_ring_record.unwind_stop).
 typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t {
@@ -76,11 +77,29 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 // Keeps what a part of the shield saw: the fields from `address` on are what is told of it. What happened in the same
-// way before is counted. Lock-free; any thread; without effect before the start.
-void cs_shim_incident(const cs_ring_incident *incident);
+// way before is counted. Lock-free; any thread, also in a signal handler; without effect before the start.
+void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
 // before the start.
-bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times);
+bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
+
+// Looks at a fault, with its `siginfo_t` and `ucontext_t`, before it is taken for a crash. true: it is mended, and the
+// thread goes on where it was.
+typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
+
+// From now on this function is asked first, in forked children too. One at a time; NULL: none.
+void cs_shim_set_fault_function(cs_shim_fault_function *function);
+
+// Whether our handler of SIGSEGV stands in its place.
+bool cs_shim_handles_faults(void) SIGNAL_SAFE;
+
+// The caller's stack, innermost first: from the return address `first` on, or all where that is not among the frames.
+// Returns how many of `limit`, at most CS_RING_INCIDENT_FRAME_LIMIT, it wrote; 0 when too many threads ask at once. A
+// microsecond or two; no lock.
+size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
+
+// The same of the thread that a signal handler's `ucontext_t` tells of: the first is the instruction itself.
+size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
 // started, or no room. One thread at a time.

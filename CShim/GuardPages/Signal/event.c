@@ -1,0 +1,121 @@
+// Incidents: what is known of a slot, and what was done to it.
+#include "pages.h"
+
+#include "../../Handler/Signal/system_call.h"
+#include "../../Handler/Signal/trusted.h"
+#include "cs_shim.h"
+
+// How often a slot is copied until nobody has changed it meanwhile; how long between: 500 × 20 µs.
+#define COPY_TRIES    500
+#define COPY_SLEEP_NS 20000
+
+cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
+uint64_t cs_page_incidents_lost;
+
+// The first word of memory that may be closed at any moment.
+static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
+  uint64_t word = 0;
+  const struct iovec local = {&word, sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)object, sizeof word};
+  return cs_process_vm_readv(cs_getpid(), &local, &remote) == (long)sizeof word ? word : 0;
+}
+
+bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
+  const cs_page_slot *slot = &cs_page_slots[index];
+  for (int attempt = 0; attempt < COPY_TRIES; attempt++) {
+    const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    const uint32_t tenant = __atomic_load_n(&slot->tenant, __ATOMIC_ACQUIRE);
+    if (state != CS_PAGE_BUSY) {
+      memcpy(ret_copy, slot, sizeof *ret_copy);
+      // The copy before the second look.
+      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == state &&
+          __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant && ret_copy->state == state) {
+        if (state == CS_PAGE_LIVE)
+          ret_copy->class = cs_page_class_with(first_word(ret_copy->object), ret_copy->object_bytes);
+        return true;
+      }
+    }
+    cs_sleep_ns(COPY_SLEEP_NS);
+  }
+  return false;
+}
+
+cs_pages_policy cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE {
+  if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return CS_PAGES_ABSORB;
+  return (cs_pages_policy)__atomic_load_n(&cs_page_classes[slot->class - 1].policy, __ATOMIC_RELAXED);
+}
+
+static void describe(cs_ring_incident *incident, const cs_page_slot *slot) SIGNAL_SAFE {
+  incident->flags |= CS_RING_INCIDENT_RECORD;
+  incident->address = slot->object;
+  incident->id = slot->tenant;
+  incident->object_bytes = slot->object_bytes;
+  incident->origin_tid = slot->origin_tid;
+  incident->origin_count = slot->origin_count;
+  memcpy(incident->origin, slot->origin, sizeof incident->origin);
+  if (slot->free_tid != 0) {
+    incident->free_tid = slot->free_tid;
+    incident->free_count = slot->free_count;
+    memcpy(incident->free, slot->free, sizeof incident->free);
+    incident->age_ns = cs_clock_ns(CLOCK_MONOTONIC) - slot->free_ns;
+  }
+  if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return;
+  cs_page_class *class = &cs_page_classes[slot->class - 1];
+  incident->subject_bytes = class->name_bytes;
+  memcpy(incident->subject, class->name, sizeof incident->subject);
+  __atomic_fetch_add(&class->incidents, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_same(const cs_ring_incident *left, const cs_ring_incident *right) SIGNAL_SAFE {
+  return left->kind == right->kind && left->mode == right->mode && left->subject_bytes == right->subject_bytes &&
+         left->use_count == right->use_count && memcmp(left->subject, right->subject, left->subject_bytes) == 0 &&
+         memcmp(left->use, right->use, left->use_count * sizeof left->use[0]) == 0;
+}
+
+// For the process itself; two threads that see the same at the same moment may leave two entries.
+static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
+  const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
+  for (uint32_t index = 0; index < CS_PAGES_INCIDENT_LIMIT; index++) {
+    cs_ring_incident *entry = &cs_page_incidents[index];
+    uint64_t unused = 0;
+    if (__atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE) == 1 && is_same(entry, incident)) {
+      __atomic_fetch_add(&entry->count, 1, __ATOMIC_RELAXED);
+      __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
+      return;
+    }
+    if (!__atomic_compare_exchange_n(&entry->key, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    const size_t from = offsetof(cs_ring_incident, address);
+    memcpy((uint8_t *)entry + from, (const uint8_t *)incident + from, sizeof *entry - from);
+    entry->first_ns = entry->last_ns = now_ns;
+    entry->count = 1;
+    // release: pairs with the acquire load above and of cs_pages_incident_at().
+    __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
+    return;
+  }
+  __atomic_fetch_add(&cs_page_incidents_lost, 1, __ATOMIC_RELAXED);
+}
+
+void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE {
+  cs_ring_incident incident;
+  memset(&incident, 0, sizeof incident);
+  incident.source = CS_RING_INCIDENT_PAGES;
+  incident.kind = event->kind;
+  incident.mode = event->is_fatal ? CS_RING_INCIDENT_CRASH : CS_RING_INCIDENT_ABSORB;
+  // Part of what makes two incidents one: the crash finds its own.
+  incident.word = event->is_fatal;
+  incident.method = event->is_fatal ? event->fatal_address : event->address;
+  incident.address = event->address;
+  if (slot != NULL) describe(&incident, slot);
+  incident.amount = (int64_t)(event->address - incident.address);
+  incident.use_tid = cs_gettid();
+  if (event->context != NULL) {
+    incident.flags |= CS_RING_INCIDENT_EXACT;
+    incident.use_count = (uint32_t)cs_shim_stack_of(event->context, incident.use, CS_RING_INCIDENT_FRAME_LIMIT);
+  } else {
+    incident.use_count = (uint32_t)cs_shim_stack_here(event->caller, incident.use, CS_RING_INCIDENT_FRAME_LIMIT);
+  }
+  CS_PAGES_COUNT(incidents);
+  keep(&incident);
+  cs_shim_incident(&incident);
+}

@@ -1,0 +1,131 @@
+// Frees: what becomes of a slot whose memory is given back, and of addresses that must not be freed.
+#include "pages.h"
+
+#include "../../Handler/Signal/raw_copy_x86_64.h"
+#include "../../Handler/Signal/system_call.h"
+#include "../../Handler/Signal/trusted.h"
+#include "cs_shim.h"
+#include "edges.h"
+
+// How often a thread looks whether another one is done with the slot: 500 × 20 µs.
+#define WAIT_TRIES    500
+#define WAIT_SLEEP_NS 20000
+
+// Ends the process: by a fault at an address that nothing opens. A handler that was there before ours may mend it.
+static void crash(uint64_t address) SIGNAL_SAFE {
+  (void)cs_raw_byte(address);
+}
+
+// Of the slot's own bytes in the trap page: the incident says the same.
+static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
+  return cs_pages_start + index % CS_PAGES_BYTES;
+}
+
+static void check_edges(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
+  int64_t offset = 0;
+  if (!cs_page_edges_are_trampled(slot->object, slot->object_bytes, &offset)) return;
+  const bool is_fatal = cs_page_policy(slot) == CS_PAGES_CRASH;
+  const cs_page_event event = {.kind = CS_RING_PAGES_TRAMPLED,
+                               .address = slot->object + (uint64_t)offset,
+                               .caller = caller,
+                               .is_fatal = is_fatal,
+                               .fatal_address = trap_of(index)};
+  cs_page_record(&event, slot);
+  if (is_fatal) crash(event.fatal_address);
+}
+
+bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_page_slots[index].guard, __ATOMIC_ACQUIRE) != CS_GUARD_CLOSED ||
+         __atomic_load_n(&cs_page_slots[index + 1].guard, __ATOMIC_ACQUIRE) != CS_GUARD_CLOSED;
+}
+
+// Closes the page of an object of a listed class. false: it stays open.
+static bool guard(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
+  if (!cs_shim_handles_faults()) {
+    CS_PAGES_COUNT(unarmed);
+    return false;
+  }
+  slot->free_count = (uint32_t)cs_shim_stack_here(caller, slot->free, CS_PAGES_FRAMES);
+  if (!cs_page_protect(cs_page_of_slot(index), false)) {
+    CS_PAGES_COUNT(no_page);
+    return false;
+  }
+  CS_PAGES_COUNT(guarded);
+  __atomic_fetch_add(&cs_page_classes[slot->class - 1].guarded, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+// The caller owns the slot.
+static void release(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
+  const uint64_t page = cs_page_of_slot(index);
+  const uint64_t first_word = slot->object_bytes < sizeof first_word ? 0 : cs_raw_word(slot->object);
+  slot->class = cs_page_class_with(first_word, slot->object_bytes);
+  check_edges(index, slot, caller);
+  slot->free_tid = cs_gettid();
+  slot->free_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  slot->free_count = 0;
+  if (slot->class == 0) CS_PAGES_COUNT(others);
+  bool is_closed = slot->class != 0 && guard(index, slot, caller);
+  const bool is_wanted = index < __atomic_load_n(&cs_page_slot_target, __ATOMIC_RELAXED);
+  if (!is_wanted && (is_closed || cs_page_protect(page, false))) {
+    is_closed = true;
+    cs_page_drop(page);
+  }
+  const bool is_pooled = is_wanted && !cs_page_is_spent(index);
+  __atomic_store_n(&slot->is_pooled, is_pooled, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
+  if (is_pooled && !cs_page_pool_put(index)) __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
+}
+
+static bool is_freed(uint32_t state) SIGNAL_SAFE {
+  return state == CS_PAGE_FREED || state == CS_PAGE_IDLE || state == CS_PAGE_OPENED || state == CS_PAGE_CONDEMNED;
+}
+
+static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE {
+  cs_page_slot copy;
+  const bool is_known = index < CS_PAGES_SLOT_LIMIT && cs_page_copy(index, &copy) && copy.tenant != 0;
+  const bool is_double = is_known && is_freed(copy.state) && copy.object == object;
+  const bool is_fatal = is_known && cs_page_policy(&copy) == CS_PAGES_CRASH;
+  const cs_page_event event = {.kind = is_double ? CS_RING_PAGES_DOUBLE_FREE : CS_RING_PAGES_INVALID_FREE,
+                               .address = object,
+                               .caller = caller,
+                               .is_fatal = is_fatal,
+                               .fatal_address = trap_of(index)};
+  cs_page_record(&event, is_known ? &copy : NULL);
+  if (is_fatal) crash(event.fatal_address);
+}
+
+bool cs_page_give(uint64_t object, uint64_t caller) SIGNAL_SAFE {
+  const uint64_t offset = object - cs_pages_start;
+  // In the trap page, which belongs to no slot.
+  const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
+  cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
+  for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {
+    const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (state == CS_PAGE_BUSY) {
+      cs_sleep_ns(WAIT_SLEEP_NS);
+      continue;
+    }
+    if (state != CS_PAGE_LIVE || slot->object != object) break;
+    if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
+    // A page has one object at one place for its size; the next tenant may have had another size.
+    if (slot->object == object) {
+      release(index, slot, caller);
+      return true;
+    }
+    __atomic_store_n(&slot->state, CS_PAGE_LIVE, __ATOMIC_RELEASE);
+    break;
+  }
+  refuse(object, index, caller);
+  return false;
+}
+
+bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE {
+  cs_page_slot copy;
+  if (object - cs_pages_start < CS_PAGES_FIRST_GUARD) return false;
+  const uint32_t index = cs_page_slot_index(object);
+  if (index >= CS_PAGES_SLOT_LIMIT || !cs_page_copy(index, &copy)) return false;
+  if (copy.state != CS_PAGE_LIVE || copy.object != object) return false;
+  *ret_bytes = copy.object_bytes;
+  return true;
+}

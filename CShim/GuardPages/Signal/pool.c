@@ -1,0 +1,71 @@
+// The queue of slots that may be handed out: Vyukov's bounded queue, whose places are numbered so that a thread knows
+// from the number of a place whether it is there to be filled or to be emptied. A thread that stops in the middle
+// blocks nobody: the others find nothing, and go on without a slot.
+#include "pages.h"
+
+#define PLACES 8192 // a power of two, more than there are slots
+
+_Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has a place");
+
+typedef struct place {
+  // How often it was filled and emptied, less where it stands: all places of an empty queue are 0.
+  uint64_t turn; // atomic
+  uint32_t index;
+  uint32_t reserved;
+} place;
+
+static place places[PLACES];
+static uint64_t head; // atomic: the next to be emptied
+static uint64_t tail; // atomic: the next to be filled
+
+void cs_page_pool_clear(void) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < PLACES; index++)
+    places[index].turn = 0;
+  head = tail = 0;
+}
+
+// Of a place that stands at `ticket`: ticket - ticket % PLACES when it is to be filled, one more to be emptied.
+static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
+  return ticket / PLACES * PLACES;
+}
+
+bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE {
+  uint64_t ticket = __atomic_load_n(&tail, __ATOMIC_RELAXED);
+  for (int attempt = 0; attempt < PLACES; attempt++) {
+    place *at = &places[ticket % PLACES];
+    const uint64_t turn = __atomic_load_n(&at->turn, __ATOMIC_ACQUIRE);
+    if (turn == turn_of(ticket)) {
+      if (!__atomic_compare_exchange_n(&tail, &ticket, ticket + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+      at->index = index;
+      // release: pairs with the acquire load of cs_page_pool_take().
+      __atomic_store_n(&at->turn, turn + 1, __ATOMIC_RELEASE);
+      return true;
+    }
+    if (turn < turn_of(ticket) || turn == turn_of(ticket) + 1) {
+      const uint64_t now = __atomic_load_n(&tail, __ATOMIC_RELAXED);
+      if (now == ticket) return false; // full
+      ticket = now;
+      continue;
+    }
+    ticket = __atomic_load_n(&tail, __ATOMIC_RELAXED);
+  }
+  return false;
+}
+
+bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE {
+  uint64_t ticket = __atomic_load_n(&head, __ATOMIC_RELAXED);
+  for (int attempt = 0; attempt < PLACES; attempt++) {
+    place *at = &places[ticket % PLACES];
+    const uint64_t turn = __atomic_load_n(&at->turn, __ATOMIC_ACQUIRE);
+    if (turn == turn_of(ticket) + 1) {
+      if (!__atomic_compare_exchange_n(&head, &ticket, ticket + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+      *ret_index = at->index;
+      // release: pairs with the acquire load of cs_page_pool_put().
+      __atomic_store_n(&at->turn, turn_of(ticket) + PLACES, __ATOMIC_RELEASE);
+      return true;
+    }
+    if (turn <= turn_of(ticket)) return false; // empty, or being filled
+    ticket = __atomic_load_n(&head, __ATOMIC_RELAXED);
+  }
+  return false;
+}

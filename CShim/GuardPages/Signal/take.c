@@ -1,0 +1,65 @@
+// Allocations: which get a slot, and how a slot becomes their memory.
+#include "pages.h"
+
+#include "../../Handler/Signal/raw_copy_x86_64.h"
+#include "../../Handler/Signal/system_call.h"
+#include "../../Handler/Signal/trusted.h"
+#include "cs_shim.h"
+#include "edges.h"
+
+// Slots that are in the pool and cannot be used: those that were opened, or are not wanted any more.
+#define TRIES 64
+
+// A slot that this thread owns now, with its state before; false: none.
+static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < TRIES; attempt++) {
+    uint32_t index = 0;
+    if (!cs_page_pool_take(&index)) return false;
+    cs_page_slot *slot = &cs_page_slots[index];
+    const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    const bool is_wanted = index < __atomic_load_n(&cs_page_slot_target, __ATOMIC_RELAXED);
+    const bool is_free = state == CS_PAGE_UNUSED || state == CS_PAGE_FREED || state == CS_PAGE_IDLE;
+    if (is_wanted && is_free && cs_page_swap(&slot->state, state, CS_PAGE_BUSY)) {
+      *ret_index = index;
+      *ret_state = state;
+      return true;
+    }
+    // Opened or condemned meanwhile, or too many: it is not pooled any more.
+    __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
+  }
+  return false;
+}
+
+static void put_back(uint32_t index, uint32_t state) SIGNAL_SAFE {
+  cs_page_slot *slot = &cs_page_slots[index];
+  __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+  if (!cs_page_pool_put(index)) __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t cs_page_take(uint32_t bytes, uint64_t caller) SIGNAL_SAFE {
+  uint32_t index = 0, state = CS_PAGE_UNUSED;
+  if (!claim(&index, &state)) {
+    CS_PAGES_COUNT(no_slot);
+    return 0;
+  }
+  const uint64_t page = cs_page_of_slot(index);
+  if (state != CS_PAGE_IDLE && !cs_page_protect(page, true)) {
+    CS_PAGES_COUNT(no_page);
+    put_back(index, state);
+    return 0;
+  }
+  cs_page_slot *slot = &cs_page_slots[index];
+  __atomic_fetch_add(&slot->tenant, 1, __ATOMIC_RELEASE);
+  slot->object = page + CS_PAGES_BYTES - cs_page_rounded(bytes);
+  slot->object_bytes = bytes;
+  slot->class = 0;
+  slot->free_tid = 0;
+  slot->free_ns = 0;
+  slot->free_count = 0;
+  slot->origin_tid = cs_gettid();
+  slot->origin_count = (uint32_t)cs_shim_stack_here(caller, slot->origin, CS_PAGES_FRAMES);
+  cs_page_edges_fill(slot->object, bytes);
+  CS_PAGES_COUNT(allocated);
+  __atomic_store_n(&slot->state, CS_PAGE_LIVE, __ATOMIC_RELEASE);
+  return slot->object;
+}

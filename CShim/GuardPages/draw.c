@@ -1,0 +1,32 @@
+// Which allocations get a slot, of those whose size is looked for.
+#include "draw.h"
+
+#include "Signal/pages.h"
+
+// Of this thread. Not in a block that __tls_get_addr would allocate.
+static __thread uint32_t countdown __attribute__((tls_model("initial-exec")));
+static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: never drawn
+
+static uint64_t seed; // atomic
+
+// Uniform in 1 … 2n - 1: a program whose allocations have a rhythm is drawn all the same.
+static uint32_t draw(uint32_t one_in) {
+  uint64_t mixed = __atomic_add_fetch(&seed, UINT64_C(0x9E3779B97F4A7C15), __ATOMIC_RELAXED);
+  mixed = (mixed ^ mixed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94D049BB133111EB);
+  mixed ^= mixed >> 31;
+  return (uint32_t)(1 + mixed % (2 * (uint64_t)one_in - 1));
+}
+
+bool cs_page_is_drawn(void) {
+  const uint32_t one_in = __atomic_load_n(&cs_page_one_in, __ATOMIC_RELAXED);
+  if (one_in <= 1) return true;
+  const uint32_t present = __atomic_load_n(&cs_page_draw_epoch, __ATOMIC_RELAXED);
+  if (epoch != present) {
+    epoch = present;
+    countdown = draw(one_in);
+  }
+  if (--countdown > 0) return false;
+  countdown = draw(one_in);
+  return true;
+}

@@ -1,0 +1,76 @@
+// Guard slots: some objects of chosen classes get a page of their own from malloc, which nobody can touch once they are
+// freed. What touches it all the same, or reaches past the object, is seen by the processor.
+//
+// Everything here may be called from any thread, but not from a signal handler. malloc and its kin are defined in this
+// library (interpose_x86_64.c); they forward to the allocator that the program has without it.
+#ifndef CS_GUARD_PAGES_H
+#define CS_GUARD_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+
+#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB, and as much again of addresses without memory
+#define CS_PAGES_CLASS_LIMIT    256  // chosen at one time or another
+#define CS_PAGES_OBJECT_LIMIT   4080 // bytes of an object
+#define CS_PAGES_INCIDENT_LIMIT 64   // different ones that the process itself keeps
+
+typedef enum cs_pages_policy : uint32_t {
+  CS_PAGES_ABSORB = 0, // the page is opened again, and the program goes on
+  CS_PAGES_CRASH = 1,  // the fault ends the process, with what is known of the object in its report
+} __attribute__((enum_extensibility(open))) cs_pages_policy;
+
+typedef enum cs_pages_error : uint32_t {
+  CS_PAGES_OK = 0,
+  CS_PAGES_UNAVAILABLE = 1, // cs_pages_unavailable says why
+  CS_PAGES_TOO_LARGE = 2,   // objects of more than CS_PAGES_OBJECT_LIMIT, or aligned to more than 16 bytes
+  CS_PAGES_FULL = 3,        // CS_PAGES_CLASS_LIMIT
+  CS_PAGES_NO_MEMORY = 4,
+} __attribute__((enum_extensibility(open))) cs_pages_error;
+
+// Why no slot is handed out in this process; an empty string when nothing is against it. Asked anew at each call.
+const char *cs_pages_unavailable(void);
+
+// Objects of `bytes` bytes whose first word is `metadata` are what slots are for; `name` is kept as far as it fits. The
+// first call maps the slots. Again: another policy.
+cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
+                             uint32_t name_bytes, cs_pages_policy policy);
+// False: it was not listed. Slots that hold its objects stay as they are.
+bool cs_pages_unlist(const void *metadata);
+
+// How many slots there may be, and that of so many allocations of a size that is looked for one gets a slot. A smaller
+// number of slots gives memory back at once, except that of objects that live.
+void cs_pages_configure(uint32_t slots, uint32_t one_in);
+
+typedef struct cs_pages_counts {
+  uint32_t slots; // that there may be
+  uint32_t one_in;
+  uint64_t allocated; // allocations that got a slot
+  uint64_t guarded;   // objects of listed classes whose page was closed when they were freed
+  uint64_t others;    // allocations in slots that were no objects of listed classes
+  uint64_t no_slot;   // drawn, but none was free
+  uint64_t no_page;   // drawn or freed, but the system refused to change a page's protection
+  uint64_t unarmed;   // freed while SIGSEGV was handled by somebody else, so not guarded
+  uint64_t incidents;
+  uint64_t opened; // slots that were opened again, and are not used any more
+} cs_pages_counts;
+
+void cs_pages_count(cs_pages_counts *ret_counts);
+
+typedef struct cs_pages_class_counts {
+  const void *metadata;
+  cs_pages_policy policy;
+  uint32_t is_listed;
+  uint64_t guarded;
+  uint64_t incidents;
+} cs_pages_class_counts;
+
+// The class with that index, from 0 on; false: there are no more.
+bool cs_pages_class_at(uint32_t index, cs_pages_class_counts *ret_counts);
+
+// The incident with that index, from 0 on; false: there are no more. The same as in the ring.
+bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
+uint64_t cs_pages_incidents_lost(void);
+
+#endif

@@ -1,0 +1,20 @@
+// Between malloc's own code and the rest.
+#ifndef CS_INTERPOSE_H
+#define CS_INTERPOSE_H
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+// Whether malloc and its kin are defined in this build at all.
+extern const bool cs_pages_interposes;
+// The malloc of this library, whatever the name leads to.
+extern void *cs_pages_own_malloc(unsigned long size);
+// The malloc that it forwards to; NULL: not asked for yet.
+void *cs_pages_next_malloc(void);
+// Finds it, if nobody has called malloc yet.
+void cs_pages_resolve(void);
+
+#pragma GCC visibility pop
+
+#endif

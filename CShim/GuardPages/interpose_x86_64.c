@@ -1,0 +1,193 @@
+// malloc, free, realloc and malloc_usable_size in front of those that the program has without us. A definition in the
+// executable is the one that everybody calls: libc's own functions, libstdc++, a static or dynamic Swift library.
+//
+// They forward to the next ones in the order of the loader, glibc's or those of an allocator that the program was
+// linked with, or that was preloaded. Those that only hand out memory (calloc, posix_memalign, aligned_alloc, memalign,
+// …) are left alone, since no slot comes of them; libc's reallocarray calls realloc.
+//
+// The first instructions are written by hand, because a compiler's come with a frame: until slots are switched on three
+// instructions are all that a malloc costs, five a free.
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "Signal/pages.h"
+#include "draw.h"
+#include "interpose.h"
+
+// The sanitizers have a malloc of their own, which must see everything.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
+    __has_feature(thread_sanitizer) || __has_feature(leak_sanitizer)
+#define CS_LEAVES_MALLOC_ALONE
+#endif
+#endif
+
+#if defined(__x86_64__) && !defined(CS_LEAVES_MALLOC_ALONE)
+
+const bool cs_pages_interposes = true;
+
+typedef void *malloc_function(size_t);
+typedef void free_function(void *);
+typedef void *realloc_function(void *, size_t);
+typedef size_t size_function(void *);
+
+#pragma GCC visibility push(hidden)
+malloc_function *cs_pages_next_of_malloc;
+free_function *cs_pages_next_of_free;
+realloc_function *cs_pages_next_of_realloc;
+size_function *cs_pages_next_of_size;
+
+__attribute__((used)) void *cs_pages_malloc(size_t size);
+__attribute__((used)) void cs_pages_free(void *memory);
+__attribute__((used)) void *cs_pages_realloc(void *memory, size_t size);
+__attribute__((used)) size_t cs_pages_usable_size(void *memory);
+#pragma GCC visibility pop
+
+// Sizes below the limit, and addresses among the slots, go the slow way; everything does until the next ones are known.
+#define FORWARD_ADDRESS(name, slow, next)                                                                              \
+  ".globl " name "\n"                                                                                                  \
+  ".type " name ", @function\n"                                                                                        \
+  ".p2align 4\n" name ":\n"                                                                                            \
+  ".cfi_startproc\n"                                                                                                   \
+  "movq %rdi, %rax\n"                                                                                                  \
+  "subq cs_pages_start(%rip), %rax\n"                                                                                  \
+  "cmpq cs_pages_bytes(%rip), %rax\n"                                                                                  \
+  "jb " slow "\n"                                                                                                      \
+  "jmpq *" next "(%rip)\n"                                                                                             \
+  ".cfi_endproc\n"                                                                                                     \
+  ".size " name ", .-" name "\n"
+
+__asm__(".text\n"
+        ".globl malloc\n"
+        ".type malloc, @function\n"
+        ".globl cs_pages_own_malloc\n"
+        ".hidden cs_pages_own_malloc\n"
+        ".type cs_pages_own_malloc, @function\n"
+        ".p2align 4\n"
+        "malloc:\n"
+        "cs_pages_own_malloc:\n"
+        ".cfi_startproc\n"
+        "cmpq cs_pages_limit(%rip), %rdi\n"
+        "jb cs_pages_malloc\n"
+        "jmpq *cs_pages_next_of_malloc(%rip)\n"
+        ".cfi_endproc\n"
+        ".size malloc, .-malloc\n"
+        ".size cs_pages_own_malloc, .-cs_pages_own_malloc\n" //
+        FORWARD_ADDRESS("free", "cs_pages_free", "cs_pages_next_of_free")
+            FORWARD_ADDRESS("realloc", "cs_pages_realloc", "cs_pages_next_of_realloc")
+                FORWARD_ADDRESS("malloc_usable_size", "cs_pages_usable_size", "cs_pages_next_of_size"));
+
+// glibc's own, for what the loader itself might allocate while it is asked for the next ones.
+extern void *__libc_malloc(size_t) __attribute__((weak));
+extern void __libc_free(void *) __attribute__((weak));
+extern void *__libc_realloc(void *, size_t) __attribute__((weak));
+
+// The first call of all comes from the loader, before there is a second thread.
+static bool is_resolving;
+static bool is_resolved; // atomic
+
+void cs_pages_resolve(void) {
+  // acquire: pairs with the release store below.
+  if (__atomic_load_n(&is_resolved, __ATOMIC_ACQUIRE) || is_resolving) return;
+  is_resolving = true;
+  malloc_function *const next_malloc = (malloc_function *)dlsym(RTLD_NEXT, "malloc");
+  free_function *const next_free = (free_function *)dlsym(RTLD_NEXT, "free");
+  realloc_function *const next_realloc = (realloc_function *)dlsym(RTLD_NEXT, "realloc");
+  const bool is_whole = next_malloc != NULL && next_free != NULL && next_realloc != NULL;
+  // All of one allocator.
+  cs_pages_next_of_malloc = is_whole ? next_malloc : __libc_malloc;
+  cs_pages_next_of_free = is_whole ? next_free : __libc_free;
+  cs_pages_next_of_realloc = is_whole ? next_realloc : __libc_realloc;
+  cs_pages_next_of_size = (size_function *)dlsym(RTLD_NEXT, "malloc_usable_size");
+  __atomic_store_n(&is_resolved, true, __ATOMIC_RELEASE);
+  is_resolving = false;
+  // Nothing is drawn, and no address is ours.
+  __atomic_store_n(&cs_pages_limit, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_pages_bytes, 0, __ATOMIC_RELEASE);
+}
+
+void *cs_pages_next_malloc(void) {
+  return (void *)cs_pages_next_of_malloc;
+}
+
+// A program whose first allocation is that of its second thread.
+__attribute__((constructor(101))) static void resolve_early(void) {
+  cs_pages_resolve();
+}
+
+void *cs_pages_malloc(size_t size) {
+  cs_pages_resolve();
+  if (is_resolving) return __libc_malloc(size);
+  if (size <= CS_PAGES_OBJECT_LIMIT && size < __atomic_load_n(&cs_pages_limit, __ATOMIC_RELAXED) &&
+      __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) != 0 && cs_page_is_drawn()) {
+    const uint64_t object = cs_page_take((uint32_t)size, (uint64_t)(uintptr_t)__builtin_return_address(0));
+    if (object != 0) return (void *)(uintptr_t)object;
+  }
+  return cs_pages_next_of_malloc(size);
+}
+
+static bool is_slot(const void *memory) {
+  return cs_page_slots != NULL && cs_page_is_ours((uint64_t)(uintptr_t)memory);
+}
+
+void cs_pages_free(void *memory) {
+  cs_pages_resolve();
+  if (is_resolving) {
+    __libc_free(memory);
+  } else if (is_slot(memory)) {
+    cs_page_give((uint64_t)(uintptr_t)memory, (uint64_t)(uintptr_t)__builtin_return_address(0));
+  } else {
+    cs_pages_next_of_free(memory);
+  }
+}
+
+static void *move(void *memory, size_t size, uint64_t caller) {
+  const uint64_t object = (uint64_t)(uintptr_t)memory;
+  uint32_t bytes = 0;
+  if (!cs_page_size(object, &bytes)) {
+    // Not to be freed: the incident says so, and there is nothing to be kept.
+    cs_page_give(object, caller);
+    return cs_pages_own_malloc(size);
+  }
+  if (size == 0) {
+    cs_page_give(object, caller);
+    return NULL;
+  }
+  void *const fresh = cs_pages_own_malloc(size);
+  if (fresh == NULL) return NULL;
+  memcpy(fresh, memory, size < bytes ? size : bytes);
+  cs_page_give(object, caller);
+  return fresh;
+}
+
+void *cs_pages_realloc(void *memory, size_t size) {
+  cs_pages_resolve();
+  if (is_resolving) return __libc_realloc(memory, size);
+  if (is_slot(memory)) return move(memory, size, (uint64_t)(uintptr_t)__builtin_return_address(0));
+  return cs_pages_next_of_realloc(memory, size);
+}
+
+size_t cs_pages_usable_size(void *memory) {
+  cs_pages_resolve();
+  uint32_t bytes = 0;
+  if (is_slot(memory)) return cs_page_size((uint64_t)(uintptr_t)memory, &bytes) ? bytes : 0;
+  return is_resolving || cs_pages_next_of_size == NULL ? 0 : cs_pages_next_of_size(memory);
+}
+
+#else
+
+const bool cs_pages_interposes = false;
+
+void *cs_pages_own_malloc(unsigned long size) {
+  (void)size;
+  return NULL;
+}
+
+void *cs_pages_next_malloc(void) {
+  return NULL;
+}
+
+void cs_pages_resolve(void) {}
+
+#endif

@@ -1,0 +1,275 @@
+// Switching slots on and off, and what is asked of them. Nothing here runs in malloc, free or a signal handler.
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "Signal/pages.h"
+#include "cs_shim.h"
+#include "interpose.h"
+
+#define SLOTS_DEFAULT  256
+#define ONE_IN_DEFAULT 100
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t wanted_slots = SLOTS_DEFAULT;
+static uint32_t wanted_one_in = ONE_IN_DEFAULT;
+static uint32_t most_slots; // that were ever wanted
+static bool has_fork_handler;
+
+// The file that the next malloc is in, if that is not libc; NULL: it is.
+static const char *foreign_allocator(void) {
+  struct dl_find_object of_malloc, of_libc;
+  void *const next = cs_pages_next_malloc();
+  if (next == NULL || _dl_find_object(next, &of_malloc) != 0) return "an unknown place";
+  if (_dl_find_object((void *)gnu_get_libc_version, &of_libc) != 0) return NULL;
+  if (of_malloc.dlfo_link_map == of_libc.dlfo_link_map) return NULL;
+  const char *const path = of_malloc.dlfo_link_map->l_name;
+  const char *const slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+const char *cs_pages_unavailable(void) {
+  // Always the same text for a process, so it does not matter who writes it.
+  static char foreign[128];
+  if (!cs_pages_interposes) return "a sanitizer has malloc, or the processor is not known here";
+  cs_pages_resolve();
+  if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc stands before this one";
+  const char *const file = foreign_allocator();
+  if (file != NULL) {
+    (void)snprintf(foreign, sizeof foreign, "the program has the malloc of %s", file);
+    return foreign;
+  }
+  if (!cs_shim_is_started()) return "the shield is not started, whose signal handler is needed";
+  if (!cs_shim_handles_faults()) return "SIGSEGV is handled by somebody else";
+  return "";
+}
+
+// All slots that may be handed out and are not on their way, in their order. Under the lock.
+static void pool_all(void) {
+  for (uint32_t index = 0; index < wanted_slots; index++) {
+    cs_page_slot *const slot = &cs_page_slots[index];
+    const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if ((state != CS_PAGE_UNUSED && state != CS_PAGE_FREED && state != CS_PAGE_IDLE) || cs_page_is_spent(index))
+      continue;
+    if (!cs_page_swap(&slot->is_pooled, 0, 1)) continue;
+    if (!cs_page_pool_put(index)) __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
+  }
+}
+
+// Gives back the memory of a slot that is not wanted any more; what is known of its object stays.
+static void retire(uint32_t index) {
+  cs_page_slot *const slot = &cs_page_slots[index];
+  const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
+  if ((state != CS_PAGE_FREED && state != CS_PAGE_IDLE) || !cs_page_swap(&slot->state, state, CS_PAGE_BUSY)) return;
+  const bool is_closed = state == CS_PAGE_FREED || cs_page_protect(cs_page_of_slot(index), false);
+  if (is_closed) cs_page_drop(cs_page_of_slot(index));
+  __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
+}
+
+// Under the lock. Others may take and put meanwhile: each number is looked at once, as far as it comes by.
+static void shrink_pool(void) {
+  for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
+    uint32_t index = 0;
+    if (!cs_page_pool_take(&index)) return;
+    if (index >= wanted_slots) {
+      retire(index);
+    } else if (!cs_page_pool_put(index)) {
+      __atomic_store_n(&cs_page_slots[index].is_pooled, 0, __ATOMIC_RELEASE);
+    }
+  }
+}
+
+static void apply(void) {
+  if (cs_page_slots == NULL) return;
+  if (wanted_slots > most_slots) most_slots = wanted_slots;
+  const bool shrinks = wanted_slots < __atomic_load_n(&cs_page_slot_target, __ATOMIC_RELAXED);
+  __atomic_store_n(&cs_page_slot_target, wanted_slots, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&cs_page_one_in, wanted_one_in, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&cs_page_draw_epoch, 1, __ATOMIC_RELAXED);
+  if (shrinks) shrink_pool();
+  pool_all();
+}
+
+void cs_pages_configure(uint32_t slots, uint32_t one_in) {
+  pthread_mutex_lock(&lock);
+  wanted_slots = slots > CS_PAGES_SLOT_LIMIT ? CS_PAGES_SLOT_LIMIT : slots;
+  wanted_one_in = one_in == 0 ? 1 : one_in;
+  apply();
+  pthread_mutex_unlock(&lock);
+}
+
+// A forked child has one thread: what others had in hand stays so. It has its parent's slots and handler, and counts
+// anew.
+static void child_after_fork(void) {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  lock = fresh;
+  if (cs_page_slots == NULL) return;
+  cs_page_pool_clear();
+  // And the guard behind the last one that was ever wanted.
+  for (uint32_t index = 0; index <= most_slots; index++) {
+    cs_page_slot *const slot = &cs_page_slots[index];
+    if (slot->state == CS_PAGE_BUSY) slot->state = CS_PAGE_LOST;
+    if (slot->guard == CS_GUARD_BUSY) slot->guard = CS_GUARD_OPENED;
+    if (slot->is_pooled != 0) slot->is_pooled = 0;
+  }
+  pool_all();
+  memset(&cs_page_counts, 0, sizeof cs_page_counts);
+  memset(cs_page_incidents, 0, sizeof cs_page_incidents);
+  cs_page_incidents_lost = 0;
+  for (uint32_t index = 0; index < cs_page_class_count; index++)
+    cs_page_classes[index].guarded = cs_page_classes[index].incidents = 0;
+}
+
+static void *map(size_t bytes, int rights) {
+  void *const memory = mmap(NULL, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+// Under the lock.
+static bool start(void) {
+  if (cs_page_slots != NULL) return true;
+  if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
+  if (!has_fork_handler) return false;
+  const size_t slots_bytes = (CS_PAGES_SLOT_LIMIT + 1) * sizeof(cs_page_slot);
+  cs_page_slot *const slots = map(slots_bytes, PROT_READ | PROT_WRITE);
+  void *const pages = map(CS_PAGES_MAP_BYTES, PROT_NONE);
+  if (slots == NULL || pages == NULL) {
+    if (slots != NULL) munmap(slots, slots_bytes);
+    if (pages != NULL) munmap(pages, CS_PAGES_MAP_BYTES);
+    return false;
+  }
+  // A core dump stays about as large as it is without us.
+  madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
+  uint64_t frames[CS_PAGES_FRAMES];
+  // Binds what the walk calls: the loader must not be asked for it within malloc.
+  cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
+  cs_page_slots = slots;
+  // The start before the length: until both stand, no address is ours.
+  __atomic_store_n(&cs_pages_start, (uint64_t)(uintptr_t)pages, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_pages_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
+  cs_shim_set_fault_function(cs_page_fault);
+  apply();
+  return true;
+}
+
+// Under the lock. Sizes that nobody looks for cost a comparison.
+static void set_limit(void) {
+  uint64_t limit = 0;
+  for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {
+    if (cs_page_sizes[size] != 0) limit = size + 1;
+  }
+  __atomic_store_n(&cs_pages_limit, limit, __ATOMIC_RELEASE);
+}
+
+static cs_page_class *find(const void *metadata) {
+  for (uint32_t index = 0; index < cs_page_class_count; index++) {
+    if (cs_page_classes[index].metadata == (uint64_t)(uintptr_t)metadata) return &cs_page_classes[index];
+  }
+  return NULL;
+}
+
+static cs_page_class *enter(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes) {
+  const uint32_t index = cs_page_class_count;
+  if (index == CS_PAGES_CLASS_LIMIT) return NULL;
+  cs_page_class *const class = &cs_page_classes[index];
+  // The end of a long name says more than its beginning; not from the middle of a character.
+  const uint32_t cut = name_bytes > sizeof class->name ? name_bytes - (uint32_t)sizeof class->name : 0;
+  uint32_t from = cut;
+  while (cut != 0 && from < name_bytes && ((uint8_t)name[from] & 0xc0) == 0x80)
+    from++;
+  class->name_bytes = name_bytes - from;
+  memcpy(class->name, name + from, class->name_bytes);
+  class->bytes = bytes;
+  class->metadata = (uint64_t)(uintptr_t)metadata;
+  // release: pairs with cs_page_class_with().
+  __atomic_store_n(&cs_page_class_count, index + 1, __ATOMIC_RELEASE);
+  return class;
+}
+
+static cs_pages_error list(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes,
+                           cs_pages_policy policy) {
+  if (!start()) return CS_PAGES_NO_MEMORY;
+  cs_page_class *class = find(metadata);
+  if (class == NULL) class = enter(metadata, bytes, name, name_bytes);
+  if (class == NULL) return CS_PAGES_FULL;
+  __atomic_store_n(&class->policy, policy, __ATOMIC_RELAXED);
+  if (class->is_listed != 0) return CS_PAGES_OK;
+  __atomic_store_n(&class->is_listed, 1, __ATOMIC_RELEASE);
+  // No more than UINT8_MAX classes of one size are counted: that many stay for ever.
+  if (cs_page_sizes[class->bytes] < UINT8_MAX) __atomic_fetch_add(&cs_page_sizes[class->bytes], 1, __ATOMIC_RELAXED);
+  set_limit();
+  return CS_PAGES_OK;
+}
+
+cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
+                             uint32_t name_bytes, cs_pages_policy policy) {
+  if (cs_pages_unavailable()[0] != 0) return CS_PAGES_UNAVAILABLE;
+  if (bytes < 16 || bytes > CS_PAGES_OBJECT_LIMIT || alignment > 16) return CS_PAGES_TOO_LARGE;
+  pthread_mutex_lock(&lock);
+  const cs_pages_error error = list(metadata, bytes, name, name_bytes, policy);
+  pthread_mutex_unlock(&lock);
+  return error;
+}
+
+bool cs_pages_unlist(const void *metadata) {
+  pthread_mutex_lock(&lock);
+  cs_page_class *const class = find(metadata);
+  const bool is_listed = class != NULL && class->is_listed != 0;
+  if (is_listed) {
+    __atomic_store_n(&class->is_listed, 0, __ATOMIC_RELEASE);
+    if (cs_page_sizes[class->bytes] < UINT8_MAX) __atomic_fetch_sub(&cs_page_sizes[class->bytes], 1, __ATOMIC_RELAXED);
+    set_limit();
+  }
+  pthread_mutex_unlock(&lock);
+  return is_listed;
+}
+
+void cs_pages_count(cs_pages_counts *ret_counts) {
+  pthread_mutex_lock(&lock);
+  const volatile cs_pages_counts *const counts = &cs_page_counts;
+  *ret_counts = (cs_pages_counts){.slots = wanted_slots,
+                                  .one_in = wanted_one_in,
+                                  .allocated = counts->allocated,
+                                  .guarded = counts->guarded,
+                                  .others = counts->others,
+                                  .no_slot = counts->no_slot,
+                                  .no_page = counts->no_page,
+                                  .unarmed = counts->unarmed,
+                                  .incidents = counts->incidents,
+                                  .opened = counts->opened};
+  pthread_mutex_unlock(&lock);
+}
+
+bool cs_pages_class_at(uint32_t index, cs_pages_class_counts *ret_counts) {
+  if (index >= __atomic_load_n(&cs_page_class_count, __ATOMIC_ACQUIRE)) return false;
+  const cs_page_class *const class = &cs_page_classes[index];
+  *ret_counts = (cs_pages_class_counts){
+      .metadata = (const void *)(uintptr_t)class->metadata,
+      .policy = (cs_pages_policy)__atomic_load_n(&class->policy, __ATOMIC_RELAXED),
+      .is_listed = __atomic_load_n(&class->is_listed, __ATOMIC_RELAXED),
+      .guarded = __atomic_load_n(&class->guarded, __ATOMIC_RELAXED),
+      .incidents = __atomic_load_n(&class->incidents, __ATOMIC_RELAXED),
+  };
+  return true;
+}
+
+bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
+  uint32_t passed = 0;
+  for (uint32_t place = 0; place < CS_PAGES_INCIDENT_LIMIT; place++) {
+    const cs_ring_incident *const entry = &cs_page_incidents[place];
+    if (__atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE) == 0 || passed++ != index) continue;
+    *ret_incident = *entry;
+    ret_incident->count = __atomic_load_n(&entry->count, __ATOMIC_RELAXED);
+    return true;
+  }
+  return false;
+}
+
+uint64_t cs_pages_incidents_lost(void) {
+  return __atomic_load_n(&cs_page_incidents_lost, __ATOMIC_RELAXED);
+}

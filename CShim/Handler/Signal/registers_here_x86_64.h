@@ -1,0 +1,30 @@
+// The registers at this place of the caller, for a walk that begins there.
+#ifndef CS_REGISTERS_HERE_X86_64_H
+#define CS_REGISTERS_HERE_X86_64_H
+#if defined(__x86_64__)
+
+#include "cs_ring.h"
+#include "registers.h"
+
+// By DWARF number. The others belong to nobody at a call.
+__attribute__((always_inline)) static inline void cs_registers_here(cs_ring_registers *ret_registers) SIGNAL_SAFE {
+  uint64_t *const to = ret_registers->general;
+  uint64_t pc;
+  __asm__ volatile("movq %%rbx, 24(%1)\n"
+                   "movq %%rbp, 48(%1)\n"
+                   "movq %%rsp, 56(%1)\n"
+                   "movq %%r12, 96(%1)\n"
+                   "movq %%r13, 104(%1)\n"
+                   "movq %%r14, 112(%1)\n"
+                   "movq %%r15, 120(%1)\n"
+                   "leaq 0f(%%rip), %0\n"
+                   "0:\n"
+                   : "=&r"(pc)
+                   : "r"(to)
+                   : "memory");
+  to[CS_REGISTER_PC] = pc;
+  ret_registers->general_count = CS_REGISTER_COUNT;
+}
+
+#endif
+#endif

@@ -1,0 +1,133 @@
+import CrashShield
+import CrashShieldGuardPages
+import Glibc
+import Testing
+
+@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+struct AccessTests {
+  @Test("a read is recorded with its class, three stacks and the age; the program goes on with the object's value")
+  func read() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let dead = unsafe dangling { Session() }
+      check(deinitCount() == 1)
+      check(unsafe dead.toOpaque().load(fromByteOffset: 16, as: Int.self) == 7)
+      let incidents = GuardPages.incidents()
+      check(incidents.count == 1 && GuardPages.statistics.incidents == 1 && GuardPages.statistics.opened == 1)
+      let incident = incidents[0]
+      check(incident.kind == .read && incident.className == "GuardPagesTests.Session" && !incident.isFatal)
+      check(incident.offset == 16 && incident.bytes == 40 && incident.count == 1)
+      check(unsafe incident.object == UInt(bitPattern: dead.toOpaque()))
+      check((incident.age ?? .zero) > .zero && (incident.age ?? .zero) < .seconds(600))
+      for stack in [incident.use, incident.release, incident.allocation] {
+        check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
+      }
+      check(incident.release.frames != incident.allocation.frames)
+      // Once: the page is open now.
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a write is recorded as one, and has its effect")
+  func write() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let dead = unsafe dangling { Session() }
+      unsafe dead.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 8)
+      check(GuardPages.incidents().map(\.kind) == [.write])
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("releases too many run no second deinit, and calls find the methods")
+  func release() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let dead = unsafe dangling { Session() }
+      for _ in 0..<3 { unsafe dead.release() }
+      _ = unsafe dead.retain()
+      check(unsafe deinitCount() == 1 && dead._withUnsafeGuaranteedRef { $0.greet() } == 7)
+      check(GuardPages.incidents().count == 1 && GuardPages.incidents()[0].offset == 8)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("each use of another object from the same place counts; none shows the stack of another object's release")
+  func tenants() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self, slots: 64)
+      // Two ways to die; slots are used again hard.
+      for round in 0..<2000 {
+        unsafe kept.append(Session())
+        if round % 2 == 0 { drop() } else { dropDeeper() }
+      }
+      check(GuardPages.statistics.guarded >= 2000)
+      let first = unsafe held { Session() }
+      dropDeeper()
+      check(unsafe first._withUnsafeGuaranteedRef { $0.number } == 7)
+      let deeper = GuardPages.incidents()[0].release.frames
+      let second = unsafe held { Session() }
+      drop()
+      check(unsafe second._withUnsafeGuaranteedRef { $0.number } == 7)
+      check(GuardPages.incidents().count == 2 && GuardPages.incidents()[1].release.frames != deeper)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a slot that was opened is not used again, and when all are open memory comes from elsewhere")
+  func spent() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self, slots: 4)
+      var addresses: Set<UInt> = []
+      for round in 0..<50 {
+        let dead = unsafe dangling { Wide() }
+        guard round < 4 else { continue }
+        let isNew = unsafe addresses.insert(UInt(bitPattern: dead.toOpaque())).inserted
+        check(unsafe isNew && dead._withUnsafeGuaranteedRef { $0.numbers.8 } == 9)
+      }
+      let counts = GuardPages.statistics
+      check(counts.opened == 4 && counts.allocated == 4 && counts.withoutSlot >= 46)
+      let other = unsafe held { Wide() }
+      check(unsafe !addresses.contains(UInt(bitPattern: other.toOpaque())))
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("threads that meet at a freed object go on, and it is recorded once")
+  func threads() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      for round in 1...200 {
+        let dead = unsafe dangling { Session() }
+        let address = unsafe UInt(bitPattern: dead.toOpaque())
+        inThreads(4) { _ in
+          guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
+          check(unsafe pointer.load(fromByteOffset: 16, as: Int.self) == 7)
+        }
+        check(GuardPages.statistics.incidents == round)
+        GuardPages.configure(slots: 256 + round, oneIn: 1)
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("crash: the process ends by the access")
+  func crash() async {
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      start(Session.self, policy: .crash)
+      let dead = unsafe dangling { Session() }
+      Glibc.exit(Int32(truncatingIfNeeded: unsafe dead._withUnsafeGuaranteedRef { $0.number }))
+    }
+  }
+}
+
+@inline(never)
+private func dropDeeper() {
+  drop()
+  // Not a tail call.
+  unsafe counter &+= 1
+}
+
+nonisolated(unsafe) private var counter = 0

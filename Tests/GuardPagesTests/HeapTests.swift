@@ -1,0 +1,154 @@
+import CrashShield
+import CrashShieldGuardPages
+import Glibc
+import Testing
+
+@Suite("Frees and edges of guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
+struct HeapTests {
+  /// As large as a `Session`, which is what is looked for.
+  static let size = 40
+
+  @Test("memory that is freed twice is told from an address within it; both are ignored")
+  func frees() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let dead = unsafe dangling { Session() }
+      unsafe free(dead.toOpaque())
+      let alive = unsafe held { Session() }
+      unsafe free(address(alive.toOpaque(), plus: 16))
+      unsafe free(address(alive.toOpaque(), plus: 1 << 12))
+      check(unsafe alive._withUnsafeGuaranteedRef { $0.number } == 7 && deinitCount() == 1)
+      let incidents = GuardPages.incidents()
+      check(incidents.count == 3 && incidents[0].kind == .doubleFree && incidents[0].age != nil)
+      check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
+      check(incidents[1].className == "GuardPagesTests.Session" && !incidents[1].allocation.frames.isEmpty)
+      check(incidents[2].kind == .invalidFree)
+      // What is not of the class is guarded against no use, but against that.
+      guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
+      unsafe free(block)
+      unsafe free(block)
+      check(GuardPages.incidents().count == 4 && GuardPages.incidents()[3].className.isEmpty)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an access past the end and one before the begin meet the guards", arguments: [false, true])
+  func overflow(isBefore: Bool) async {
+    await #expect(processExitsWith: .exitCode(right)) { [isBefore] in
+      start(Session.self)
+      let alive = unsafe held { Session() }
+      let offset = isBefore ? -4096 : 48
+      unsafe address(alive.toOpaque(), plus: offset).storeBytes(of: 1, as: Int.self)
+      check(unsafe address(alive.toOpaque(), plus: offset).load(as: Int.self) == 1)
+      let incidents = GuardPages.incidents()
+      check(incidents.count == 1 && incidents[0].kind == (isBefore ? .underflow : .overflow))
+      check(incidents[0].offset == offset && incidents[0].className == "GuardPagesTests.Session")
+      check(incidents[0].age == nil && incidents[0].release.frames.isEmpty)
+      let spent = unsafe UInt(bitPattern: alive.toOpaque())
+      drop()
+      for _ in 0..<600 { check(unsafe UInt(bitPattern: dangling { Session() }.toOpaque()) != spent) }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a write just beside an object is found when it is freed", arguments: [40, 47, -8, -16])
+  func trampled(offset: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [offset] in
+      start(Session.self)
+      let alive = unsafe held { Session() }
+      unsafe address(alive.toOpaque(), plus: offset).storeBytes(of: 1, as: UInt8.self)
+      drop()
+      let incidents = GuardPages.incidents()
+      check(incidents.count == 1 && incidents[0].kind == .trampled && incidents[0].offset == offset)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test(
+    "crash: each of these ends the process",
+    arguments: ["double-free", "invalid-free", "overflow", "underflow", "trampled", "write", "execute"])
+  func crashes(way: String) async {
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [way = way as String] in
+      start(Session.self, policy: .crash)
+      let object = unsafe held { Session() }.toOpaque()
+      switch way {
+      case "double-free":
+        drop()
+        unsafe free(object)
+      case "invalid-free": unsafe free(address(object, plus: 8))
+      case "overflow": unsafe address(object, plus: 48).storeBytes(of: 1, as: UInt8.self)
+      case "underflow": unsafe address(object, plus: -4096).storeBytes(of: 1, as: UInt8.self)
+      case "trampled":
+        unsafe address(object, plus: 41).storeBytes(of: 1, as: UInt8.self)
+        drop()
+      case "write":
+        drop()
+        unsafe object.storeBytes(of: 1, toByteOffset: 16, as: UInt8.self)
+      default:
+        drop()
+        let function = unsafe unsafeBitCast(object, to: (@convention(c) () -> Void).self)
+        function()
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("realloc moves what a slot holds, calloc and aligned memory stay as they are, sizes are what was asked for")
+  func family() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
+      check(unsafe usableSize(block) == Self.size && UInt(bitPattern: block) % 4096 == 4096 - 48)
+      unsafe memset(block, 0x5a, Self.size)
+      // libc's own function, which calls realloc.
+      guard let larger = unsafe reallocarray(block, 100, 10) else { Glibc.exit(1) }
+      check(unsafe larger.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
+      guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
+      check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
+      unsafe free(smaller)
+      // A slot that shrinks and one that goes.
+      guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
+      unsafe free(cut)
+      guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
+      check(unsafe realloc(gone, 0) == nil)
+      for _ in 0..<300 {
+        guard let zeros = unsafe calloc(5, 8) else { Glibc.exit(1) }
+        check((0..<5).allSatisfy { unsafe zeros.load(fromByteOffset: $0 * 8, as: Int.self) == 0 })
+        unsafe memset(zeros, 1, 40)
+        unsafe free(zeros)
+      }
+      var aligned: UnsafeMutableRawPointer?
+      check(unsafe posix_memalign(&aligned, 8192, Self.size) == 0 && UInt(bitPattern: aligned) % 8192 == 0)
+      unsafe free(aligned)
+      guard let page = unsafe aligned_alloc(4096, 4096) else { Glibc.exit(1) }
+      check(UInt(bitPattern: page) % 4096 == 0)
+      unsafe free(page)
+      free(nil)
+      check(usableSize(nil) == 0)
+      // A size that cannot be had, and errno as it was before each success.
+      errno = 0
+      check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
+      errno = 77
+      unsafe free(malloc(Self.size))
+      check(errno == 77 && GuardPages.incidents().isEmpty)
+      // Of a freed slot: told, and fresh memory is given.
+      guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
+      unsafe free(stale)
+      guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }
+      unsafe free(fresh)
+      check(GuardPages.incidents().map(\.kind) == [.doubleFree])
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("what else has the size is counted as that, and its slots are used again")
+  func others() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self, slots: 4)
+      for _ in 0..<100 { _ = unsafe dangling { Twin() } }
+      let counts = GuardPages.statistics
+      check(counts.others >= 100 && counts.guarded == 0 && counts.incidents == 0)
+      Glibc.exit(right)
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import CrashShield
+import CrashShieldGuardPages
+import Glibc
+import Synchronization
+import Testing
+
+@Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is left alone here"))
+struct RunTimeTests {
+  @Test("without a started shield no object is guarded, and the reason is told")
+  func notStarted() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      check(GuardPages.unavailable?.contains("not started") == true)
+      do throws(GuardPagesError) {
+        try GuardPages.protect(Session.self)
+        Glibc.exit(1)
+      } catch {
+        check("\(error)".contains("not started"))
+      }
+      _ = unsafe dangling { Session() }
+      check(GuardPages.statistics.allocated == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("classes that do not fit into a page are refused")
+  func unsuitable() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start()
+      check((try? GuardPages.protect(Huge.self)) == nil && !GuardPages.unprotect(Huge.self))
+      try GuardPages.protect(Session.self)
+      check(GuardPages.unprotect(Session.self) && !GuardPages.unprotect(Session.self))
+      _ = unsafe dangling { Session() }
+      check(GuardPages.statistics.allocated == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("rate, number of slots and policy change while the program runs")
+  func configured() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self, slots: 0)
+      _ = unsafe dangling { Wide() }
+      check(GuardPages.statistics.allocated == 0 && GuardPages.statistics.withoutSlot > 0)
+      GuardPages.configure(slots: 100, oneIn: 10)
+      for _ in 0..<10_000 { _ = unsafe dangling { Wide() } }
+      let drawn = GuardPages.statistics.allocated
+      // The mean is 1,000; each draw is uniform in 1...19.
+      check(drawn > 800 && drawn < 1200)
+      let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
+      GuardPages.configure(slots: 10, oneIn: 1)
+      // What was given back is known still; its fields are gone, its class is not.
+      GuardPages.configure(slots: 0, oneIn: 1)
+      unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
+      let incidents = GuardPages.statistics.incidents
+      check(incidents > 5 && incidents < 100)
+      check(GuardPages.incidents().allSatisfy { $0.className == "GuardPagesTests.Wide" && $0.kind == .read })
+      GuardPages.configure(slots: 100, oneIn: 1)
+      let before = GuardPages.statistics.allocated
+      _ = unsafe dangling { Wide() }
+      check(GuardPages.statistics.allocated == before + 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the slot whose object was freed first is used again first")
+  func order() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self, slots: 16)
+      var last: [UInt: Int] = [:]
+      for round in 0..<160 {
+        let place = unsafe UInt(bitPattern: dangling { Wide() }.toOpaque())
+        if let before = last[place] { check(round - before == 16) }
+        last[place] = round
+      }
+      check(last.count == 16)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an object in quarantine is not freed yet; a slot is closed when it leaves")
+  func quarantine() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      try Shield.protect(Session.self, policy: .absorb)
+      let dead = unsafe dangling { Session() }
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.greet() } == 7)
+      check(Shield.danglingIncidents().count >= 1 && GuardPages.statistics.incidents == 0)
+      Shield.drainQuarantine()
+      check(GuardPages.statistics.guarded == 1 && deinitCount() == 1)
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7)
+      check(GuardPages.incidents().map(\.className) == ["GuardPagesTests.Session"])
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("where somebody else handles SIGSEGV nothing is closed")
+  func replaced() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self)
+      signal(SIGSEGV, SIG_DFL)
+      let dead = unsafe dangling { Wide() }
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.numbers.8 } == 9)
+      check(GuardPages.statistics.unarmed == 1 && GuardPages.statistics.guarded == 0)
+      check(GuardPages.unavailable?.contains("SIGSEGV") == true)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a forked child has the slots as they are, counts anew, and its incidents are its own")
+  func forked() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let dead = unsafe dangling { Session() }
+      let child = forkProcess()
+      if child == 0 {
+        check(GuardPages.statistics.allocated == 0)
+        check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7)
+        let own = unsafe dangling { Session() }
+        check(unsafe own._withUnsafeGuaranteedRef { $0.number } == 7)
+        check(GuardPages.incidents().count == 2 && GuardPages.statistics.guarded == 1)
+        _exit(right)
+      }
+      check(end(of: child) == right)
+      check(GuardPages.incidents().isEmpty)
+      check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.incidents().count == 1)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("threads allocate, free, fork and use dead objects at the same time, and each object is whole")
+  func stress() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self, slots: 64)
+      inThreads(4) { number in
+        for round in 0..<5_000 {
+          let object = Wide()
+          object.numbers.0 = number
+          object.numbers.8 = round
+          let pointer = unsafe Unmanaged.passRetained(object)
+          check(unsafe pointer._withUnsafeGuaranteedRef { $0.numbers.0 == number && $0.numbers.8 == round })
+          unsafe pointer.release()
+          if number == 0, round % 500 == 0 {
+            let child = forkProcess()
+            if child == 0 {
+              for _ in 0..<100 { _ = Wide() }
+              _exit(right)
+            }
+            check(end(of: child) == right)
+          }
+          if number == 1, round % 100 == 0 { GuardPages.configure(slots: 8 + round % 57, oneIn: 1 + round / 100 % 3) }
+        }
+      }
+      check(GuardPages.statistics.guarded > 100 && GuardPages.statistics.incidents == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("memory outlives the thread that allocated it, also in what runs at the thread's end")
+  func threadEnds() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self)
+      var key = pthread_key_t()
+      // The destructor gets what the thread stored, and frees an object late in the thread's end.
+      let made = unsafe pthread_key_create(&key) { value in
+        guard let value = unsafe value else { return }
+        unsafe Unmanaged<Wide>.fromOpaque(value).release()
+      }
+      check(made == 0)
+      let shared = key
+      for _ in 0..<50 {
+        inThreads(2) { _ in unsafe pthread_setspecific(shared, Unmanaged.passRetained(Wide()).toOpaque()) }
+      }
+      check(GuardPages.statistics.guarded >= 100 && GuardPages.statistics.incidents == 0)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("memory is bounded by the slots")
+  func bounded() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Wide.self, slots: 512)
+      let before = residentPages()
+      for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
+      let after = residentPages()
+      // 512 pages of objects, and what is known of them in 170.
+      check(after - before < 512 + 256)
+      GuardPages.configure(slots: 0, oneIn: 1)
+      check(after - residentPages() > 400)
+      Glibc.exit(right)
+    }
+  }
+}
+
+/// More than a page.
+private final class Huge {
+  typealias Row = (SIMD64<Int>, SIMD64<Int>, SIMD64<Int>, SIMD64<Int>)
+  var rows: (Row, Row, Row) = (Huge.row, Huge.row, Huge.row)
+  private static let row = (SIMD64<Int>(), SIMD64<Int>(), SIMD64<Int>(), SIMD64<Int>())
+}
+
+/// Pages of this process in memory, shared ones left out.
+private func residentPages() -> Int {
+  guard let file = unsafe fopen("/proc/self/statm", "r") else { return 0 }
+  defer { unsafe fclose(file) }
+  var text = [CChar](repeating: 0, count: 256)
+  guard unsafe fgets(&text, 256, file) != nil else { return 0 }
+  let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+  let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+  return (Int(words[1]) ?? 0) - (Int(words[2]) ?? 0)
+}

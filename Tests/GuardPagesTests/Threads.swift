@@ -1,0 +1,39 @@
+import Glibc
+
+/// Runs the body in so many threads at the same time, and returns when all have ended.
+func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+  var threads: [pthread_t] = []
+  let gate = Gate(count)
+  for number in 0..<count {
+    var thread = pthread_t()
+    let work = unsafe Unmanaged.passRetained(
+      Work {
+        gate.pass()
+        body(number)
+      })
+    // The thread takes over the reference.
+    let result = unsafe pthread_create(
+      &thread, nil,
+      { context in
+        guard let context = unsafe context else { return nil }
+        unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    check(result == 0)
+    threads.append(thread)
+  }
+  for thread in threads { pthread_join(thread, nil) }
+}
+
+private final class Work: Sendable {
+  let body: @Sendable () -> Void
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Where threads wait for each other.
+@safe private final class Gate: @unchecked Sendable {
+  // Used by the functions of pthread_barrier only.
+  private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(capacity: 1)
+  init(_ count: Int) { unsafe pthread_barrier_init(barrier, nil, UInt32(count)) }
+  func pass() { unsafe pthread_barrier_wait(barrier) }
+}
