@@ -10,7 +10,7 @@
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
-#   make fuzz     the readers of rings, images, symbol caches and stacks under libFuzzer, 3.5 times FUZZ_SECONDS
+#   make fuzz     the readers of rings, images, symbol caches, stacks and control messages under libFuzzer, 3.7 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
@@ -150,6 +150,7 @@ fuzz: build-packages
 	scripts/fuzz-elf $(FUZZ_SECONDS) cache-builder
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) cache-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) unwind-reader
+	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
 
 box: release
 	@scripts/install-packages $(BOX_PACKAGES)

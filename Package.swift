@@ -101,7 +101,7 @@ var targets: [Target] = [
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation"], swiftSettings: swift),
-  .testTarget(name: "QuarantineTests", dependencies: ["CrashShield"], swiftSettings: swift),
+  .testTarget(name: "QuarantineTests", dependencies: ["CrashShield", "CShimRing"], swiftSettings: swift),
   .testTarget(
     name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
   .testTarget(

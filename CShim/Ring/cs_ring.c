@@ -159,4 +159,13 @@ OFFSET(cs_ring, slots, 561152);
 OFFSET(cs_ring, threads, 5804032);
 
 SIZE(cs_attach_hello, 536);
-SIZE(cs_attach_reply, 256);
+SIZE(cs_attach_reply, 264);
+OFFSET(cs_attach_reply, text, 24);
+SIZE(cs_control_header, 24);
+SIZE(cs_control_class, 24);
+SIZE(cs_control_sweep, 8);
+SIZE(cs_control_settings, 24);
+SIZE(cs_control_answer, 24);
+_Static_assert(sizeof(cs_control_header) + sizeof(cs_control_class) + CS_CONTROL_NAME_LIMIT_BYTES <=
+                   CS_CONTROL_LIMIT_BYTES,
+               "the longest name fits into a message");

@@ -16,6 +16,11 @@ extension Shield {
     public var memory: Memory?
     /// Set by `Shield.annotate` as soon as the shield has started.
     public var annotations: [String: String]
+    /// Whether crashd may protect classes of this process, release them, and say how much memory that takes:
+    /// `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
+    ///
+    /// crashd does so where an operator asks for it (`crashctl dangling`), or has allowed crashd to do it by itself.
+    public var allowsRemoteControl: Bool?
     /// Called once for each change of the connection with crashd, on the shield's own thread.
     ///
     /// It must not block: the thread does nothing else meanwhile, neither a retry nor the next call.
@@ -76,6 +81,10 @@ extension Shield.Configuration {
           unsafe c.spool_directory = spool
           unsafe c.name = name
           unsafe c.memory = memory.cValue
+          unsafe c.control_function = obeyControl
+          if let allowsRemoteControl {
+            unsafe c.remote = allowsRemoteControl ? .CS_SHIM_REMOTE_ALLOWED : .CS_SHIM_REMOTE_FORBIDDEN
+          }
           if unsafe context != nil {
             unsafe c.status_function = reportStatus
             unsafe c.status_context = context

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control.h"
 #include "setup.h"
 
 #include "../Signal/deliver.h"
@@ -25,6 +26,8 @@ typedef struct attach_client {
   void *context;
   cs_shim_status told; // what the function was called with last
   bool has_told;
+  cs_shim_control_function control;
+  bool is_remote_allowed;
   char text[CS_ATTACH_TEXT_LIMIT_BYTES + 160];
 } attach_client;
 
@@ -74,7 +77,53 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   } while (ready < 0 && errno == EINTR);
   // The kernel waits for the file that was there at first. A program that closed it meanwhile may have a socket of its
   // own at that number, and its data are not ours to take.
-  return ready <= 0 || !cs_connection_is_ours(socket) ? -1 : recv(socket, to, size, MSG_DONTWAIT);
+  // With MSG_TRUNC the size is that of the message, also where it was cut off.
+  return ready <= 0 || !cs_connection_is_ours(socket) ? -1 : recv(socket, to, size, MSG_DONTWAIT | MSG_TRUNC);
+}
+
+// Whether the other end may tell this process what to do: root (also as systemd, which made the socket), our own user,
+// or who owns the directory that the socket was found in, and so decides anyhow which daemon we find.
+static bool may_control(int socket) {
+  struct ucred peer = {0};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
+  if (peer.uid == 0 || peer.uid == geteuid()) return true;
+  char directory[sizeof cs_process.socket_address.sun_path];
+  memcpy(directory, cs_process.socket_address.sun_path, sizeof directory);
+  char *const slash = strrchr(directory, '/');
+  struct stat status = {0};
+  if (slash == NULL || slash == directory) return false;
+  *slash = 0;
+  return stat(directory, &status) == 0 && status.st_uid == peer.uid;
+}
+
+static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
+  if (!client.is_remote_allowed || !may_control(socket)) return CS_CONTROL_FORBIDDEN;
+  return client.control == NULL ? CS_CONTROL_UNAVAILABLE : client.control(control, ret_count);
+}
+
+// Does what crashd asks for, and says what came of it.
+static void take_control(int socket, const uint8_t *message, size_t size) {
+  cs_shim_control control;
+  cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
+  answer.result = cs_control_read(message, size, &control, &answer.number);
+  if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
+  // A crashd that does not read its answers is told no more. The program may have closed the connection meanwhile.
+  if (cs_connection_is_ours(socket)) (void)send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// What comes right after the reply: as soon as the program is told that it is attached, it is in force.
+static void take_first_controls(int socket, uint32_t count) {
+  uint8_t message[CS_CONTROL_LIMIT_BYTES];
+  const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
+  uint32_t unused = 0;
+  // A crashd that asks for nothing takes back what one before it has asked for.
+  if (count == 0) (void)obey(socket, &nothing, &unused);
+  for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
+    const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
+    if (size <= 0) return;
+    take_control(socket, message, (size_t)size);
+  }
 }
 
 static void refuse(const cs_attach_reply *reply) {
@@ -95,11 +144,12 @@ static bool stay_attached(int socket) {
     return false;
   }
   cs_present_handlers_note();
+  take_first_controls(socket, reply.control_count);
   tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
-  uint8_t ignored[256];
-  // What crashd may say in later versions is read and dropped.
-  while (receive(socket, ignored, sizeof ignored, -1) > 0) {
-  }
+  uint8_t message[CS_CONTROL_LIMIT_BYTES];
+  ssize_t received = 0;
+  while ((received = receive(socket, message, sizeof message, -1)) > 0)
+    take_control(socket, message, (size_t)received);
   return true;
 }
 
@@ -142,7 +192,10 @@ void cs_attach_client_connect(void) {
 
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
-  client = (attach_client){.function = configuration->status_function, .context = configuration->status_context};
+  client = (attach_client){.function = configuration->status_function,
+                           .context = configuration->status_context,
+                           .control = configuration->control_function,
+                           .is_remote_allowed = cs_environment_allows_control(configuration)};
   static cs_own_thread thread = {.routine = run, .stack_bytes = THREAD_STACK_BYTES};
   return cs_own_thread_start(&thread, true, ret_failure);
 }

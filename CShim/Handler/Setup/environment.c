@@ -34,6 +34,12 @@ bool cs_environment_gives_stacks(void) {
   return value == NULL || strcmp(value, "0") != 0;
 }
 
+bool cs_environment_allows_control(const cs_shim_configuration *configuration) {
+  const char *value = variable("CRASHSHIELD_CONTROL");
+  if (configuration->remote != CS_SHIM_REMOTE_DEFAULT) return configuration->remote == CS_SHIM_REMOTE_ALLOWED;
+  return value == NULL || strcmp(value, "0") != 0;
+}
+
 bool cs_environment_reattaches(void) {
   return is_set("CRASHSHIELD_FORK");
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cs_attach.h"
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
@@ -44,6 +45,29 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t
   CS_SHIM_MEMORY_FULL = 3,
 } cs_shim_memory;
 
+// What crashd asks of the program, checked: the names are NUL-terminated, printable, and cut nowhere.
+typedef struct cs_shim_control {
+  cs_control_kind kind;
+  uint32_t flags;
+  uint32_t round;
+  uint32_t policy; // cs_ring_incident_mode
+  uint32_t limit;
+  uint32_t stack_frames;
+  uint64_t budget_bytes;
+  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];
+} cs_shim_control;
+
+// Called on the idle thread for each message, and once with an empty sweep of round 0 when a crashd accepts the process
+// that asks for nothing. Returns what came of it; `ret_count` is the number of classes that it concerned.
+typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
+
+// Who may be told what to do.
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
+  CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it; allowed
+  CS_SHIM_REMOTE_ALLOWED = 1,
+  CS_SHIM_REMOTE_FORBIDDEN = 2,
+} cs_shim_remote;
+
 // NULL or empty fields: the environment decides, then the default. An explicit value wins over the environment,
 // except CRASHSHIELD_DISABLE, which the operator must be able to rely on.
 typedef struct cs_shim_configuration {
@@ -53,6 +77,8 @@ typedef struct cs_shim_configuration {
   cs_shim_memory memory;
   cs_shim_status_function status_function;
   void *status_context;
+  cs_shim_control_function control_function; // NULL: nothing in this process can do what crashd asks for
+  cs_shim_remote remote;
   bool reattaches_forked_children; // CRASHSHIELD_FORK: each forked child starts like its parent, before fork returns
 } cs_shim_configuration;
 

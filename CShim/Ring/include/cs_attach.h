@@ -1,11 +1,13 @@
 // What a host process and crashd say to each other over the attach socket (Unix, SOCK_SEQPACKET).
 //
 //   process → crashd   cs_attach_hello with the ring's memfd and the images' descriptors (SCM_RIGHTS)
-//   crashd → process   cs_attach_reply
+//   crashd → process   cs_attach_reply, and so many control messages as it says
 //   process → crashd   one byte CS_ATTACH_CRASHED for each committed crash
+//   crashd → process   later control messages: cs_control_header and its payload
+//   process → crashd   a cs_control_answer for each control message
 //   either             closes the socket: the process ended, or crashd did
 //
-// Who the process is comes from SO_PEERCRED, never from the hello.
+// Who the process is comes from SO_PEERCRED, never from the hello. docs/attach-protocol.md has the whole of it.
 #ifndef CS_ATTACH_H
 #define CS_ATTACH_H
 
@@ -13,11 +15,20 @@
 
 // "CSATTCH" and a zero.
 #define CS_ATTACH_MAGIC   UINT64_C(0x0048435454415343)
-#define CS_ATTACH_VERSION 1u
+#define CS_ATTACH_VERSION 2u
 
 // The kernel passes at most 253 descriptors in one message (SCM_MAX_FD); the first is the ring.
 #define CS_ATTACH_IMAGE_LIMIT      252
 #define CS_ATTACH_TEXT_LIMIT_BYTES 232
+
+// "CSCONTR" and a zero, "CSANSWR" and a zero.
+#define CS_CONTROL_MAGIC            UINT64_C(0x0052544e4f435343)
+#define CS_CONTROL_ANSWER_MAGIC     UINT64_C(0x005257534e415343)
+#define CS_CONTROL_VERSION          1u
+#define CS_CONTROL_LIMIT_BYTES      1024 // of a message
+#define CS_CONTROL_NAME_LIMIT_BYTES 512
+// Control messages of one connection that are not answered yet: as many fit into any socket's buffer.
+#define CS_CONTROL_UNANSWERED_LIMIT 32u
 
 // The wake-up byte.
 #define CS_ATTACH_CRASHED 0x43u
@@ -37,6 +48,29 @@ typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32
   CS_ATTACH_STATUS_UNSEALED = 3,  // the memfd lacks seals, or is no memfd
   CS_ATTACH_STATUS_LIMIT = 4,     // too many processes or descriptors
 } cs_attach_status;
+
+typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
+  CS_CONTROL_PROTECT = 1,  // keep objects of this class after their last release
+  CS_CONTROL_RELEASE = 2,  // never do that, whoever asks: an operator's word
+  CS_CONTROL_SWEEP = 3,    // what earlier rounds asked for, and this one does not, is over
+  CS_CONTROL_SETTINGS = 4, // of all classes together
+} cs_control_kind;
+
+#define CS_CONTROL_OPERATOR    1u // an operator says so: stronger than what the program itself asks for
+#define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
+#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whoever asks
+
+typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint32_t {
+  CS_CONTROL_DONE = 0,
+  CS_CONTROL_MALFORMED = 1,   // not what the version says
+  CS_CONTROL_UNKNOWN = 2,     // a version or a kind that is not known here
+  CS_CONTROL_FORBIDDEN = 3,   // the program does not let crashd, or crashd is not who may
+  CS_CONTROL_UNAVAILABLE = 4, // nothing in this process can do it
+  CS_CONTROL_OVERRULED = 5,   // what the program itself asked for stands
+  CS_CONTROL_NOT_FOUND = 6,   // no such class
+  CS_CONTROL_GENERIC = 7,     // a generic class, of which there is no type yet
+  CS_CONTROL_FAILED = 8,      // the class cannot be protected
+} cs_control_result;
 
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
@@ -58,7 +92,50 @@ typedef struct cs_attach_reply {
   uint32_t ring_version;
   uint32_t text_bytes;
   uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // why not, for people
+  uint32_t control_count;                   // messages that follow at once, CS_CONTROL_UNANSWERED_LIMIT at most
+  uint32_t reserved;
 } cs_attach_reply;
+
+typedef struct cs_control_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t kind;          // cs_control_kind
+  uint32_t number;        // the answer has it
+  uint32_t payload_bytes; // exactly what follows
+} cs_control_header;
+
+// CS_CONTROL_PROTECT, CS_CONTROL_RELEASE; the class's name follows.
+typedef struct cs_control_class {
+  uint32_t flags;
+  uint32_t round;  // of the settings that this is a part of; a sweep ends it
+  uint32_t policy; // cs_ring_incident_mode: absorb, zero, diagnose
+  uint32_t limit;  // objects to keep
+  uint32_t name_bytes;
+  uint32_t reserved;
+} cs_control_class;
+
+// CS_CONTROL_SWEEP
+typedef struct cs_control_sweep {
+  uint32_t round;
+  uint32_t reserved;
+} cs_control_sweep;
+
+// CS_CONTROL_SETTINGS
+typedef struct cs_control_settings {
+  uint64_t budget_bytes;
+  uint32_t flags;
+  uint32_t round;
+  uint32_t stack_frames; // of a release, to be kept: 0 is none; today any other number is as many as there is room for
+  uint32_t reserved;
+} cs_control_settings;
+
+typedef struct cs_control_answer {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t number; // of the message
+  uint32_t result; // cs_control_result
+  uint32_t count;  // classes that it concerned
+} cs_control_answer;
 
 #pragma clang diagnostic pop
 #endif

@@ -93,12 +93,13 @@ struct AttachHello: Equatable {
 
 /// What crashd answers.
 enum AttachReply {
-  static func bytes(status: cs_attach_status, text: String) -> [UInt8] {
+  static func bytes(status: cs_attach_status, text: String, controlCount: Int = 0) -> [UInt8] {
     var reply = cs_attach_reply()
     reply.magic = attachMagic
     reply.version = CS_ATTACH_VERSION
     reply.status = status.rawValue
     reply.ring_version = CS_RING_VERSION
+    reply.control_count = UInt32(clamping: controlCount)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
     // The text is no longer than the array that it is copied to.

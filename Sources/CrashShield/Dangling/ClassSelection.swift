@@ -43,7 +43,7 @@ extension Shield {
         continue
       }
       do throws(ProtectionError) {
-        try Quarantine.list(type, policy, limit: limit)
+        try Protections.shared.protect(type, policy, limit: limit)
         result.protected.append(record.name)
       } catch {
         result.failed.append(record.name)

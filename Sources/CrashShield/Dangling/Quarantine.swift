@@ -46,20 +46,30 @@ enum Quarantine {
     unsafe cs_quarantine_show(cs_shim_incident, cs_shim_class)
   }
 
-  static func list(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
+  /// Lists a class by the address of its metadata.
+  static func list(_ class: UInt, _ setting: Protections.Setting) throws(Shield.ProtectionError) {
     if let unavailable { throw .unavailable(unavailable) }
     show()
-    let limit = UInt32(clamping: max(1, limit))
-    // A metatype is always readable.
-    let result = unsafe cs_quarantine_list(metadata(type), policy.code, limit)
+    // The address is that of a metatype, which is always readable.
+    let metadata = unsafe UnsafeRawPointer(bitPattern: `class`)
+    let limit = UInt32(clamping: max(1, setting.limit))
+    let result = unsafe cs_quarantine_list(metadata, setting.policy.code, limit)
     switch result {
     case .CS_QUARANTINE_OK: return
     // Safe to read: the C side has written it before it says so.
     case .CS_QUARANTINE_UNAVAILABLE: throw .unavailable(unsafe String(cString: cs_quarantine_unavailable()))
-    case .CS_QUARANTINE_FULL: throw .tooManyClasses(_typeName(type, qualified: true))
-    case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(_typeName(type, qualified: true))
-    case .CS_QUARANTINE_NO_MEMORY: throw .outOfMemory(_typeName(type, qualified: true))
-    default: throw .notASwiftClass(_typeName(type, qualified: true))
+    case .CS_QUARANTINE_FULL: throw .tooManyClasses(unsafe name(of: metadata))
+    case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(unsafe name(of: metadata))
+    case .CS_QUARANTINE_NO_MEMORY: throw .outOfMemory(unsafe name(of: metadata))
+    default: throw .notASwiftClass(unsafe name(of: metadata))
     }
+  }
+
+  /// Why nothing can be protected now, such as in a forked child; nil: it can.
+  static var obstacle: String? {
+    if let unavailable { return unavailable }
+    // A constant of the C side.
+    let text = unsafe String(cString: cs_quarantine_unavailable())
+    return text.isEmpty ? nil : text
   }
 }

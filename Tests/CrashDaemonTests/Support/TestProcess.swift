@@ -49,7 +49,7 @@ final class TestProcess: Sendable {
     guard bytes.count == MemoryLayout<cs_attach_reply>.size else { return nil }
     // As many bytes as the structure has, and any bytes are a valid one.
     let reply = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_reply.self) }
-    let start = MemoryLayout<cs_attach_reply>.size - Int(CS_ATTACH_TEXT_LIMIT_BYTES)
+    let start = 24  // the offset of `text`, which cs_ring.c asserts
     let text = String(decoding: bytes[start..<start + Int(reply.text_bytes)], as: UTF8.self)
     guard let status = cs_attach_status(rawValue: reply.status) else { return nil }
     return (status, text)

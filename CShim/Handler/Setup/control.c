@@ -1,0 +1,97 @@
+// Reads the control messages of crashd. They come over a socket, so every length is checked before it is used, and
+// every field is copied before it is looked at. A function of nothing but its arguments; Tests/Fuzz/control-reader
+// calls it.
+#include "control.h"
+
+#include <string.h>
+
+#include "cs_attach.h"
+
+// The next `size` bytes of what is left.
+typedef struct reader {
+  const uint8_t *bytes;
+  size_t left;
+} reader;
+
+static bool take(reader *reader, void *ret_bytes, size_t size) {
+  if (reader->left < size) return false;
+  memcpy(ret_bytes, reader->bytes, size);
+  reader->bytes += size;
+  reader->left -= size;
+  return true;
+}
+
+// A name that is all of what is left: no NUL and no control character, which no class has in its name.
+static bool take_name(reader *reader, uint32_t size, char *ret_name) {
+  if (size != reader->left || size > CS_CONTROL_NAME_LIMIT_BYTES) return false;
+  for (uint32_t index = 0; index < size; index++) {
+    if (reader->bytes[index] < 0x20 || reader->bytes[index] == 0x7f) return false;
+  }
+  ret_name[size] = 0;
+  return take(reader, ret_name, size);
+}
+
+static bool read_class(reader *reader, cs_shim_control *control) {
+  cs_control_class class;
+  if (!take(reader, &class, sizeof class)) return false;
+  // All classes have no name, one class has one.
+  const bool is_all = (class.flags & CS_CONTROL_OWN_CLASSES) != 0;
+  if (is_all != (class.name_bytes == 0) || !take_name(reader, class.name_bytes, control->name)) return false;
+  if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_RING_INCIDENT_DIAGNOSE) return false;
+  control->flags = class.flags;
+  control->round = class.round;
+  control->policy = class.policy;
+  control->limit = class.limit;
+  return true;
+}
+
+static bool read_sweep(reader *reader, cs_shim_control *control) {
+  cs_control_sweep sweep;
+  if (!take(reader, &sweep, sizeof sweep)) return false;
+  control->round = sweep.round;
+  return true;
+}
+
+static bool read_settings(reader *reader, cs_shim_control *control) {
+  cs_control_settings settings;
+  if (!take(reader, &settings, sizeof settings)) return false;
+  control->flags = settings.flags;
+  control->round = settings.round;
+  control->budget_bytes = settings.budget_bytes;
+  control->stack_frames = settings.stack_frames;
+  return true;
+}
+
+cs_control_result cs_control_read(const void *message, size_t size, cs_shim_control *ret_control,
+                                  uint32_t *ret_number) {
+  *ret_number = 0;
+  cs_control_header header;
+  if (size < sizeof header || size > CS_CONTROL_LIMIT_BYTES) return CS_CONTROL_MALFORMED;
+  memcpy(&header, message, sizeof header);
+  if (header.magic != CS_CONTROL_MAGIC) return CS_CONTROL_MALFORMED;
+  *ret_number = header.number;
+  if (header.version != CS_CONTROL_VERSION) return CS_CONTROL_UNKNOWN;
+  if (header.payload_bytes != size - sizeof header) return CS_CONTROL_MALFORMED;
+
+  reader reader = {(const uint8_t *)message + sizeof header, header.payload_bytes};
+  cs_shim_control control = {.kind = (cs_control_kind)header.kind};
+  bool is_good = false;
+  switch (control.kind) {
+  case CS_CONTROL_PROTECT:
+  case CS_CONTROL_RELEASE:
+    is_good = read_class(&reader, &control);
+    break;
+  case CS_CONTROL_SWEEP:
+    is_good = read_sweep(&reader, &control);
+    break;
+  case CS_CONTROL_SETTINGS:
+    is_good = read_settings(&reader, &control);
+    break;
+  default:
+    return CS_CONTROL_UNKNOWN;
+  }
+  // What is longer than the version says is no message of the version.
+  if (!is_good || reader.left != 0) return CS_CONTROL_MALFORMED;
+  *ret_control = control;
+  return CS_CONTROL_DONE;
+}

@@ -1,0 +1,236 @@
+internal import CShimQuarantine
+import Synchronization
+
+/// Who wants what of each class, and what holds: an operator's word to crashd is stronger than the program's own, and that
+/// is stronger than what crashd finds by itself.
+///
+/// The quarantine is called without the lock: it may wait for deinits, which may call here.
+final class Protections: Sendable {
+  static let shared = Protections()
+
+  /// How objects of a class are kept.
+  struct Setting: Sendable, Equatable {
+    var policy: DanglingPolicy
+    var limit: Int
+  }
+
+  /// What somebody says of a class.
+  enum Word: Sendable, Equatable {
+    case protects(Setting)
+    case refuses
+  }
+
+  /// What the quarantine may use without anybody's word.
+  static let standardBudgetBytes: UInt64 = 1 << 20
+
+  private let state = Mutex(State())
+
+  /// Protects a class for the program; any thread.
+  func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
+    // Before the lock: in a forked child some thread of the parent may have it.
+    if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
+    let metadata = Self.address(type)
+    state.withLock { $0.entries[metadata, default: Entry()].program = .protects(Setting(policy: policy, limit: limit)) }
+    try apply(metadata)
+    applyBudget()
+  }
+
+  func unprotect(_ type: AnyClass) -> Bool {
+    if Quarantine.obstacle != nil { return false }
+    let metadata = Self.address(type)
+    let wasProtected = state.withLock { state in
+      state.entries[metadata, default: Entry()].program = .refuses
+      return state.entries[metadata]?.present != nil
+    }
+    applyQuietly(metadata)
+    return wasProtected
+  }
+
+  func setBudget(_ bytes: UInt64) {
+    if Quarantine.obstacle != nil { return }
+    state.withLock { $0.programBudget = bytes }
+    applyBudget()
+  }
+
+  func setStacks(_ isOn: Bool) {
+    if Quarantine.obstacle != nil { return }
+    state.withLock { $0.programStacks = isOn }
+    applyStacks()
+  }
+
+  private static func address(_ type: AnyClass) -> UInt { unsafe UInt(bitPattern: Quarantine.metadata(type)) }
+}
+
+// What comes from crashd.
+extension Protections {
+  /// What became of one class.
+  enum Outcome: Sendable {
+    case done
+    case overruled
+    case failed
+  }
+
+  /// Takes crashd's word of a class, by the address of its metadata.
+  func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
+    state.withLock { state in
+      // The later one of a round says more: a name after all classes.
+      if isOperator {
+        state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
+      } else {
+        state.entries[metadata, default: Entry()].automatic = RemoteWord(word: word, round: round)
+      }
+    }
+    do throws(Shield.ProtectionError) {
+      try apply(metadata)
+    } catch {
+      return .failed
+    }
+    return state.withLock { $0.holds(word, of: metadata) } ? .done : .overruled
+  }
+
+  /// Takes crashd's word of all classes together.
+  func remote(_ settings: RemoteSettings) {
+    let changed = state.withLock { state in
+      let wasOff = state.remote?.isOff ?? false
+      state.remote = settings
+      return wasOff != settings.isOff ? Array(state.entries.keys) : []
+    }
+    changed.forEach(applyQuietly)
+    applyBudget()
+    applyStacks()
+  }
+
+  /// Forgets what crashd said in other rounds.
+  /// - Returns: How many classes that concerns.
+  func sweep(round: UInt32) -> Int {
+    let (stale, wasOff) = state.withLock { state in
+      let wasOff = state.remote?.isOff ?? false
+      if state.remote?.round != round { state.remote = nil }
+      let stale = state.entries.filter { $0.value.isStale(in: round) }.keys
+      for metadata in stale { state.entries[metadata]?.forget(allBut: round) }
+      return (Array(stale), wasOff && state.remote == nil ? Array(state.entries.keys) : [])
+    }
+    Set(stale + wasOff).forEach(applyQuietly)
+    applyBudget()
+    applyStacks()
+    return stale.count
+  }
+
+  /// What crashd says of all classes together.
+  struct RemoteSettings: Sendable {
+    var round: UInt32
+    var isOperator: Bool
+    /// No class is protected, whoever asks.
+    var isOff: Bool
+    var budgetBytes: UInt64
+    var takesStacks: Bool
+  }
+}
+
+// What holds.
+extension Protections {
+  private struct RemoteWord {
+    var word: Word
+    /// Of crashd's settings, in which it said so.
+    var round: UInt32
+  }
+
+  private struct Entry {
+    var program: Word?
+    var operators: RemoteWord?
+    var automatic: RemoteWord?
+    /// What the quarantine was told.
+    var present: Setting?
+    /// A thread is telling it, and looks again afterwards.
+    var isChanging = false
+
+    var word: Word? { operators?.word ?? program ?? automatic?.word }
+
+    func isStale(in round: UInt32) -> Bool { [operators, automatic].contains { $0 != nil && $0?.round != round } }
+
+    mutating func forget(allBut round: UInt32) {
+      if operators?.round != round { operators = nil }
+      if automatic?.round != round { automatic = nil }
+    }
+  }
+
+  private struct State {
+    var entries: [UInt: Entry] = [:]
+    var programBudget: UInt64?
+    var programStacks: Bool?
+    var remote: RemoteSettings?
+
+    func wanted(_ entry: Entry) -> Setting? {
+      guard remote?.isOff != true, case .protects(let setting) = entry.word else { return nil }
+      return setting
+    }
+
+    func holds(_ word: Word, of metadata: UInt) -> Bool {
+      guard let entry = entries[metadata] else { return false }
+      return remote?.isOff != true && entry.word == word
+    }
+
+    var budgetBytes: UInt64 {
+      if let remote, remote.isOperator, remote.budgetBytes > 0 { return remote.budgetBytes }
+      if let programBudget { return programBudget }
+      guard let remote, remote.budgetBytes > 0 else { return Protections.standardBudgetBytes }
+      // What the program protects by itself has the room that it would have without crashd.
+      let hasOwn = entries.values.contains { if case .protects = $0.program { true } else { false } }
+      return hasOwn ? max(remote.budgetBytes, Protections.standardBudgetBytes) : remote.budgetBytes
+    }
+
+    var takesStacks: Bool {
+      if let remote, remote.isOperator { return remote.takesStacks }
+      return programStacks ?? remote?.takesStacks ?? true
+    }
+  }
+
+  private enum Step {
+    case list(Setting)
+    case unlist
+  }
+
+  /// The next thing to do for a class; nil when what holds is what is wanted, or another thread is at it.
+  private func begin(_ metadata: UInt) -> Step? {
+    state.withLock { state in
+      guard let entry = state.entries[metadata], !entry.isChanging else { return nil }
+      let wanted = state.wanted(entry)
+      guard wanted != entry.present else { return nil }
+      state.entries[metadata]?.isChanging = true
+      return wanted.map(Step.list) ?? .unlist
+    }
+  }
+
+  private func apply(_ metadata: UInt) throws(Shield.ProtectionError) {
+    while let step = begin(metadata) {
+      var failure: Shield.ProtectionError?
+      var present: Setting?
+      switch step {
+      case .list(let setting):
+        do throws(Shield.ProtectionError) {
+          try Quarantine.list(metadata, setting)
+          present = setting
+        } catch { failure = error }
+      case .unlist:
+        // The address is compared only.
+        unsafe cs_quarantine_unlist(UnsafeRawPointer(bitPattern: metadata))
+      }
+      state.withLock { [present, failure] state in
+        state.entries[metadata]?.present = present
+        state.entries[metadata]?.isChanging = false
+        // A class that cannot be protected is nobody's business any more.
+        if failure != nil { state.entries[metadata] = nil }
+      }
+      if let failure { throw failure }
+    }
+  }
+
+  private func applyQuietly(_ metadata: UInt) {
+    do throws(Shield.ProtectionError) { try apply(metadata) } catch _ {
+      // Nobody asked for it just now whom it could be told.
+    }
+  }
+
+  private func applyBudget() { cs_quarantine_set_budget(state.withLock { $0.budgetBytes }) }
+  private func applyStacks() { cs_quarantine_set_stacks(state.withLock { $0.takesStacks }) }
+}

@@ -1,0 +1,41 @@
+// libFuzzer's entry: an input is a control message. What cs_control_read promises is checked.
+#include "../../../CShim/Handler/Setup/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void promise(bool kept) {
+  if (!kept) abort();
+}
+
+static void check(const cs_shim_control *control, size_t size) {
+  const size_t length = strnlen(control->name, sizeof control->name);
+  promise(length <= CS_CONTROL_NAME_LIMIT_BYTES && length < size);
+  for (size_t index = 0; index < length; index++)
+    promise((uint8_t)control->name[index] >= 0x20 && control->name[index] != 0x7f);
+  const bool is_class = control->kind == CS_CONTROL_PROTECT || control->kind == CS_CONTROL_RELEASE;
+  promise(is_class || control->kind == CS_CONTROL_SWEEP || control->kind == CS_CONTROL_SETTINGS);
+  if (is_class) promise((length == 0) == ((control->flags & CS_CONTROL_OWN_CLASSES) != 0));
+  if (control->kind == CS_CONTROL_PROTECT) promise(control->policy <= CS_RING_INCIDENT_DIAGNOSE);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+  cs_shim_control control;
+  cs_shim_control untouched;
+  uint32_t number = 1;
+  memset(&control, 0x5a, sizeof control);
+  untouched = control;
+  // An exact copy, so that the sanitizer sees the first byte too many.
+  uint8_t *message = malloc(size > 0 ? size : 1);
+  if (message == NULL) return 0;
+  memcpy(message, bytes, size);
+  const cs_control_result result = cs_control_read(message, size, &control, &number);
+  free(message);
+  if (result == CS_CONTROL_DONE) {
+    check(&control, size);
+  } else {
+    promise(result == CS_CONTROL_MALFORMED || result == CS_CONTROL_UNKNOWN);
+    promise(memcmp(&control, &untouched, sizeof control) == 0);
+  }
+  return 0;
+}

@@ -1,0 +1,173 @@
+import CShimRing
+import CrashShield
+import Glibc
+import Testing
+
+/// What crashd asks for, over a real socket; the test is crashd.
+@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+struct ControlTests {
+  private static let session = "QuarantineTests.Session"
+
+  @Test("what follows the reply is in force when the program is told that it is attached; the mangled name is as good")
+  func first() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(
+        attached,
+        [
+          .settings(budget: 1 << 16, round: 1), .protect(ControlTests.session, policy: 1, limit: 7, round: 1),
+          .protect("$s15QuarantineTests5GuestC", policy: 0, limit: 9, round: 1), .sweep(round: 1),
+        ])
+      attached.wait()
+      check(daemon.answers(4) == [.done(0), .done(1), .done(1), .done(0)])
+      let session = Shield.danglingStatistics(of: Session.self)
+      check(session?.isProtected == true && session?.policy == .zero && session?.limit == 7)
+      let guest = Shield.danglingStatistics(of: Guest.self)
+      check(guest?.isProtected == true && guest?.policy == .absorb && guest?.limit == 9)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a later round takes back what it does not name, and so does a crashd that asks for nothing")
+  func rounds() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(attached, [.protect(ControlTests.session, round: 1), .sweep(round: 1)])
+      attached.wait()
+      check(daemon.answers(2) == [.done(1), .done(0)])
+      daemon.send(.protect("QuarantineTests.Guest", round: 2))
+      daemon.send(.sweep(round: 2))
+      check(daemon.answers(2) == [.done(1), .done(1)])
+      check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
+      check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
+      // It comes back by itself.
+      daemon.hangUp()
+      daemon.attach(nil, [])
+      attached.wait()
+      check(Shield.danglingStatistics(of: Guest.self)?.isProtected == false)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the program's own word is stronger than what crashd finds, and an operator's is stronger than the program's")
+  func whoWins() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb, limit: 5)
+      check(!Shield.unprotect(Guest.self))
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(
+        attached,
+        [
+          .protect(ControlTests.session, policy: 1, limit: 60, round: 1),
+          .protect("QuarantineTests.Guest", round: 1), .sweep(round: 1),
+        ])
+      attached.wait()
+      check(daemon.answers(3) == [.init(5, 0), .init(5, 0), .done(0)])
+      check(Shield.danglingStatistics(of: Session.self)?.limit == 5)
+      check(Shield.danglingStatistics(of: Guest.self)?.isProtected != true)
+
+      daemon.send(.protect(ControlTests.session, policy: 1, limit: 60, round: 2, flags: CS_CONTROL_OPERATOR))
+      daemon.send(.release("QuarantineTests.Outer.Nested", round: 2))
+      daemon.send(.sweep(round: 2))
+      check(daemon.answers(3).prefix(2) == [.done(1), .done(1)])
+      check(Shield.danglingStatistics(of: Session.self)?.policy == .zero)
+      try Shield.protect(Session.self, policy: .absorb, limit: 4)
+      try Shield.protect(Outer.Nested.self)
+      check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
+      check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
+
+      // Nobody says anything any more: the program's last word holds.
+      daemon.send(.sweep(round: 3))
+      check(daemon.answers(1) == [.done(2)])
+      check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
+      check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected == true)
+
+      daemon.send(.settings(budget: 0, round: 4, flags: CS_CONTROL_OPERATOR | CS_CONTROL_OFF))
+      check(daemon.answers(1) == [.done(0)])
+      check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
+      daemon.send(.sweep(round: 5))
+      check(daemon.answers(1).count == 1)
+      check(Shield.danglingStatistics(of: Session.self)?.isProtected == true)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a class that is not there, a generic one, a version and a kind of later times are answered as such")
+  func unknown() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      var later = ControlMessage.sweep(round: 1)
+      later.bytes[8] = 2
+      var kind = ControlMessage.sweep(round: 1)
+      kind.bytes[12] = 99
+      daemon.attach(
+        attached,
+        [
+          .protect("QuarantineTests.Nobody", round: 1), .protect("QuarantineTests.Box", round: 1),
+          .protect("CrashShield.Protections", round: 1), later, kind,
+        ])
+      attached.wait()
+      check(daemon.answers(5).map(\.result) == [6, 7, 6, 2, 2])
+      daemon.send(.protectOwn(round: 2))
+      let own = daemon.answers(1)[0]
+      check(own.result == 0 && own.count > 3)
+      check(Shield.danglingStatistics(of: Session.self)?.isProtected == true)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("nothing that is malformed does anything, and the connection lives on")
+  func malformed() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(attached, [])
+      attached.wait()
+      let good = ControlMessage.protect(ControlTests.session, round: 1)
+      var bad = ControlMessage.malformed(good)
+      let count = bad.count
+      check(count > 30)
+      while !bad.isEmpty {
+        let some = bad.prefix(16)
+        some.forEach(daemon.send)
+        check(daemon.answers(some.count).allSatisfy { $0.result == 1 && $0.count == 0 })
+        bad.removeFirst(some.count)
+      }
+      check(Shield.danglingStatistics().isEmpty)
+      daemon.send(good)
+      check(daemon.answers(1) == [.done(1)])
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a program can forbid it by its configuration")
+  func forbidden() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      ControlTests.expectForbidden(byConfiguration: true)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the environment can forbid it")
+  func forbiddenFromOutside() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      // Nothing else runs in this process yet.
+      unsafe setenv("CRASHSHIELD_CONTROL", "0", 1)
+      ControlTests.expectForbidden(byConfiguration: false)
+      Glibc.exit(right)
+    }
+  }
+
+  private static func expectForbidden(byConfiguration: Bool) {
+    let daemon = ControllingDaemon()
+    let attached = Attached()
+    daemon.attach(attached, [.protectOwn(round: 1)], allowsRemoteControl: byConfiguration ? false : nil)
+    attached.wait()
+    check(daemon.answers(1) == [.init(3, 0)])
+    check(Shield.danglingStatistics().isEmpty)
+  }
+}
