@@ -110,6 +110,28 @@ enum StoreSchema {
           CREATE INDEX incidents_last ON incidents (last);
           """)
     }
+    migrator.registerMigration("v6") { database in
+      // What is protected from uses of dead objects, and why. A service is a user's program.
+      try database.execute(
+        sql: """
+          CREATE TABLE dangling_services (
+            uid INTEGER NOT NULL,
+            program TEXT NOT NULL,
+            policy BLOB NOT NULL,
+            classes BLOB NOT NULL,
+            PRIMARY KEY (uid, program)
+          ) WITHOUT ROWID;
+
+          CREATE TABLE dangling_events (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid INTEGER NOT NULL,
+            program TEXT NOT NULL,
+            time TEXT NOT NULL,
+            json BLOB NOT NULL
+          );
+          CREATE INDEX dangling_events_uid ON dangling_events (uid, seq);
+          """)
+    }
     return migrator
   }
 }

@@ -1,0 +1,137 @@
+import FoundationEssentials
+import GRDB
+
+/// What crashd keeps of one service for its dangling statistics; the store does not look into it.
+public struct DanglingState: Sendable, Equatable {
+  /// Whose processes.
+  public var uid: UInt32
+  /// The executable's path.
+  public var program: String
+  /// The policy's state.
+  public var policy: [UInt8]
+  /// The statistics of its classes.
+  public var classes: [UInt8]
+
+  /// Makes a state from its parts.
+  public init(uid: UInt32, program: String, policy: [UInt8], classes: [UInt8]) {
+    self.uid = uid
+    self.program = program
+    self.policy = policy
+    self.classes = classes
+  }
+}
+
+/// Something that was decided about a service.
+public struct DanglingEvent: Sendable, Equatable {
+  /// Its number in the store; 0 before it is stored.
+  public var sequence: Int64
+  /// Whose processes.
+  public var uid: UInt32
+  /// The executable's path.
+  public var program: String
+  /// RFC 3339 in UTC.
+  public var time: String
+  /// All of it.
+  public var json: [UInt8]
+
+  /// Makes an event from its parts.
+  public init(sequence: Int64 = 0, uid: UInt32, program: String, time: String, json: [UInt8]) {
+    self.sequence = sequence
+    self.uid = uid
+    self.program = program
+    self.time = time
+    self.json = json
+  }
+}
+
+// Which classes are protected, and why.
+extension ReportStore {
+  /// Events; beyond them the oldest go.
+  public static let danglingEventLimit = 10_000
+
+  /// Stores the state of a service and what was decided, both or neither.
+  /// - Throws: `StoreError.unavailable`.
+  public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
+    let pool = pool
+    try Self.translating(path) {
+      try pool.write { database in
+        try database.execute(
+          sql: """
+            INSERT INTO dangling_services (uid, program, policy, classes) VALUES (?, ?, ?, ?)
+            ON CONFLICT (uid, program) DO UPDATE SET policy = excluded.policy, classes = excluded.classes
+            """,
+          arguments: [Int64(state.uid), state.program, Data(state.policy), Data(state.classes)])
+        for event in events {
+          try database.execute(
+            sql: "INSERT INTO dangling_events (uid, program, time, json) VALUES (?, ?, ?, ?)",
+            arguments: [Int64(event.uid), event.program, event.time, Data(event.json)])
+        }
+        guard !events.isEmpty else { return }
+        try database.execute(
+          sql: "DELETE FROM dangling_events WHERE seq <= (SELECT max(seq) FROM dangling_events) - ?",
+          arguments: [Self.danglingEventLimit])
+      }
+    }
+  }
+
+  /// Forgets a service; its events stay.
+  /// - Throws: `StoreError.unavailable`.
+  public func forgetDangling(uid: UInt32, program: String) throws(StoreError) {
+    let pool = pool
+    try Self.translating(path) {
+      try pool.write { database in
+        try database.execute(
+          sql: "DELETE FROM dangling_services WHERE uid = ? AND program = ?", arguments: [Int64(uid), program])
+      }
+    }
+  }
+
+  /// The states of all services.
+  /// - Throws: `StoreError.unavailable`.
+  public func danglingStates() throws(StoreError) -> [DanglingState] {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        let rows = try Row.fetchAll(
+          database, sql: "SELECT uid, program, policy, classes FROM dangling_services ORDER BY uid, program")
+        return rows.map { row in
+          DanglingState(
+            uid: row["uid"], program: row["program"], policy: Array(row["policy"] as Data),
+            classes: Array(row["classes"] as Data))
+        }
+      }
+    }
+  }
+
+  /// What was decided, the latest first.
+  /// - Parameters:
+  ///   - programs: Only about these.
+  ///   - visibility: Whose may be seen.
+  ///   - limit: At most so many.
+  /// - Returns: The events.
+  /// - Throws: `StoreError.unavailable`.
+  public func danglingEvents(
+    programs: Set<String>? = nil, visibility: Visibility = .all, limit: Int
+  ) throws(StoreError) -> [DanglingEvent] {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        let cursor = try Row.fetchCursor(
+          database,
+          sql: """
+            SELECT seq, uid, program, time, json FROM dangling_events WHERE (:uid IS NULL OR uid = :uid)
+            ORDER BY seq DESC
+            """, arguments: ["uid": visibility.uid])
+        var events: [DanglingEvent] = []
+        while events.count < limit, let row = try cursor.next() {
+          guard programs?.contains(row["program"]) != false else { continue }
+          events.append(
+            DanglingEvent(
+              sequence: row["seq"], uid: row["uid"], program: row["program"], time: row["time"],
+              json: Array(row["json"] as Data)))
+        }
+        return events
+      }
+    }
+  }
+}
