@@ -26,6 +26,8 @@ public struct CrashRun: Sendable {
     case notAttached
     /// The thread could not be made.
     case thread(errno: Int32)
+    /// There is no such class, or it cannot be protected.
+    case notProtected(String)
     /// The fault did not end the process.
     case survived
   }
@@ -46,6 +48,9 @@ public struct CrashRun: Sendable {
   public var waitsForAttach = false
   /// Whether to wait, once attached, until standard input has a byte or is closed.
   public var waitsForInput = false
+
+  /// Full names of classes whose dead objects are kept (`Shield.protect`).
+  public var protectedClasses: [String] = []
 
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
@@ -68,6 +73,7 @@ public struct CrashRun: Sendable {
     } catch {
       return .start(error)
     }
+    for name in protectedClasses where !protect(name) { return .notProtected(name) }
     if waitsForAttach && Shield.isStarted {
       guard attached.wait(timeout: .now() + .seconds(Self.attachLimit_s)) == .success else { return .notAttached }
       print("attached")
@@ -79,6 +85,14 @@ public struct CrashRun: Sendable {
     }
     Shield.breadcrumb("about to crash: \(scenario.name)")
     return crash()
+  }
+
+  private func protect(_ name: String) -> Bool {
+    do throws(Shield.ProtectionError) {
+      return try !Shield.protect(.named(name)).protected.isEmpty
+    } catch {
+      return false
+    }
   }
 
   private func crash() -> Failure {

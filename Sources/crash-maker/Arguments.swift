@@ -10,6 +10,7 @@ enum Arguments {
 
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
+                            [--protect CLASS]...
            crash-maker --list | --table
 
     Crashes on purpose, to test what reports crashes.
@@ -21,6 +22,7 @@ enum Arguments {
       --mark           annotate 'fault-monotonic-ns' right before the fault
       --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
       --wait-input     wait until standard input has a byte or is closed
+      --protect CLASS  keep objects of the class with this full name after their last release
 
     The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
     """
@@ -31,6 +33,7 @@ enum Arguments {
     var isMarked = false
     var waitsForAttach = false
     var waitsForInput = false
+    var protectedClasses: [String] = []
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -40,6 +43,9 @@ enum Arguments {
       case "--mark": isMarked = true
       case "--wait-attached": waitsForAttach = true
       case "--wait-input": waitsForInput = true
+      case "--protect":
+        guard let value = rest.popFirst() else { return .wrong("--protect takes the full name of a class") }
+        protectedClasses.append(value)
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -63,6 +69,7 @@ enum Arguments {
     run.isMarked = isMarked
     run.waitsForAttach = waitsForAttach
     run.waitsForInput = waitsForInput
+    run.protectedClasses = protectedClasses
     return .run(run)
   }
 }

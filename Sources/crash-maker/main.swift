@@ -32,6 +32,9 @@ case .run(let run):
   case .thread(let errno):
     writeLine("crash-maker: cannot make a thread: errno \(errno)", to: STDERR_FILENO)
     exit(71)
+  case .notProtected(let name):
+    writeLine("crash-maker: no class '\(name)' that can be protected", to: STDERR_FILENO)
+    exit(69)
   case .survived:
     writeLine("crash-maker: '\(run.scenario.name)' did not crash", to: STDERR_FILENO)
     exit(70)  // EX_SOFTWARE
