@@ -159,7 +159,8 @@ if !coreOnly {
     .target(
       name: "CrashDaemon",
       dependencies: [
-        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashUnwinding", "CrashStore", log,
+        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashUnwinding", "CrashStore",
+        "DanglingStatistics", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,

@@ -27,6 +27,10 @@ public enum ClientError: Error, Equatable, Sendable {
   case invalidCursor(String)
   /// crashd runs but cannot read its store now.
   case storeUnavailable(reason: String)
+  /// crashd knows no program of this name.
+  case noSuchService(name: String)
+  /// So many classes of one program can be spoken of.
+  case tooManyClasses(limit: Int)
   /// Any other Varlink error.
   case remote(name: String, parameters: JSONValue)
 }
@@ -43,6 +47,8 @@ extension ClientError {
     case "io.crashshield.Crashd.NotReanalysable": self = .notReanalysable(reason: text("reason"))
     case "io.crashshield.Crashd.InvalidCursor": self = .invalidCursor(text("cursor"))
     case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
+    case "io.crashshield.Crashd.NoSuchService": self = .noSuchService(name: text("name"))
+    case "io.crashshield.Crashd.TooManyClasses": self = .tooManyClasses(limit: parameters["limit"]?.int ?? 0)
     default: self = .remote(name: name, parameters: parameters)
     }
   }

@@ -16,8 +16,8 @@ public struct Demonstration: Sendable {
     ("stack-overflow", "A function calls itself without end: caught on a stack of its own, the recursion folded."),
   ]
 
-  private let environment: [String: String]
-  private let terminal: Terminal
+  let environment: [String: String]
+  let terminal: Terminal
 
   /// Prepares to show reports on a terminal.
   public init(terminal: Terminal, environment: [String: String]) {
@@ -27,10 +27,12 @@ public struct Demonstration: Sendable {
 
   /// Crashes and shows, one scenario after the other; a signal ends it after the one that it is at.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or a crash was not reported.
-  public func run() throws {
+  public func run() throws { try run(showAll) }
+
+  func run(_ body: (SignalSet) throws -> Void) throws {
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
-    try showAll(until: signals)
+    try body(signals)
     // A reader that is gone has ended it already, quietly.
     if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
     before.install()
@@ -40,10 +42,8 @@ public struct Demonstration: Sendable {
     let daemon = try PrivateDaemon.start(keep: false, environment: environment)
     var reportedCount = 0
     for (index, scenario) in Self.scenarios.enumerated() {
-      let title = "\(index + 1) of \(Self.scenarios.count): \(scenario.0)"
-      let rule = String(repeating: "─", count: max(0, (terminal.width ?? 80) - title.count - 4))
-      try Output.write("\(terminal.styled("── \(title) \(rule)", .bold))\n\(scenario.1)\n\n")
-      let ids = try crash(scenario.0, daemon)
+      try Output.write(heading("\(index + 1) of \(Self.scenarios.count): \(scenario.0)") + scenario.1 + "\n\n")
+      let ids = try crash(scenario.0, daemon).reports
       if signals.pending() != nil { return }
       let client = daemon.client
       for id in ids {
@@ -57,8 +57,16 @@ public struct Demonstration: Sendable {
     guard reportedCount == Self.scenarios.count else { throw Failure(.nothingFound, "some crashes left no report") }
   }
 
-  /// Runs crash-maker; returns the ids of its reports.
-  private func crash(_ name: String, _ daemon: borrowing PrivateDaemon) throws(Failure) -> [String] {
+  func heading(_ title: String) -> String {
+    let rule = String(repeating: "─", count: max(0, (terminal.width ?? 80) - title.count - 4))
+    return terminal.styled("── \(title) \(rule)", .bold) + "\n"
+  }
+
+  /// Runs crash-maker.
+  /// - Returns: Its pid, and the ids of its reports.
+  func crash(
+    _ name: String, _ daemon: borrowing PrivateDaemon
+  ) throws(Failure) -> (pid: Int, reports: [String]) {
     // The path is read during the call only.
     let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nothing) }
@@ -79,10 +87,10 @@ public struct Demonstration: Sendable {
     if maker.wait(timeout_ms: Self.crashLimit_ms) == nil { maker.stop() }
     let client = daemon.client
     let pid = Int(maker.pid)
-    return try ask { () throws(ClientError) in try client.awaitProcess(pid, timeout: .seconds(60)) }.reports
+    return (pid, try ask { () throws(ClientError) in try client.awaitProcess(pid, timeout: .seconds(60)) }.reports)
   }
 
-  private func ask<Result>(_ call: () throws(ClientError) -> Result) throws(Failure) -> Result {
+  func ask<Result>(_ call: () throws(ClientError) -> Result) throws(Failure) -> Result {
     do throws(ClientError) {
       return try call()
     } catch {

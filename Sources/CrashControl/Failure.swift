@@ -62,6 +62,12 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
+    case .noSuchService(""):
+      self.init(.nothingFound, "no program has attached or crashed with uses of dead objects yet" + Self.hiddenNote)
+    case .noSuchService(let name):
+      self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.hiddenNote)
+    case .tooManyClasses(let limit):
+      self.init(.usage, "\(limit) classes of one program were named already: pin the protection on or off instead")
     case .remote("org.varlink.service.MethodNotFound", let parameters):
       self.init(.usage, "crashd has no method '\(parameters["method"]?.string ?? "")': see crashctl varlink interface")
     case .remote("org.varlink.service.InterfaceNotFound", let parameters):

@@ -27,7 +27,9 @@ struct PrivateDaemon: ~Copyable {
   deinit { process.stop() }
 
   /// Starts crashd and waits until it says that it is ready; `keep` leaves the directory behind.
-  static func start(keep: Bool, environment: [String: String]) throws(Failure) -> PrivateDaemon {
+  static func start(
+    keep: Bool, environment: [String: String], options: [String] = []
+  ) throws(Failure) -> PrivateDaemon {
     let storage = try PrivateDirectory(keep: keep, environment: environment)
     let runtime = storage.path + "/run"
     let state = storage.path + "/state"
@@ -38,7 +40,8 @@ struct PrivateDaemon: ~Copyable {
       throw Failure(.unreachable, "cannot make '\(path)' (\(errorText(errno)))")
     }
     let process = try launch(
-      ["--runtime-directory", runtime, "--state-directory", state], log: log, notifyPath: notify.path, environment)
+      ["--runtime-directory", runtime, "--state-directory", state] + options, log: log, notifyPath: notify.path,
+      environment)
     guard waitUntilReady(process, notify) else {
       process.stop()
       throw Failure(.unreachable, "crashd did not start: \(lastLine(log))")

@@ -16,6 +16,7 @@ public final class Daemon: Sendable {
   private let logger: Logger
   private let locks: [DirectoryLock]
   let analysis: CrashAnalysis
+  let policy: PolicyKeeper
   private let services: ServiceGroup
 
   /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
@@ -46,10 +47,17 @@ public final class Daemon: Sendable {
     let symbols = SymbolCaches.Configuration(
       directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
       limits: configuration.limits, ledger: ledger, logger: logger)
+    let board = ProtectionBoard()
+    let policy = PolicyKeeper(
+      store: store, board: board, ledger: ledger, logger: logger,
+      configuration: PolicyKeeper.Configuration(
+        allowsAutomaticProtection: configuration.allowsAutomaticProtection, limits: configuration.limits))
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(), ledger: ledger,
-      limits: configuration.limits, logger: logger)
-    services = try Self.services(configuration, analysis, passed, DescriptorStore.processes(in: kept))
+      limits: configuration.limits, logger: logger, policy: policy)
+    self.policy = policy
+    services = try Self.services(
+      configuration, analysis, passed, DescriptorStore.processes(in: kept), policy: policy, board: board)
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -65,7 +73,7 @@ public final class Daemon: Sendable {
 
   private static func services(
     _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
-    _ kept: [KeptProcess]
+    _ kept: [KeptProcess], policy: PolicyKeeper, board: ProtectionBoard
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
@@ -78,13 +86,13 @@ public final class Daemon: Sendable {
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
-          ledger: analysis.ledger, events: continuation, store: store, kept: kept))
+          ledger: analysis.ledger, events: continuation, store: store, kept: kept, board: board))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline,
-        attach: attach,
+        attach: attach, policy: policy,
         ledger: analysis.ledger, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       // Stopped in reverse: no new processes, then what they wrote is stored, then the subscribers have seen it.
@@ -100,6 +108,7 @@ public final class Daemon: Sendable {
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
     try await services.run()
+    await policy.tick()
     do throws(StoreError) { try analysis.store.close() } catch { throw DaemonError.store(error.description) }
     logger.info("stopped")
   }

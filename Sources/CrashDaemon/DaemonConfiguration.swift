@@ -16,6 +16,9 @@ public struct DaemonConfiguration: Sendable {
   public var limits: Limits
   /// Whether SIGTERM and SIGINT stop it gracefully.
   public var handlesSignals: Bool
+  /// Whether classes are protected by itself when dangling crashes become more frequent, in services whose operator has
+  /// said nothing about it.
+  public var allowsAutomaticProtection: Bool
 
   /// As many servers as `crash-fetch` takes.
   public static let debuginfodLimit = 8
@@ -24,7 +27,7 @@ public struct DaemonConfiguration: Sendable {
   public init(
     directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],
     environment: [String: String] = [:],
-    limits: Limits = Limits(), handlesSignals: Bool = true
+    limits: Limits = Limits(), handlesSignals: Bool = true, allowsAutomaticProtection: Bool = false
   ) {
     self.directories = directories
     self.analysePath = analysePath
@@ -33,6 +36,7 @@ public struct DaemonConfiguration: Sendable {
     self.environment = environment
     self.limits = limits
     self.handlesSignals = handlesSignals
+    self.allowsAutomaticProtection = allowsAutomaticProtection
   }
 
   /// The analysis program that can be run; nil when there is none.

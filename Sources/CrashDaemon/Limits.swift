@@ -23,6 +23,13 @@ public struct Limits: Sendable {
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024
 
+  /// How long who changes a policy waits for the processes that it is about.
+  public var control_ms = 2_000
+  /// Programs whose dangling statistics are kept, in all.
+  public var danglingServices = 1_024
+  /// Those of one user who is not root.
+  public var danglingServicesPerUser = 64
+
   /// Spool files taken in one scan.
   public var spoolFiles = 4096
 

@@ -177,9 +177,12 @@ extension CrashReport {
     public var rule: String
     /// How sure: 0 (a guess) to 1 (certain).
     public var confidence: Double
+    /// The class of the object that it is about; nil where there is none, or it is not known.
+    public var className: String?
 
     /// Makes a diagnosis from its parts.
-    public init(cause: String, sentence: String, rule: String, confidence: Double) {
+    public init(cause: String, sentence: String, rule: String, confidence: Double, className: String? = nil) {
+      self.className = className
       self.cause = cause
       self.sentence = sentence
       self.rule = rule

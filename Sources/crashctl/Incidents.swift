@@ -12,7 +12,10 @@ struct Incidents: ParsableCommand {
 struct Dangling: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Uses of objects after their last release, and the classes that are protected from them.",
-    subcommands: [ListDangling.self, ShowIncident.self, Classes.self], defaultSubcommand: ListDangling.self)
+    subcommands: [
+      ListDangling.self, ShowIncident.self, Classes.self, Statistics.self, Trend.self, Policy.self, Events.self,
+      Protect.self, Release.self, Explain.self,
+    ], defaultSubcommand: ListDangling.self)
 
   struct Classes: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the protected classes of the attached processes.")

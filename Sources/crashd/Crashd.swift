@@ -36,6 +36,11 @@ struct Crashd: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The crash-fetch to use, instead of the one beside crashd.", valueName: "path"))
   var fetchPath: String?
 
+  @Flag(
+    name: .customLong("automatic-protection"),
+    help: "Protect classes by itself when uses of dead objects make a program crash more often than usual.")
+  var allowsAutomaticProtection = false
+
   @Option(help: ArgumentHelp("What to log: trace, debug, info, notice, warning, error, critical.", valueName: "level"))
   var logLevel: Logger.Level = .info
 
@@ -80,7 +85,8 @@ struct Crashd: AsyncParsableCommand {
     }
     return DaemonConfiguration(
       directories: Directories(runtime: runtime, state: state), analysePath: analysePath, fetchPath: fetchPath,
-      debuginfodURLs: try servers(environment), environment: environment)
+      debuginfodURLs: try servers(environment), environment: environment,
+      allowsAutomaticProtection: allowsAutomaticProtection)
   }
 
   private func servers(_ environment: [String: String]) throws -> [String] {

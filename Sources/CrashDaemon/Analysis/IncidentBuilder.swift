@@ -124,7 +124,7 @@ struct IncidentBuilder: Sendable {
     }
   }
 
-  private static func kind(_ code: UInt32) -> String {
+  static func kind(_ code: UInt32) -> String {
     switch cs_ring_dangling(rawValue: code) {
     case .CS_RING_DANGLING_CALL: "call"
     case .CS_RING_DANGLING_ASYNC_CALL: "asyncCall"

@@ -28,6 +28,12 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
+  /// The class of the object that was used after its last release, where something names it for certain.
+  var danglingClass: String? {
+    if let poison { return poison.className }
+    return record.objectClass.isEmpty ? nil : record.objectClass
+  }
+
   /// The register by which the fault came about holds such a mark.
   var poison: PoisonEvidence? {
     guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }

@@ -24,7 +24,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     guard let first = records.first else { return nil }
     let threads = records.map(thread)
     let main = threads[0]
-    let diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
+    var diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
+    if diagnosis.cause == "dangling" { diagnosis.className = main.facts.danglingClass }
     var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
       reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + others.map(thread),

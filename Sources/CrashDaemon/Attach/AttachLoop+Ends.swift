@@ -15,6 +15,7 @@ extension AttachLoop {
     guard let connection = connections.removeValue(forKey: number) else { return }
     if let socket = connection.socket { poller.remove(socket.descriptor) }
     guard let process = connection.process else { return }
+    process.control.end()
     memory.hangUp(number)
     // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
@@ -41,6 +42,7 @@ extension AttachLoop {
   mutating func supersede(_ facts: ProcessFacts) {
     for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
       connections[number]?.isSuperseded = true
+      connection.process?.control.end()
       // systemd keeps no descriptor twice: what is kept is the new connection's from now on.
       if let name = connection.process?.keptName { configuration.store?.forget(name) }
       connection.process?.keptName = nil

@@ -30,6 +30,8 @@ struct AttachLoop {
     var store: DescriptorStore?
     /// Those that a crashd before this one has kept.
     var kept: [KeptProcess] = []
+    /// What processes are to do.
+    var board = ProtectionBoard()
   }
 
   struct Connection {
@@ -42,6 +44,8 @@ struct AttachLoop {
     var pidfd: Descriptor?
     /// The process has said hello again: what becomes of it is told by that connection.
     var isSuperseded = false
+    /// What it is told to do.
+    var control = ControlQueue()
   }
 
   // Tokens of the poller: 0 is its wake-up; a connection has two, its socket's and its pidfd's, which is odd.
@@ -62,6 +66,8 @@ struct AttachLoop {
   var memory: MemoryWatch
   var nextToken = Self.firstToken
   private var isListening = false
+  /// Of the board, when it was looked at last.
+  var boardVersion: UInt64 = 0
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
     self.configuration = configuration
@@ -97,6 +103,7 @@ struct AttachLoop {
         }
       }
       expire()
+      control()
       memory.look(isWell: isWell)
     }
   }
@@ -234,6 +241,10 @@ extension AttachLoop {
   }
 
   private mutating func handle(_ message: AttachSocket.Message, of process: AttachedProcess, _ number: UInt64) {
+    if message.descriptors.isEmpty, let answer = ControlAnswer(message.bytes) {
+      take(answer, of: process, number)
+      return
+    }
     guard message.bytes == [UInt8(CS_ATTACH_CRASHED)], message.descriptors.isEmpty, !message.isTruncated else {
       configuration.ledger.refuse("message", from: process.facts.peer, because: "it is no wake-up")
       close(number)
@@ -259,7 +270,11 @@ extension AttachLoop {
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
-      _ = socket.send(AttachReply.bytes(status: .accepted, text: ""))
+      let plan = configuration.board.plan(of: ServiceKey(process.facts))
+      if plan != nil { connections[number]?.control.take(plan, outcome: process.control) }
+      let count = connections[number]?.control.firstCount ?? 0
+      _ = socket.send(AttachReply.bytes(status: .accepted, text: "", controlCount: count))
+      connections[number]?.control.send(to: socket)
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
       supersede(process.facts)
       connections[number]?.process = process

@@ -23,7 +23,9 @@ final class AttachServer: Service {
 
   init(_ configuration: AttachLoop.Configuration) throws(SystemError) {
     self.configuration = configuration
-    poller = try Poller()
+    let poller = try Poller()
+    self.poller = poller
+    configuration.board.onChange { poller.wake() }
   }
 
   /// Serves until a graceful stop; then everything that was sent is in the pipeline.

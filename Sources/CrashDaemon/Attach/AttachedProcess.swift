@@ -59,6 +59,8 @@ final class AttachedProcess: Sendable {
   let isAnnounced = Atomic(false)
   /// The socket was closed, or the process has ended: what the ring holds now is all.
   let hasEnded = Atomic(false)
+  /// What it made of crashd's control messages.
+  let control = ControlOutcome()
   /// What its descriptors are kept under while crashd is away; set once, before others know of it.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?

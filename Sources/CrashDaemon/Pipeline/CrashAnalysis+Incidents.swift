@@ -14,15 +14,22 @@ extension CrashAnalysis {
   ///   - seen: What the last look found.
   /// - Returns: What this one found.
   func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
-    let (incidents, _, images) = process.ring.mapping.observations()
+    let (incidents, classes, images) = process.ring.mapping.observations()
     let changed = incidents.filter { seen[$0.key] != $0.count }
-    guard !changed.isEmpty else { return seen }
+    guard !changed.isEmpty else {
+      await policy?.saw([], classes, of: process)
+      return seen
+    }
     let builder = IncidentBuilder(
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     var result = seen
+    var news: [PolicyKeeper.News] = []
     for incident in changed {
+      let report = builder.report(of: incident)
+      news.append(
+        PolicyKeeper.News(incident: incident, isFirst: seen[incident.key] == nil, group: Self.group(of: report)))
       do throws(StoreError) {
-        try store.put(incident: builder.report(of: incident))
+        try store.put(incident: report)
         result[incident.key] = incident.count
       } catch {
         logger.error("cannot store an incident of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
@@ -30,7 +37,16 @@ extension CrashAnalysis {
         return result
       }
     }
+    await policy?.saw(news, classes, of: process)
     return result
+  }
+
+  /// What tells one place of use from another: the class, how it was used, and the three innermost functions of the
+  /// program's own, without their lines.
+  private static func group(of report: IncidentReport) -> String {
+    let own = report.use.filter { $0.isOwn && !$0.function.isEmpty }.prefix(3).map(\.function)
+    let place = own.isEmpty ? report.use.prefix(3).map(\.address.description) : own
+    return String(SHA256.hexadecimal(([report.subject, report.kind] + place).joined(separator: "\n")).prefix(16))
   }
 
   private func openCaches(

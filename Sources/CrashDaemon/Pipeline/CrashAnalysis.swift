@@ -18,6 +18,8 @@ struct CrashAnalysis: Sendable {
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
+  /// Learns of dangling crashes and of what the quarantine saw; nil in tests that have none.
+  var policy: PolicyKeeper?
 
   /// What one look at a ring led to.
   enum Outcome: Sendable, Equatable {
@@ -62,7 +64,12 @@ struct CrashAnalysis: Sendable {
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     do {
-      let id = try put(of: process) { builder.report(id: $0) }
+      var made: CrashReport?
+      let id = try put(of: process) { id in
+        made = builder.report(id: id)
+        return made
+      }
+      if let made { await policy?.stored(made, of: process.facts) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
       if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
       return .stored(id: id, seen: Seen(contents))

@@ -9,6 +9,7 @@ extension CrashPipeline {
         try await Task.sleep(for: .milliseconds(limits.observation_ms))
       } catch _ { return }
       await observeAll()
+      await analysis.policy?.tick()
     }
   }
 
@@ -18,7 +19,7 @@ extension CrashPipeline {
   }
 
   func observe(_ process: AttachedProcess) async {
-    guard let seen = occurrences(of: process) else { return }
+    guard let seen = await occurrences(of: process) else { return }
     let found = await analysis.observe(process, seen: seen)
     remember(found, of: process)
   }

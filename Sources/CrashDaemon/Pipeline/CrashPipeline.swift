@@ -10,6 +10,8 @@ actor CrashPipeline: Service {
     var process: AttachedProcess
     /// Symbol jobs for its images are in the queue when this has ended.
     var preparation: Task<Void, Never>
+    /// The policy knows of it when this has ended.
+    var registration: Task<Void, Never>
     var isBusy = false
     var isDirty = false
     var emptyWakes = 0
@@ -89,7 +91,9 @@ actor CrashPipeline: Service {
       let preparation = Task { await caches.prepare(images, for: process.facts.peer.uid) }
       // No report waits for these.
       Task { await tables.prepare(images, for: process.facts.peer.uid) }
-      entries[process.number] = Entry(process: process, preparation: preparation)
+      let policy = analysis.policy
+      let registration = Task { if let policy { await policy.attached(process) } }
+      entries[process.number] = Entry(process: process, preparation: preparation, registration: registration)
     case .announced(let process):
       guard var entry = entries[process.number] else { return }
       let isIgnored = entry.emptyWakes >= limits.emptyWakes && !process.hasEnded.load(ordering: .acquiring)
@@ -142,7 +146,7 @@ extension CrashPipeline {
       // Read anew: it may have come while the ring was looked at.
       if isFinal, let now = entries[process.number], let ended = now.end {
         record(await analysis.bury(ended, hasCrashed: now.hasCrashed), of: process.number)
-        end(process.number)
+        await end(process.number)
         break
       }
     }
@@ -161,14 +165,24 @@ extension CrashPipeline {
   }
 
   /// What is stored of its incidents; nil: it is not attached.
-  func occurrences(of process: AttachedProcess) -> CrashAnalysis.Occurrences? { entries[process.number]?.occurrences }
+  func occurrences(of process: AttachedProcess) async -> CrashAnalysis.Occurrences? {
+    await entries[process.number]?.registration.value
+    return entries[process.number]?.occurrences
+  }
+
+  /// Returns when the policy knows of every process that the pipeline knows of.
+  func registerAll() async {
+    for registration in entries.values.map(\.registration) { await registration.value }
+  }
 
   func remember(_ occurrences: CrashAnalysis.Occurrences, of process: AttachedProcess) {
     entries[process.number]?.occurrences = occurrences
   }
 
-  private func end(_ number: UInt64) {
+  private func end(_ number: UInt64) async {
     guard let entry = entries.removeValue(forKey: number) else { return }
+    await entry.registration.value
+    await analysis.policy?.ended(entry.process)
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName { store?.forget(name) }
     ended.append(Ended(facts: entry.process.facts, reports: entry.reports))

@@ -9,6 +9,9 @@ struct Moment: Sendable, Hashable, CustomStringConvertible {
 
   init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
+  /// A point of time that a policy names; what is no time is the beginning.
+  init(seconds: Double) { self.init(nanoseconds: UInt64(seconds > 0 ? min(seconds, 1e10) * 1e9 : 0)) }
+
   static func now() -> Moment { Moment(nanoseconds: clock(CLOCK_REALTIME)) }
 
   /// CLOCK_MONOTONIC in nanoseconds.

@@ -16,6 +16,7 @@ struct CrashdInterface: Sendable {
   var unwinder: SnapshotUnwinder
   var pipeline: CrashPipeline
   var attach: AttachServer
+  var policy: PolicyKeeper
   var ledger: Ledger
   var limits: Limits
   var start_ns = Moment.monotonic_ns()
@@ -45,6 +46,12 @@ struct CrashdInterface: Sendable {
     case "Processes": try await processes(call, visibility)
     case "Incidents": try await incidents(call, visibility)
     case "ProtectedClasses": try await protectedClasses(call, visibility)
+    case "DanglingPolicies": try await danglingPolicies(call, visibility)
+    case "DanglingClasses": try await danglingClasses(call, visibility)
+    case "DanglingEvents": try await danglingEvents(call, visibility)
+    case "DanglingProtect": try await danglingProtect(call, visibility)
+    case "DanglingRelease": try await danglingRelease(call, visibility)
+    case "PolicySet": try await policySet(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
     case "Status": try await status(call, visibility)
     case "Subscribe": throw .expectedMore

@@ -24,6 +24,14 @@ struct VarlinkError: Error, Sendable, Equatable {
   /// The method has many replies, and the call did not ask for them.
   static let expectedMore = VarlinkError(name: "org.varlink.service.ExpectedMore")
 
+  static func noSuchService(_ name: String) -> VarlinkError {
+    VarlinkError(own: "NoSuchService", ["name": .string(String(name.prefix(128)))])
+  }
+
+  static func tooManyClasses(limit: Int) -> VarlinkError {
+    VarlinkError(own: "TooManyClasses", ["limit": .int(Int64(limit))])
+  }
+
   /// What the store said, in the words of the interface.
   init(_ error: StoreError) {
     switch error {

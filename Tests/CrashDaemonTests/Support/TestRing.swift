@@ -91,11 +91,12 @@ struct TestRing {
   }
 
   /// A class that is protected under the policy `diagnose`.
-  mutating func addClass(_ index: Int, _ name: String, admitted: UInt64) {
+  mutating func addClass(_ index: Int, _ name: String, admitted: UInt64, limit: UInt32 = 50) {
     let base = offset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride
     put(admitted, at: base + offset(\cs_ring_class.admitted))
     put(UInt32(2), at: base + offset(\cs_ring_class.policy))
     put(UInt32(1), at: base + offset(\cs_ring_class.is_listed))
+    put(limit, at: base + offset(\cs_ring_class.limit))
     put(UInt32(name.utf8.count), at: base + offset(\cs_ring_class.name_bytes))
     put(Array(name.utf8), at: base + offset(\cs_ring_class.name))
     put(UInt32(index + 1), at: offset(\cs_ring_header.class_count))

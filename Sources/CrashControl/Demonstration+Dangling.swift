@@ -1,0 +1,64 @@
+internal import CrashClient
+internal import CrashReport
+
+/// `demo dangling`: a program that crashes by a use of a dead object, until crashd has seen enough of it.
+extension Demonstration {
+  private static let victim = "use-after-free-call"
+  private static let mostLives = 20
+
+  /// Restarts a program into the same crash until crashd protects it; then it survives, and the use is shown.
+  /// - Throws: `Failure` when crashd or crash-maker cannot be started, or the program is not protected in time.
+  public func runDangling() throws { try run(showDangling) }
+
+  private func showDangling(until signals: SignalSet) throws {
+    let daemon = try PrivateDaemon.start(keep: false, environment: environment, options: ["--automatic-protection"])
+    let client = daemon.client
+    try Output.write(
+      heading("A program uses an object after its last release")
+        + "It does not protect the class, but its operator lets crashd do so (crashd --automatic-protection).\n\n")
+    for life in 1...Self.mostLives {
+      let (pid, reports) = try crash(Self.victim, daemon)
+      if signals.pending() != nil { return }
+      guard let id = reports.first else {
+        return try showSurvivor(life, try incident(of: pid, client), client)
+      }
+      let report = try ask { () throws(ClientError) in try client.report(id: id) }.report
+      try Output.write(
+        "Life \(life) ends by \(CleanText.line(report.signal.name)): \(CleanText.line(report.diagnosis.sentence))\n")
+      if life == 1 { try countEveryCrash(client) }
+      try tellDecision(client)
+    }
+    throw Failure(.nothingFound, "crashd did not protect the program within \(Self.mostLives) lives")
+  }
+
+  /// A restart loop is usually one crash an hour; nobody wants to watch that long.
+  private func countEveryCrash(_ client: CrashClient) throws {
+    var rules = DanglingRules()
+    rules.crashLoopSeconds = 0
+    _ = try ask { () throws(ClientError) in try client.setRules(rules, name: "crash-maker") }
+    try Output.write("(For the demo each restart counts: crashctl dangling policy crash-maker --crash-loop 0)\n")
+  }
+
+  private func tellDecision(_ client: CrashClient) throws {
+    let events = try ask { () throws(ClientError) in try client.danglingEvents(limit: 1) }
+    guard let event = events.first, event.decision.action == "switched" else { return }
+    try Output.write("\n" + terminal.styled("crashd: ", .bold) + CleanText.line(event.decision.text) + "\n\n")
+  }
+
+  private func incident(of pid: Int, _ client: CrashClient) throws -> IncidentReport {
+    let incidents = try ask { () throws(ClientError) in try client.incidents(source: "quarantine") }
+    guard let incident = incidents.first(where: { $0.process.pid == pid }) else {
+      throw Failure(.nothingFound, "process \(pid) neither crashed nor was seen to use a dead object")
+    }
+    return incident
+  }
+
+  private func showSurvivor(_ life: Int, _ incident: IncidentReport, _ client: CrashClient) throws {
+    try Output.write("Life \(life) survives, and tells who used the object and who had released it:\n\n")
+    try Output.write(IncidentText.text(incident, terminal: terminal) + "\n")
+    let policies = try ask { () throws(ClientError) in try client.danglingPolicies() }
+    for policy in policies {
+      try Output.write(DanglingText.policy(policy, events: [], terminal: terminal))
+    }
+  }
+}

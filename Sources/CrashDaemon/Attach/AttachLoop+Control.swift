@@ -1,0 +1,28 @@
+// What processes are told to do.
+extension AttachLoop {
+  /// Tells every process whose plan is another one.
+  mutating func control() {
+    let version = configuration.board.version
+    guard version != boardVersion else { return }
+    boardVersion = version
+    for (number, connection) in connections {
+      guard let process = connection.process, let socket = connection.socket, !connection.isSuperseded else { continue }
+      let plan = configuration.board.plan(of: ServiceKey(process.facts))
+      guard plan != connection.control.plan else { continue }
+      connections[number]?.control.take(plan, outcome: process.control)
+      connections[number]?.control.send(to: socket)
+    }
+  }
+
+  /// Takes what a process says to a message, and sends it the next ones.
+  mutating func take(_ answer: ControlAnswer, of process: AttachedProcess, _ number: UInt64) {
+    guard let socket = connections[number]?.socket,
+      connections[number]?.control.take(answer, outcome: process.control) == true
+    else {
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "an answer that nobody asked for")
+      close(number)
+      return
+    }
+    connections[number]?.control.send(to: socket)
+  }
+}

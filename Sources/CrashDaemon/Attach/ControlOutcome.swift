@@ -1,0 +1,87 @@
+import CShimRing
+import Synchronization
+
+/// What a process made of the plan that it has: written by the attach thread, for whoever asks crashd.
+final class ControlOutcome: Sendable {
+  /// What is known.
+  struct State: Sendable, Equatable {
+    /// What the process is told; nil: nothing.
+    var plan: ControlPlan?
+    /// All of it was answered.
+    var isComplete = true
+    /// The process is gone, or will not be asked.
+    var isOver = false
+    /// Classes that are as the plan says.
+    var done = 0
+    /// What was not done, by class.
+    var refused: [String: String] = [:]
+
+    func hasReached(_ wanted: ControlPlan?) -> Bool { isOver || (isComplete && plan == wanted) }
+  }
+
+  private struct Guarded {
+    var state = State()
+    var waiters: [UInt64: (plan: ControlPlan?, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var nextWaiter: UInt64 = 0
+
+    /// Those who have waited long enough.
+    mutating func ready() -> [CheckedContinuation<Void, Never>] {
+      let ready = waiters.filter { state.hasReached($0.value.plan) }
+      for number in ready.keys { waiters[number] = nil }
+      return ready.values.map(\.continuation)
+    }
+  }
+
+  private let guarded = Mutex(Guarded())
+
+  var now: State { guarded.withLock { $0.state } }
+
+  func begin(_ plan: ControlPlan?) { change { $0 = State(plan: plan, isComplete: false, isOver: $0.isOver) } }
+
+  func note(_ answer: ControlAnswer, of subject: String, isLast: Bool) {
+    change { state in
+      if isLast { state.isComplete = true }
+      if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
+        if !subject.isEmpty { state.done += 1 }
+      } else {
+        state.refused[subject] = ControlAnswer.word(answer.result)
+      }
+    }
+  }
+
+  /// Nobody hears from it any more.
+  func end() { change { $0.isOver = true } }
+
+  /// Waits until the process has answered to all of a plan, or is gone; at most so long.
+  func reached(_ plan: ControlPlan?, timeout_ms: Int) async {
+    let number = guarded.withLock { guarded in
+      guarded.nextWaiter += 1
+      return guarded.nextWaiter
+    }
+    let alarm = Task { [weak self] in
+      try await Task.sleep(for: .milliseconds(timeout_ms))
+      self?.giveUp(number)
+    }
+    await withCheckedContinuation { continuation in
+      let isReady = guarded.withLock { guarded in
+        if guarded.state.hasReached(plan) { return true }
+        guarded.waiters[number] = (plan, continuation)
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+    alarm.cancel()
+  }
+
+  private func giveUp(_ number: UInt64) {
+    guarded.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let ready = guarded.withLock { guarded in
+      body(&guarded.state)
+      return guarded.ready()
+    }
+    for continuation in ready { continuation.resume() }
+  }
+}

@@ -1,0 +1,53 @@
+import CShimRing
+
+/// Control messages on their way to one process: never more of them unanswered than fit into its socket.
+struct ControlQueue {
+  private struct Message {
+    var number: UInt32
+    var subject: String
+    var kind: cs_control_kind
+    var payload: [UInt8]
+  }
+
+  private static let window = Int(CS_CONTROL_UNANSWERED_LIMIT)
+
+  private(set) var plan: ControlPlan?
+  private var waiting: ArraySlice<Message> = []
+  private var unanswered: [UInt32: Message] = [:]
+  private var nextNumber: UInt32 = 1
+
+  /// How many messages go out at once.
+  var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
+
+  /// Takes another plan; what still waits of the last one is left out, as the new one says everything again.
+  mutating func take(_ plan: ControlPlan?, outcome: ControlOutcome) {
+    self.plan = plan
+    // Different from every round that an earlier crashd may have begun.
+    let round = UInt32.random(in: 1...UInt32.max)
+    waiting = []
+    for message in ControlPlan.messages(of: plan, round: round) {
+      waiting.append(
+        Message(number: nextNumber, subject: message.subject, kind: message.kind, payload: message.payload))
+      nextNumber &+= 1
+    }
+    outcome.begin(plan)
+  }
+
+  /// Sends what may be sent now.
+  mutating func send(to socket: AttachSocket) {
+    while unanswered.count < Self.window, let message = waiting.first {
+      let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
+      // A full socket: the next answer makes room.
+      guard socket.send(bytes) else { return }
+      waiting.removeFirst()
+      unanswered[message.number] = message
+    }
+  }
+
+  /// Takes an answer; false: nobody asked.
+  mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
+    guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
+    outcome.note(answer, of: message.subject, isLast: message.kind == .CS_CONTROL_SWEEP && waiting.isEmpty)
+    return true
+  }
+}

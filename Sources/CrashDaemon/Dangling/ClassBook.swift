@@ -1,0 +1,144 @@
+import CrashRing
+import DanglingStatistics
+
+/// The statistics of the classes of one service, by build.
+struct ClassBook: Codable, Sendable {
+  /// More are not kept; the ones with the fewest hits give way.
+  static let limit = 512
+
+  private struct Key: Hashable, Codable {
+    var build: String
+    var className: String
+  }
+
+  private struct Entry: Codable {
+    var key: Key
+    var statistics: ClassStatistics
+    /// Deallocations of one process, on average over those that there were.
+    var deallocations = 0.0
+    /// Since the last period ended.
+    var hits = 0.0
+    var attributed = 0.0
+    /// When it was last read, in seconds since 1970.
+    var seen_s: Double
+  }
+
+  private var entries: [Entry] = []
+  private var periodStart_s: Double?
+
+  /// All statistics, by class and build.
+  var all: [ClassStatistics] {
+    entries.map(\.statistics).sorted { ($0.className, $0.build) < ($1.className, $1.build) }
+  }
+
+  /// What is known of each class, of the build that was read last.
+  var latest: [String: ClassStatistics] {
+    var latest: [String: Entry] = [:]
+    for entry in entries where (latest[entry.key.className]?.seen_s ?? -1) < entry.seen_s {
+      latest[entry.key.className] = entry
+    }
+    return latest.mapValues(\.statistics)
+  }
+
+  /// Takes what one process has counted of a class since it was last looked at.
+  /// - Parameters:
+  ///   - counted: The class.
+  ///   - before: What it had counted then; nil: nothing.
+  ///   - build: The process's.
+  ///   - processes: How many processes of that build there are.
+  ///   - time_s: Now.
+  mutating func read(
+    _ counted: ProtectedClass, before: ProtectedClass?, build: String, processes: Int, at time_s: Double
+  ) {
+    let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
+    func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
+      let (new, old) = (field(counted), before.map(field) ?? 0)
+      // A counter that fell is hostile or another process's.
+      return new >= old ? Double(new - old) : 0
+    }
+    let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
+    let others = growth(\.skipped.unowned) + growth(\.skipped.isolated)
+    entries[index].statistics.observe(
+      admitted: admitted, skipped: [.budget: budget, .contention: busy, .changing: others])
+    entries[index].statistics.slots = Double(counted.limit)
+    entries[index].deallocations += (admitted + budget + busy + others) / Double(max(1, processes))
+    entries[index].seen_s = time_s
+  }
+
+  /// Takes a hit.
+  ///
+  /// A delay is known of the first one of its kind only.
+  mutating func hit(
+    _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
+    at time_s: Double
+  ) {
+    let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
+    entries[index].statistics.observeHit(kind: kind, delay_s: delay_s, group: group)
+    entries[index].hits += 1
+  }
+
+  /// Takes a crash that was attributed to a class.
+  mutating func crash(_ className: String, build: String, at time_s: Double) {
+    let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
+    entries[index].statistics.observeAttributedCrash()
+    entries[index].attributed += 1
+  }
+
+  /// Ends a round of looks at all processes, and a period when an hour is over.
+  mutating func endRound(at time_s: Double) {
+    for index in entries.indices {
+      let count = UInt64(min(max(entries[index].deallocations, 0), 0x1p62))
+      entries[index].statistics.readDeallocations(count: count, at: time_s)
+    }
+    let start_s = periodStart_s ?? time_s
+    periodStart_s = start_s
+    guard time_s - start_s >= 3_600 else { return }
+    let days = min((time_s - start_s) / 86_400, 1)
+    for index in entries.indices {
+      entries[index].statistics.endPeriod(
+        days: days, requests: 0, hits: entries[index].hits, attributedCrashes: entries[index].attributed)
+      (entries[index].hits, entries[index].attributed) = (0, 0)
+    }
+    periodStart_s = time_s
+  }
+
+  /// Divides a budget among classes, by what is known of them; at least the standard number each.
+  func split(
+    _ classes: [String], budgetBytes: UInt64, using generator: inout some RandomNumberGenerator
+  ) -> [String: Int] {
+    let known = latest
+    let candidates = classes.map { name in
+      (known[name]
+        ?? ClassStatistics(
+          className: name, build: "", bytesPerSlot: Self.bytesPerSlot(nil), slots: Double(ControlPlan.standardLimit)))
+        .candidate(using: &generator)
+    }
+    let slots = BudgetSplit.slots(for: candidates, budgetBytes: Double(budgetBytes))
+    return Dictionary(zip(classes, slots)) { first, _ in first }
+      .mapValues { min(max($0, ControlPlan.standardLimit), Int(SlotSuggestion.most)) }
+  }
+
+  private mutating func index(of key: Key, _ counted: ProtectedClass?, at time_s: Double) -> Int {
+    if let index = entries.firstIndex(where: { $0.key == key }) { return index }
+    if entries.count >= Self.limit {
+      let least = entries.indices.min { left, right in
+        (entries[left].statistics.hits.values.reduce(0, +), entries[left].seen_s)
+          < (entries[right].statistics.hits.values.reduce(0, +), entries[right].seen_s)
+      }
+      if let least { entries.remove(at: least) }
+    }
+    let slots = counted.map { Double($0.limit) } ?? Double(ControlPlan.standardLimit)
+    entries.append(
+      Entry(
+        key: key,
+        statistics: ClassStatistics(
+          className: key.className, build: key.build, bytesPerSlot: Self.bytesPerSlot(counted), slots: slots),
+        seen_s: time_s))
+    return entries.count - 1
+  }
+
+  /// An object, what malloc adds to it, and our record of it.
+  private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
+    Double(counted?.instanceBytes ?? 64) + 16 + 64
+  }
+}

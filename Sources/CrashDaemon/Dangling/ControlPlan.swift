@@ -1,0 +1,119 @@
+import CShimRing
+
+/// What a process is to do about dead objects: all that crashd says of it.
+struct ControlPlan: Sendable, Equatable {
+  /// What is said of one class, or of all.
+  struct Word: Sendable, Equatable {
+    /// Nil: all classes of the program's own.
+    var name: String?
+    /// Never protected, in place of protected.
+    var isRelease = false
+    /// An operator says so.
+    var isOperator = false
+    var policy = DanglingMode.zero
+    var limit = ControlPlan.standardLimit
+  }
+
+  static let standardLimit = 50
+  /// A process has no more: more words would only wait.
+  static let wordLimit = 512
+  static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
+
+  var budgetBytes: UInt64
+  /// The budget is an operator's word.
+  var isOperator = false
+  /// Nothing is protected, whoever asks.
+  var isOff = false
+  var words: [Word]
+
+  /// The messages of one round, and of what each is.
+  static func messages(of plan: ControlPlan?, round: UInt32) -> [(
+    subject: String, kind: cs_control_kind, payload: [UInt8]
+  )] {
+    guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
+    let flags = (plan.isOperator ? CS_CONTROL_OPERATOR : 0) | (plan.isOff ? CS_CONTROL_OFF : 0)
+    let settings = cs_control_settings(
+      budget_bytes: plan.budgetBytes, flags: flags, round: round,
+      stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
+    // All classes before single ones, whose words say more.
+    let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
+    return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
+      + words.compactMap { word in
+        let name = Array((word.name ?? "").utf8)
+        guard name.count <= nameLimitBytes, word.name?.isEmpty != true else { return nil }
+        let fields = cs_control_class(
+          flags: (word.isOperator ? CS_CONTROL_OPERATOR : 0) | (word.name == nil ? CS_CONTROL_OWN_CLASSES : 0),
+          round: round, policy: word.policy.code, limit: UInt32(clamping: word.limit),
+          name_bytes: UInt32(name.count), reserved: 0)
+        let kind: cs_control_kind = word.isRelease ? .CS_CONTROL_RELEASE : .CS_CONTROL_PROTECT
+        return (word.name ?? "all classes", kind, bytes(of: fields) + name)
+      } + [("", .CS_CONTROL_SWEEP, sweep(round))]
+  }
+
+  /// A whole message.
+  static func message(_ kind: cs_control_kind, number: UInt32, payload: [UInt8]) -> [UInt8] {
+    let header = cs_control_header(
+      magic: magic, version: CS_CONTROL_VERSION, kind: kind.rawValue, number: number,
+      payload_bytes: UInt32(clamping: payload.count))
+    return bytes(of: header) + payload
+  }
+
+  /// Swift does not import UINT64_C().
+  private static let magic: UInt64 = 0x0052_544e_4f43_5343
+
+  private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }
+
+  /// The bytes of a C structure without padding.
+  private static func bytes<Structure>(of structure: Structure) -> [UInt8] {
+    unsafe withUnsafeBytes(of: structure) { unsafe Array($0) }
+  }
+}
+
+/// What becomes of objects of a protected class.
+enum DanglingMode: String, Sendable, Codable, CaseIterable {
+  case absorb
+  case zero
+  case diagnose
+
+  var code: UInt32 {
+    switch self {
+    case .absorb: cs_ring_incident_mode.CS_RING_INCIDENT_ABSORB.rawValue
+    case .zero: cs_ring_incident_mode.CS_RING_INCIDENT_ZERO.rawValue
+    case .diagnose: cs_ring_incident_mode.CS_RING_INCIDENT_DIAGNOSE.rawValue
+    }
+  }
+}
+
+/// What a process said to one of crashd's messages.
+struct ControlAnswer: Sendable, Equatable {
+  var number: UInt32
+  var result: UInt32
+  var count: UInt32
+
+  private static let magic: UInt64 = 0x0052_5753_4e41_5343
+
+  /// Nil: it is none.
+  init?(_ message: [UInt8]) {
+    guard message.count == MemoryLayout<cs_control_answer>.size else { return nil }
+    // As many bytes as the structure has, and any bytes are a valid one.
+    let answer = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_answer.self) }
+    guard answer.magic == Self.magic, answer.version == CS_CONTROL_VERSION else { return nil }
+    (number, result, count) = (answer.number, answer.result, answer.count)
+  }
+
+  /// A word for people.
+  static func word(_ result: UInt32) -> String {
+    switch cs_control_result(rawValue: result) {
+    case .CS_CONTROL_DONE: "done"
+    case .CS_CONTROL_MALFORMED: "malformed"
+    case .CS_CONTROL_UNKNOWN: "unknown to the program's version"
+    case .CS_CONTROL_FORBIDDEN: "forbidden by the program"
+    case .CS_CONTROL_UNAVAILABLE: "not available in the program"
+    case .CS_CONTROL_OVERRULED: "overruled by the program"
+    case .CS_CONTROL_NOT_FOUND: "no such class"
+    case .CS_CONTROL_GENERIC: "a generic class"
+    case .CS_CONTROL_FAILED: "failed"
+    default: "result \(result)"
+    }
+  }
+}

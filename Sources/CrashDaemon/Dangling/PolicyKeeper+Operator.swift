@@ -1,0 +1,114 @@
+import CrashReport
+import CrashStore
+import DanglingStatistics
+import Logging
+
+/// What an operator may change of the rules of a service; nil: it stays.
+struct RuleChange: Sendable, Equatable {
+  var pin: Pin?
+  var allowsAutomaticProtection: Bool?
+  var baseBudgetBytes: UInt64?
+  var raisedBudgetBytes: UInt64?
+  var crashLoop_s: Double?
+  var alarmThreshold_days: Double?
+
+  /// In words, for the event.
+  var text: String {
+    [
+      pin.map { "pin \($0.rawValue)" },
+      allowsAutomaticProtection.map { $0 ? "automatic protection allowed" : "automatic protection forbidden" },
+      baseBudgetBytes.map { "base budget \($0) bytes" }, raisedBudgetBytes.map { "raised budget \($0) bytes" },
+      crashLoop_s.map { "crashes within \(Int($0)) s count once" },
+      alarmThreshold_days.map { "one false alarm in \(Int($0)) days at most" },
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+// What operators say. It is stronger than the statistics, and than what a program says of its own classes.
+extension PolicyKeeper {
+  /// Services that may be seen, whose name contains this or whose program it is; all of them without one.
+  func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
+    services.keys.sorted().filter { key in
+      visibility.includes(Peer(pid: 0, uid: key.uid))
+        && (name.map { services[key]?.policy.name.contains($0) == true || key.program == $0 } ?? true)
+    }
+  }
+
+  /// Changes rules.
+  func change(_ keys: [ServiceKey], _ change: RuleChange) {
+    for key in keys {
+      guard var rules = services[key]?.policy.loop.rules else { continue }
+      if let pin = change.pin { rules.pin = pin }
+      if let allows = change.allowsAutomaticProtection { rules.allowsAutomaticProtection = allows }
+      if let bytes = change.baseBudgetBytes { rules.baseBudgetBytes = bytes }
+      if let bytes = change.raisedBudgetBytes { rules.raisedBudgetBytes = bytes }
+      if let seconds = change.crashLoop_s { rules.crashLoop_s = seconds }
+      if let days = change.alarmThreshold_days { rules.alarmThreshold_days = days }
+      if change.baseBudgetBytes != nil || change.raisedBudgetBytes != nil {
+        services[key]?.policy.hasOperatorsBudget = true
+      }
+      decide(key, change.text, rules, classes: [])
+    }
+  }
+
+  /// Lists a class.
+  func protect(_ keys: [ServiceKey], _ className: String, _ wish: ServicePolicy.Wish) {
+    for key in keys {
+      guard var rules = services[key]?.policy.loop.rules else { continue }
+      rules.listedClasses.insert(className)
+      rules.releasedClasses.remove(className)
+      services[key]?.policy.wishes[className] = wish == ServicePolicy.Wish() ? nil : wish
+      let details = [wish.mode.map { "policy \($0.rawValue)" }, wish.limit.map { "limit \($0)" }].compactMap { $0 }
+      let text = (["the operator protects \(className)"] + details).joined(separator: ", ")
+      decide(key, text, rules, classes: [className])
+    }
+  }
+
+  /// Takes a class off the list; it is never protected until somebody lists it again.
+  func release(_ keys: [ServiceKey], _ className: String) {
+    for key in keys {
+      guard var rules = services[key]?.policy.loop.rules else { continue }
+      rules.listedClasses.remove(className)
+      rules.releasedClasses.insert(className)
+      services[key]?.policy.wishes[className] = nil
+      decide(key, "the operator releases \(className)", rules, classes: [])
+    }
+  }
+
+  /// Waits until the attached processes have done what they are told, at most so long.
+  /// - Returns: How many there are, and how many of them did.
+  func settle(_ keys: [ServiceKey], timeout_ms: Int) async -> (processes: Int, obeying: Int) {
+    let outcomes = keys.flatMap { key in
+      (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
+    }.filter { !$0.0.now.isOver }
+    // One after the other, but of the same time: who has answered meanwhile costs nothing.
+    let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
+    for (outcome, plan) in outcomes {
+      let now_ns = Moment.monotonic_ns()
+      await outcome.reached(plan, timeout_ms: now_ns < deadline_ns ? Int((deadline_ns - now_ns) / 1_000_000) : 0)
+    }
+    return (
+      outcomes.count,
+      outcomes.count { outcome, plan in
+        let state = outcome.now
+        return !state.isOver && state.hasReached(plan) && state.refused.isEmpty
+      }
+    )
+  }
+
+  /// Whether one more class can be listed: a process is told so many at most.
+  func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
+    guard let rules = services[key]?.policy.loop.rules else { return false }
+    let spoken = rules.listedClasses.union(rules.releasedClasses)
+    return spoken.contains(className) || spoken.count < ControlPlan.wordLimit / 2
+  }
+
+  private func decide(_ key: ServiceKey, _ text: String, _ rules: ProtectionRules, classes: [String]) {
+    guard let service = services[key] else { return }
+    let level = service.policy.loop.protection.level
+    save(key, [DanglingDecision(byOperator: text, level: level, classes: classes, at: now_s)])
+    logger.notice("'\(service.policy.name)' (uid \(key.uid)): \(CleanText.line(text))")
+    receive(.rules(rules), key)
+    save(key)
+  }
+}

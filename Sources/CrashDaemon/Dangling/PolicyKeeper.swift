@@ -1,0 +1,297 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import DanglingStatistics
+import FoundationEssentials
+import Logging
+
+/// Decides which classes of which service are protected: feeds the statistics with what crashd sees, keeps their state in
+/// the store, and writes on the board what processes are to do.
+///
+/// Of processes that crash in a loop, or that lie, only their own user's services are concerned.
+actor PolicyKeeper {
+  struct Configuration: Sendable {
+    /// Whether an alarm may protect classes of services whose operator has said nothing about it.
+    var allowsAutomaticProtection = false
+    var limits = Limits()
+  }
+
+  /// A service as it is known here.
+  struct Service {
+    var policy: ServicePolicy
+    var book = ClassBook()
+    /// Attached processes: their builds, and what was read of their classes.
+    var processes: [UInt64: Attached] = [:]
+    /// Changed since it was stored.
+    var isDirty = false
+    /// When process hours were last added up, in seconds since 1970.
+    var counted_s: Double
+    /// When the budget was last split.
+    var split_s: Double?
+  }
+
+  struct Attached {
+    var build: String
+    var classes: [String: ProtectedClass] = [:]
+    var outcome: ControlOutcome
+  }
+
+  /// What a crash needs to count.
+  static let leastConfidence = 0.8
+  private static let splitEvery_s = 3_600.0
+  /// Smaller changes of a limit are not worth that a quarantine is emptied.
+  private static let limitChange = 0.25
+
+  let store: ReportStore
+  let board: ProtectionBoard
+  let ledger: Ledger
+  let logger: Logger
+  let configuration: Configuration
+  private let clock: @Sendable () -> Double
+  var services: [ServiceKey: Service] = [:]
+
+  /// Takes up what an earlier crashd has left.
+  init(
+    store: ReportStore, board: ProtectionBoard, ledger: Ledger, logger: Logger,
+    configuration: Configuration = Configuration(),
+    clock: @escaping @Sendable () -> Double = { Double(Moment.now().nanoseconds) / 1e9 }
+  ) {
+    self.store = store
+    self.board = board
+    self.ledger = ledger
+    self.logger = logger
+    self.configuration = configuration
+    self.clock = clock
+    services = Self.stored(in: store, at: clock(), logger: logger)
+    // Before any process attaches.
+    for (key, service) in services { board.set(service.policy.plan, for: key) }
+  }
+
+  private static func stored(in store: ReportStore, at time_s: Double, logger: Logger) -> [ServiceKey: Service] {
+    var services: [ServiceKey: Service] = [:]
+    do throws(StoreError) {
+      for state in try store.danglingStates() {
+        do {
+          let policy = try JSONDecoder().decode(ServicePolicy.self, from: Data(state.policy))
+          var service = Service(policy: policy, counted_s: time_s)
+          service.book = try JSONDecoder().decode(ClassBook.self, from: Data(state.classes))
+          services[ServiceKey(uid: state.uid, program: state.program)] = service
+        } catch {
+          // Another version wrote it: what it had learned is learned again.
+          logger.warning(
+            "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
+        }
+      }
+    } catch {
+      logger.error("cannot read the dangling statistics: \(error)")
+    }
+    return services
+  }
+
+  var now_s: Double { clock() }
+}
+
+// What processes do.
+extension PolicyKeeper {
+  func attached(_ process: AttachedProcess) {
+    let key = ServiceKey(process.facts)
+    guard makeService(key, name: process.facts.identity.name, peer: process.facts.peer) else { return }
+    addHours(of: key)
+    services[key]?.processes[process.number] = Attached(build: Self.build(process.facts), outcome: process.control)
+    receive(.load(loads(of: key)), key)
+  }
+
+  func ended(_ process: AttachedProcess) {
+    let key = ServiceKey(process.facts)
+    guard services[key]?.processes[process.number] != nil else { return }
+    addHours(of: key)
+    services[key]?.processes[process.number] = nil
+    receive(.load(loads(of: key)), key)
+  }
+
+  /// A report was stored.
+  func stored(_ report: CrashReport, of facts: ProcessFacts) {
+    guard report.diagnosis.cause == "dangling", report.diagnosis.confidence >= Self.leastConfidence else { return }
+    let key = ServiceKey(facts)
+    guard makeService(key, name: facts.identity.name, peer: facts.peer), let before = services[key] else { return }
+    let build = Self.build(facts)
+    let className = report.diagnosis.className.flatMap(Self.usable)
+    let crash = DanglingCrash(
+      build: build, incarnation: facts.identity.ringID, instance: facts.unit ?? key.program, className: className)
+    let counted = before.policy.loop.countedCrashes
+    if let className, report.diagnosis.confidence >= 0.9 {
+      services[key]?.book.crash(className, build: build, at: now_s)
+    }
+    receive(.crash(crash), key)
+    let isCounted = services[key]?.policy.loop.countedCrashes != counted
+    services[key]?.policy.count(at: now_s) { day in
+      day.crashes += 1
+      if isCounted { day.counted += 1 }
+      if day.builds?[build] != nil || (day.builds?.count ?? 0) < ServicePolicy.buildLimit {
+        day.builds = (day.builds ?? [:]).merging([build: 1], uniquingKeysWith: +)
+      }
+    }
+    save(key)
+  }
+
+  /// An incident that is new, or has happened again, since the last look.
+  struct News: Sendable {
+    var incident: Incident
+    var isFirst: Bool
+    /// Equal for uses from the same place.
+    var group: String
+  }
+
+  /// Takes what the quarantine saw since the last look: each incident once, as those of a loop say no more than one.
+  func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
+    let key = ServiceKey(process.facts)
+    guard let known = services[key]?.processes[process.number] else { return }
+    let build = known.build
+    let processes = services[key]?.processes.values.count { $0.build == build } ?? 1
+    for counted in classes.prefix(ControlPlan.wordLimit) where known.classes[counted.name] != counted {
+      services[key]?.book.read(
+        counted, before: known.classes[counted.name], build: build, processes: processes, at: now_s)
+      services[key]?.processes[process.number]?.classes[counted.name] = counted
+      services[key]?.isDirty = true
+    }
+    for found in news where found.incident.source == .quarantine {
+      let (incident, group) = (found.incident, found.group)
+      guard let className = Self.usable(incident.subject) else { continue }
+      let delay_s = found.isFirst ? incident.record.map { Double($0.age_ns) / 1e9 } : nil
+      services[key]?.book.hit(
+        className, build: build, kind: Self.kind(incident.kind), delay_s: delay_s, group: group, at: now_s)
+      services[key]?.policy.count(at: now_s) { $0.hits += 1 }
+      receive(.hit(className: className, group: group), key)
+    }
+    if !news.isEmpty { save(key) }
+  }
+
+  /// A class's name as processes can be told it.
+  static func usable(_ name: String) -> String? {
+    name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
+  }
+
+  private static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
+
+  private static func kind(_ code: UInt32) -> ClassStatistics.HitKind {
+    switch IncidentBuilder.kind(code) {
+    case "overRelease": .release
+    case "retains", "write": .audit
+    default: .call
+    }
+  }
+}
+
+// Time, and what follows.
+extension PolicyKeeper {
+  /// The end of a round of looks at all processes: moves the clocks, and stores what has changed.
+  func tick() {
+    for key in services.keys.sorted() {
+      addHours(of: key)
+      services[key]?.book.endRound(at: now_s)
+      receive(.load(loads(of: key)), key)
+      split(key)
+      if services[key]?.isDirty == true { save(key) }
+    }
+  }
+
+  /// Takes an input, and does what follows from it.
+  func receive(_ input: PolicyInput, _ key: ServiceKey) {
+    guard var service = services[key] else { return }
+    let before = service.policy.loop.protection
+    let events = service.policy.loop.receive(input, at: now_s)
+    service.policy.lastSeen_s = now_s
+    service.isDirty = true
+    services[key] = service
+    for event in events { logger.notice("'\(service.policy.name)' (uid \(key.uid)): \(CleanText.line(event.text))") }
+    if service.policy.loop.protection != before { split(key, isForced: true) }
+    if !events.isEmpty { save(key, events.map { DanglingDecision($0) }) }
+    board.set(services[key]?.policy.plan, for: key)
+  }
+
+  /// Stores the service, and what was decided.
+  func save(_ key: ServiceKey, _ decisions: [DanglingDecision] = []) {
+    guard let service = services[key] else { return }
+    do {
+      let encoder = JSONEncoder()
+      let state = DanglingState(
+        uid: key.uid, program: key.program, policy: Array(try encoder.encode(service.policy)),
+        classes: Array(try encoder.encode(service.book)))
+      let events = try decisions.map { decision in
+        DanglingEvent(
+          uid: key.uid, program: key.program, time: decision.time, json: Array(try encoder.encode(decision)))
+      }
+      try store.put(dangling: state, events: events)
+      services[key]?.isDirty = false
+    } catch {
+      // It holds all the same, as long as this crashd runs; the next change stores it again.
+      logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
+      ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
+    }
+  }
+
+  /// Makes a service known; false when there are too many.
+  func makeService(_ key: ServiceKey, name: String, peer: Peer) -> Bool {
+    if services[key] != nil {
+      if !name.isEmpty { services[key]?.policy.name = name }
+      return true
+    }
+    let limits = configuration.limits
+    let own = services.filter { $0.key.uid == key.uid }
+    if services.count >= limits.danglingServices || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
+      // A user's own programs make room for one another; those that somebody has spoken of stay.
+      let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
+      guard let oldest = idle.min(by: { $0.value.policy.lastSeen_s < $1.value.policy.lastSeen_s }) else {
+        ledger.refuse(
+          "service", from: peer, because: "statistics of \(own.count) programs of this user are kept already")
+        return false
+      }
+      forget(oldest.key)
+    }
+    let rules = ProtectionRules(allowsAutomaticProtection: configuration.allowsAutomaticProtection)
+    services[key] = Service(policy: ServicePolicy(name: name, rules: rules, at: now_s), counted_s: now_s)
+    return true
+  }
+
+  private func forget(_ key: ServiceKey) {
+    services[key] = nil
+    board.set(nil, for: key)
+    do throws(StoreError) {
+      try store.forgetDangling(uid: key.uid, program: key.program)
+    } catch {
+      logger.error("cannot forget the dangling statistics of '\(key.program)': \(error)")
+    }
+  }
+
+  private func loads(of key: ServiceKey) -> [String: Double] {
+    (services[key]?.processes.values.map(\.build) ?? []).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+
+  private func addHours(of key: ServiceKey) {
+    guard let service = services[key] else { return }
+    let hours = min(max(now_s - service.counted_s, 0), 86_400) / 3_600
+    services[key]?.counted_s = now_s
+    guard hours > 0, !service.processes.isEmpty else { return }
+    services[key]?.policy.count(at: now_s) { $0.processHours += hours * Double(service.processes.count) }
+    services[key]?.isDirty = true
+  }
+
+  /// Divides the budget anew: when what is protected has changed, else once an hour.
+  private func split(_ key: ServiceKey, isForced: Bool = false) {
+    guard var service = services[key] else { return }
+    let protection = service.policy.loop.protection
+    guard !protection.classes.isEmpty else { return }
+    if !isForced, let last = service.split_s, now_s - last < Self.splitEvery_s { return }
+    var generator = SystemRandomNumberGenerator()
+    let limits = service.book.split(protection.classes, budgetBytes: protection.budgetBytes, using: &generator)
+    let before = service.policy.limits
+    service.policy.limits = limits.reduce(into: [:]) { result, new in
+      let (name, limit) = new
+      let old = before[name] ?? 0
+      result[name] = abs(Double(limit - old)) > Double(old) * Self.limitChange ? limit : old
+    }
+    service.split_s = now_s
+    services[key] = service
+    board.set(service.policy.plan, for: key)
+  }
+}

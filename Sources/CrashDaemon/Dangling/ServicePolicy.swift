@@ -1,0 +1,86 @@
+import DanglingStatistics
+
+/// One service: its policy loop, the operator's wishes, and what happened on each day.
+///
+/// All of it survives crashd.
+struct ServicePolicy: Codable, Sendable {
+  /// What an operator wants of one class beside that it is listed.
+  struct Wish: Codable, Sendable, Equatable {
+    var limit: Int?
+    var mode: DanglingMode?
+  }
+
+  /// What came on one day, UTC.
+  struct Day: Codable, Sendable, Equatable {
+    /// Days since 1970.
+    var day: Int
+    /// Reports with a dangling cause.
+    var crashes = 0
+    /// Those of them that counted: a process once, a restart loop once an hour.
+    var counted = 0
+    /// Uses of dead objects that the quarantine caught.
+    var hits = 0
+    /// Processes times hours.
+    var processHours = 0.0
+    /// Crashes by build, of at most `buildLimit` builds.
+    var builds: [String: Int]? = nil
+  }
+
+  static let dayLimit = 90
+  static let buildLimit = 16
+
+  /// What the program is called.
+  var name: String
+  var loop: PolicyLoop
+  var wishes: [String: Wish] = [:]
+  /// Objects to keep of each class, by the last split of the budget.
+  var limits: [String: Int] = [:]
+  /// The operator has said how large the budgets are.
+  var hasOperatorsBudget = false
+  var days: [Day] = []
+  /// When something was last heard of it, in seconds since 1970.
+  var lastSeen_s: Double
+
+  init(name: String, rules: ProtectionRules, at time_s: Double) {
+    self.name = name
+    loop = PolicyLoop(rules: rules)
+    lastSeen_s = time_s
+  }
+
+  /// Whether an operator has said anything about it.
+  var hasRules: Bool {
+    loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
+      || hasOperatorsBudget
+  }
+
+  /// Adds to the day of a time.
+  mutating func count(at time_s: Double, _ change: (inout Day) -> Void) {
+    let day = Int(clamping: Int64(min(max(time_s / 86_400, 0), 1e9)))
+    if days.last?.day != day {
+      days.append(Day(day: day))
+      if days.count > Self.dayLimit { days.removeFirst(days.count - Self.dayLimit) }
+    }
+    change(&days[days.count - 1])
+  }
+
+  /// What its processes are to do; nil: nothing.
+  var plan: ControlPlan? {
+    let protection = loop.protection
+    let rules = loop.rules
+    let isPinned = rules.pin != .automatic
+    guard isPinned || !protection.classes.isEmpty || protection.includesOwnClasses || !rules.releasedClasses.isEmpty
+    else { return nil }
+    var words: [ControlPlan.Word] = []
+    if protection.includesOwnClasses { words.append(ControlPlan.Word(name: nil)) }
+    words += protection.classes.map { name in
+      let wish = wishes[name]
+      return ControlPlan.Word(
+        name: name, isOperator: rules.listedClasses.contains(name), policy: wish?.mode ?? .zero,
+        limit: wish?.limit ?? limits[name] ?? ControlPlan.standardLimit)
+    }
+    words += rules.releasedClasses.sorted().map { ControlPlan.Word(name: $0, isRelease: true, isOperator: true) }
+    return ControlPlan(
+      budgetBytes: protection.budgetBytes, isOperator: isPinned || hasOperatorsBudget, isOff: protection.level == .off,
+      words: words)
+  }
+}

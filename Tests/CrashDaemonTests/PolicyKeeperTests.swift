@@ -1,0 +1,334 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import CrashStore
+import DanglingStatistics
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+/// A clock that a test sets.
+private final class TestClock: Sendable {
+  private let time = Mutex(1_800_000_000.0)
+  var now_s: Double { time.withLock { $0 } }
+  func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
+}
+
+@Suite("The policy of dangling pointers")
+struct PolicyKeeperTests {
+  private static func keeper(
+    _ store: ReportStore, _ clock: TestClock, _ board: ProtectionBoard, isAllowed: Bool = true,
+    limits: Limits = Limits()
+  ) -> PolicyKeeper {
+    PolicyKeeper(
+      store: store, board: board, ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger,
+      configuration: PolicyKeeper.Configuration(allowsAutomaticProtection: isAllowed, limits: limits),
+      clock: { clock.now_s })
+  }
+
+  private static func facts(_ incarnation: Int = 0, program: String = "/srv/shop", uid: UInt32 = 1000) -> ProcessFacts {
+    var contents = RingContents.sample([], image: program)
+    contents.identity.ringID = "\(incarnation)"
+    return ProcessFacts(contents, peer: Peer(pid: 7, uid: uid), unit: nil)
+  }
+
+  private static func report(className: String?, confidence: Double = 1, cause: String = "dangling") throws
+    -> CrashReport
+  {
+    var report = try CrashReport.sample(id: "ab")
+    report.diagnosis = CrashReport.Diagnosis(
+      cause: cause, sentence: "", rule: "rule", confidence: confidence, className: className)
+    return report
+  }
+
+  /// So many lives of a process, each of which ends in such a crash.
+  private static func crash(
+    _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
+    cause: String = "dangling"
+  ) async throws {
+    for life in times {
+      clock.advance(10)
+      await keeper.stored(
+        try report(className: className, confidence: confidence, cause: cause), of: facts(life))
+    }
+  }
+
+  private static func withStore(_ body: (ReportStore) async throws -> Void) async throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    try await body(store)
+    try store.close()
+  }
+
+  private static let key = ServiceKey(uid: 1000, program: "/srv/shop")
+
+  @Test("crashes that name a class are an alarm, which protects it; the decision and its state survive a restart")
+  func alarm() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      try await Self.crash(keeper, clock, times: 0..<1, className: "App.Session")
+      await keeper.change([Self.key], RuleChange(crashLoop_s: 0))
+      #expect(board.plan(of: Self.key) == nil)
+      try await Self.crash(keeper, clock, times: 1..<8, className: "App.Session")
+      let plan = try #require(board.plan(of: Self.key))
+      #expect(plan.words.map(\.name) == ["App.Session"] && plan.words.allSatisfy { !$0.isOperator && !$0.isRelease })
+      #expect(plan.budgetBytes == 4 << 20 && !plan.isOff && !plan.isOperator)
+      let events = try store.danglingEvents(limit: 10)
+      #expect(events.count == 2 && events.allSatisfy { $0.program == "/srv/shop" && $0.uid == 1000 })
+      let text = String(decoding: events[0].json, as: UTF8.self)
+      #expect(text.contains("base → raised") && text.contains("App.Session") && text.contains("are usual"))
+
+      let next = ProtectionBoard()
+      let again = Self.keeper(store, clock, next)
+      #expect(next.plan(of: Self.key) == plan)
+      // A week later its time is over; the class stays listed with the small budget.
+      clock.advance(8 * 86_400)
+      await again.tick()
+      let lowered = try #require(next.plan(of: Self.key))
+      #expect(lowered.budgetBytes == 256 << 10 && lowered.words.map(\.name) == ["App.Session"])
+      let last = try #require(try store.danglingEvents(limit: 1).first)
+      #expect(String(decoding: last.json, as: UTF8.self).contains("raised → base"))
+    }
+  }
+
+  @Test("where no crash names a class, all of the program's own are protected")
+  func unknownClass() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      try await Self.crash(keeper, clock, times: 0..<1, className: nil)
+      await keeper.change([Self.key], RuleChange(crashLoop_s: 0))
+      try await Self.crash(keeper, clock, times: 1..<8, className: nil, confidence: 0.9)
+      #expect(board.plan(of: Self.key)?.words.map(\.name) == [nil])
+    }
+  }
+
+  @Test("without the operator's leave an alarm is only told; crashes of other causes and unsure ones do not count")
+  func advice() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board, isAllowed: false)
+      try await Self.crash(keeper, clock, times: 0..<20, className: "App.Session", cause: "null-pointer")
+      try await Self.crash(keeper, clock, times: 20..<40, className: "App.Session", confidence: 0.5)
+      #expect(await keeper.services.isEmpty)
+      try await Self.crash(keeper, clock, times: 40..<41, className: "App.Session")
+      await keeper.change([Self.key], RuleChange(crashLoop_s: 0))
+      try await Self.crash(keeper, clock, times: 41..<50, className: "App.Session")
+      #expect(board.plan(of: Self.key) == nil)
+      let event = try #require(try store.danglingEvents(limit: 1).first)
+      #expect(String(decoding: event.json, as: UTF8.self).contains("do not let it rise"))
+    }
+  }
+
+  @Test("one process that crashes in many threads, and a restart loop, count once")
+  func counting() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      for _ in 0..<20 { await keeper.stored(try Self.report(className: "App.Session"), of: Self.facts(1)) }
+      try await Self.crash(keeper, clock, times: 2..<20, className: "App.Session")
+      #expect(board.plan(of: Self.key) == nil)
+      let view = try #require(await keeper.views([Self.key]).first)
+      #expect(view.countedCrashes == 1 && view.days.map(\.crashes) == [38] && view.days.map(\.counted) == [1])
+    }
+  }
+
+  @Test("an operator's words are for the processes, stronger than theirs, and each is an event")
+  func operatorsWord() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      #expect(await keeper.makeService(Self.key, name: "shop", peer: Peer(pid: 1, uid: 1000)))
+      #expect(await keeper.find("sho", .user(1000)) == [Self.key])
+      #expect(await keeper.find("sho", .user(1001)).isEmpty)
+      #expect(await keeper.find("/srv", .all).isEmpty)
+      await keeper.protect([Self.key], "App.Session", ServicePolicy.Wish(limit: 99, mode: .diagnose))
+      var plan = try #require(board.plan(of: Self.key))
+      #expect(plan.words == [ControlPlan.Word(name: "App.Session", isOperator: true, policy: .diagnose, limit: 99)])
+      await keeper.release([Self.key], "App.Session")
+      plan = try #require(board.plan(of: Self.key))
+      #expect(plan.words.map(\.isRelease) == [true] && plan.words.map(\.isOperator) == [true])
+      await keeper.change([Self.key], RuleChange(pin: .off))
+      plan = try #require(board.plan(of: Self.key))
+      #expect(plan.isOff && plan.isOperator)
+      #expect(try store.danglingEvents(limit: 10).count == 4)
+    }
+  }
+
+  @Test("a user has so many programs; those of which an operator spoke stay, and other users lose nothing")
+  func limits() async throws {
+    try await Self.withStore { store in
+      var limits = Limits()
+      limits.danglingServicesPerUser = 2
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board, limits: limits)
+      let keys = (0..<4).map { ServiceKey(uid: 1000, program: "/\($0)") }
+      let peer = Peer(pid: 1, uid: 1000)
+      #expect(await keeper.makeService(ServiceKey(uid: 1001, program: "/x"), name: "", peer: peer))
+      for key in keys.prefix(2) { #expect(await keeper.makeService(key, name: "", peer: peer)) }
+      await keeper.protect([keys[0]], "App.Session", ServicePolicy.Wish())
+      #expect(await keeper.makeService(keys[2], name: "", peer: peer))
+      #expect(await keeper.services.keys.sorted() == [keys[0], keys[2], ServiceKey(uid: 1001, program: "/x")])
+      await keeper.protect([keys[2]], "App.Session", ServicePolicy.Wish())
+      #expect(await !keeper.makeService(keys[3], name: "", peer: peer))
+      #expect(await keeper.services.count == 3)
+    }
+  }
+
+  @Test("hits and counters become estimates; of one look each incident counts once")
+  func statistics() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let policy = try #require(daemon.analysis.policy)
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(3, key: 0x1234, subject: "App.Session", count: 500, mode: 1)
+    ring.addClass(0, "App.Session", admitted: 1_000)
+    let source = try RingSource(memory: ring.memory())
+    let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+    let process = AttachedProcess(number: 4, facts: facts, ring: source)
+    await policy.attached(process)
+    let seen = await daemon.analysis.observe(process, seen: [:])
+    _ = await daemon.analysis.observe(process, seen: seen)
+    await policy.tick()
+    let found = try #require(await policy.summaries(await policy.find(nil, .all)).first)
+    #expect(found.summary.className == "App.Session" && found.summary.hits == 1 && found.summary.groups == 1)
+    #expect(found.summary.detection != nil)
+    await policy.ended(process)
+    // Read again from the store.
+    let states = try daemon.store.danglingStates()
+    #expect(states.count == 1 && states.first?.classes.isEmpty == false)
+  }
+}
+
+@Suite("The control channel of crashd")
+struct ControlChannelTests {
+  /// Reads a control message: its kind, number and payload.
+  private static func message(_ bytes: [UInt8]) -> (kind: UInt32, number: UInt32, payload: [UInt8])? {
+    guard bytes.count >= MemoryLayout<cs_control_header>.size else { return nil }
+    // As many bytes as the structure has, and any bytes are a valid one.
+    let header = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }
+    return (header.kind, header.number, Array(bytes.dropFirst(MemoryLayout<cs_control_header>.size)))
+  }
+
+  private static func answer(_ number: UInt32, result: UInt32 = 0) -> [UInt8] {
+    let answer = cs_control_answer(
+      magic: 0x0052_5753_4e41_5343, version: CS_CONTROL_VERSION, number: number, result: result, count: 1)
+    return unsafe withUnsafeBytes(of: answer) { unsafe Array($0) }
+  }
+
+  private static func receive(_ process: TestProcess) async throws -> (kind: UInt32, number: UInt32, payload: [UInt8]) {
+    let socket = process.socket
+    return try #require(message(try await onThread { try socket.receive() }))
+  }
+
+  private static let own = "io.crashshield.Crashd"
+
+  @Test("an operator's word reaches running processes and those that come; their answers are shown")
+  func protect() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      let client = try await daemon.client()
+      async let named = client.call(
+        "\(Self.own).DanglingProtect", ["class": .string("App.Session"), "limit": .int(9)])
+      var kinds: [UInt32] = []
+      for _ in 0..<3 {
+        let message = try await Self.receive(process)
+        kinds.append(message.kind)
+        if message.kind == 1 {
+          #expect(String(decoding: message.payload.dropFirst(24), as: UTF8.self) == "App.Session")
+        }
+        try process.send(Self.answer(message.number))
+      }
+      #expect(kinds == [4, 1, 3])
+      let change = try await named
+      #expect(change.array("services").count == 1 && change.int("processes") == 1 && change.int("obeying") == 1)
+      let policy = try await client.call("\(Self.own).DanglingPolicies").array("services")
+      guard case .object(let view) = policy.first else {
+        Issue.record("no policy")
+        return
+      }
+      #expect(view.int("processes") == 1 && view.int("obeying") == 1)
+
+      // The same process says hello again: its first connection is told nothing more.
+      let next = try await daemon.attach()
+      try next.send(TestProcess.hello(), [TestRing().memory()])
+      let socket = next.socket
+      let reply = try await onThread { try socket.receive() }
+      #expect(reply.count == MemoryLayout<cs_attach_reply>.size && reply[256] == 3)
+      for kind in [4, 1, 3] as [UInt32] {
+        let message = try await Self.receive(next)
+        #expect(message.kind == kind)
+        try next.send(Self.answer(message.number))
+      }
+      async let ended = client.call("\(Self.own).DanglingRelease", ["class": .string("App.Session")])
+      for kind in [4, 2, 3] as [UInt32] {
+        let message = try await Self.receive(next)
+        #expect(message.kind == kind)
+        try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
+      }
+      // There is no such class.
+      #expect(try await ended.int("obeying") == 0)
+      let events = try await client.call("\(Self.own).DanglingEvents").array("events")
+      #expect(events.count == 2)
+    }
+  }
+
+  @Test("an answer that nobody asked for ends the connection, and counts")
+  func unasked() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      try process.send(Self.answer(1))
+      #expect(try await process.reply() == nil)
+      #expect(try await daemon.refusals()["message"] == .int(1))
+    }
+  }
+
+  @Test("a process that does not answer gets so many messages and no more; a later plan says everything again")
+  func window() async throws {
+    let plan = ControlPlan(
+      budgetBytes: 1, words: (0..<100).map { ControlPlan.Word(name: "App.Class\($0)") } + [ControlPlan.Word(name: nil)])
+    var numbers: [Int32] = [-1, -1]
+    #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &numbers) == 0)
+    let (sender, receiver) = (
+      AttachSocket(descriptor: Descriptor(owning: numbers[0])), AttachSocket(descriptor: Descriptor(owning: numbers[1]))
+    )
+    func received() throws -> [(kind: UInt32, number: UInt32, payload: [UInt8])] {
+      var all: [(kind: UInt32, number: UInt32, payload: [UInt8])] = []
+      while true {
+        var waiting = pollfd(fd: numbers[1], events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&waiting, 1, 0) == 1, let message = try receiver.receive() else { return all }
+        all.append(try #require(Self.message(message.bytes)))
+      }
+    }
+    let outcome = ControlOutcome()
+    var queue = ControlQueue()
+    queue.take(plan, outcome: outcome)
+    #expect(queue.firstCount == 32)
+    queue.send(to: sender)
+    queue.send(to: sender)
+    var first = try received()
+    #expect(first.count == 32 && first[0].kind == 4)
+    // All classes come before single ones.
+    #expect(first[1].kind == 1 && first[1].payload.count == 24)
+    // Every answer lets one more message out, until all were sent.
+    var count = first.count
+    while !first.isEmpty {
+      for message in first {
+        #expect(queue.take(try #require(ControlAnswer(Self.answer(message.number, result: 6))), outcome: outcome))
+      }
+      queue.send(to: sender)
+      first = try received()
+      count += first.count
+    }
+    #expect(count == 103 && outcome.now.isComplete && outcome.now.done == 0)
+    #expect(outcome.now.refused["App.Class7"] == "no such class" && outcome.now.refused.count == 102)
+    queue.take(nil, outcome: outcome)
+    queue.send(to: sender)
+    #expect(try received().map(\.kind) == [3] && !outcome.now.isComplete)
+  }
+}

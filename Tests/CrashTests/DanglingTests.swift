@@ -1,0 +1,144 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// Uses of dead objects, from the process by way of crashd to the operator's terminal.
+@Suite("Dangling, end to end", .sharedDaemon)
+struct DanglingTests {
+  /// A scenario that crashes, and the class of whose object it is.
+  private static let scenario = "use-after-free-call"
+  static let victim = "CrashMaker.SpecialBasket"
+
+  @Test("a use of a dead object of a protected class is survived, and told with both stacks by name and line")
+  func incident() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Crasher.run(
+      Self.scenario, ["--wait-attached", "--protect", Self.victim], environment: daemon.place.environment)
+    // EX_SOFTWARE: it did not crash.
+    #expect(run.status.code == 70, "\(run.status) \(run.error)")
+    #expect(try await daemon.reports(of: run.pid).isEmpty)
+    let client = daemon.client
+    let incidents = try await blocking { try client.incidents(source: "quarantine") }
+    let incident = try #require(incidents.first { $0.process.pid == Int(run.pid) })
+    #expect(incident.kind == "call" && incident.subject == Self.victim && incident.confidence == "certain")
+    #expect(incident.mode == "zero" && incident.count == 1)
+    let use = try #require(incident.use.first { $0.isOwn })
+    #expect(use.function.contains("faultUseAfterFreeCall"), "\(incident.use)")
+    let mark = try SourceMark.find("use-after-free-call")
+    #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
+    let object = try #require(incident.object)
+    let release = try #require(object.release.first { $0.isOwn })
+    #expect(release.function.contains("faultUseAfterFreeCall"), "\(object.release)")
+    #expect(release.file?.hasSuffix(mark.file) == true && release.line.map { $0 < mark.line } == true)
+    #expect(object.thread == incident.useThread && object.age_ns >= 0)
+  }
+
+  @Test("crashctl shows the list, the incident with both stacks, and JSON")
+  func commands() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Crasher.run(
+      Self.scenario, ["--wait-attached", "--protect", Self.victim], environment: daemon.place.environment)
+    _ = try await daemon.reports(of: run.pid)
+    let client = daemon.client
+    let incident = try await blocking {
+      let found = try client.incidents().first { $0.process.pid == Int(run.pid) }
+      return try #require(found)
+    }
+    let list = try await Self.crashctl(["incidents", "--socket", daemon.place.varlinkSocket])
+    #expect(list.contains(incident.sentence) && list.contains("COUNT"))
+    let text = try await Self.crashctl(["incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket])
+    let parts = text.split(separator: "Last release", maxSplits: 1)
+    #expect(parts.count == 2 && parts.allSatisfy { $0.contains("faultUseAfterFreeCall") }, "\(text)")
+    let json = try await Self.crashctl(
+      ["dangling", "show", incident.id, "--json", "short", "--socket", daemon.place.varlinkSocket])
+    #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
+  }
+
+  @Test("a program that crashes again and again is protected by itself, survives, and tells who released the object")
+  func closedLoop() async throws {
+    let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
+    let client = daemon.client
+    var lives = 0
+    var survivor: pid_t?
+    while survivor == nil, lives < 20 {
+      lives += 1
+      let run = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: daemon.place.environment)
+      let reports = try await daemon.reports(of: run.pid)
+      if run.status.code == 70 {
+        #expect(reports.isEmpty)
+        survivor = run.pid
+        continue
+      }
+      #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
+      guard lives == 1 else { continue }
+      // Else a restart loop is one crash an hour.
+      try await blocking {
+        var rules = DanglingRules()
+        rules.crashLoopSeconds = 0
+        let change = try client.setRules(rules, name: "crash-maker")
+        #expect(change.services == ["crash-maker"])
+      }
+    }
+    let pid = try #require(survivor)
+    let (incidents, events, policies) = try await blocking {
+      (try client.incidents(), try client.danglingEvents(), try client.danglingPolicies(name: "crash-maker"))
+    }
+    let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
+    #expect(incident.subject == Self.victim && incident.mode == "zero")
+    let release = try #require(incident.object?.release.first { $0.isOwn })
+    #expect(release.function.contains("faultUseAfterFreeCall") && release.line != nil)
+    // Five crashes of a program that nobody knows yet are not usual; the first counted as all of a loop's.
+    let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
+    #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("dangling crashes"))
+    let policy = try #require(policies.first)
+    #expect(policy.level == "raised" && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
+    #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
+
+    // The decision outlives crashd: the next one protects from the start.
+    try await daemon.stop()
+    let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
+    let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
+    #expect(again.status.code == 70, "\(again.status) \(again.error)")
+    // The operator's pin is stronger.
+    let pinned = next.client
+    try await blocking {
+      var rules = DanglingRules()
+      rules.pin = "off"
+      try pinned.setRules(rules, name: "crash-maker")
+    }
+    let off = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
+    #expect(off.status.signal == SIGSEGV)
+    try await next.stop()
+  }
+
+  @Test("an operator protects a class of a running process, which then survives")
+  func running() async throws {
+    let daemon = try await PrivateDaemon.start()
+    let client = daemon.client
+    let victim = try await Victim.start(Self.scenario, in: daemon)
+    let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
+    #expect(change == DanglingChange(services: ["crash-maker"], processes: 1, obeying: 1))
+    victim.goOn()
+    let status = try await victim.process.wait()
+    #expect(status.code == 70, "\(status)")
+    #expect(try await daemon.reports(of: victim.process.pid).isEmpty)
+    #expect(try await blocking { try client.incidents() }.map(\.subject) == [Self.victim])
+    try await daemon.stop()
+  }
+
+  /// What crashctl writes; a status other than 0 fails the test.
+  static func crashctl(_ arguments: [String]) async throws -> String {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/output"
+    let output = try FileDescriptor(
+      unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(path)'")
+    let child = try ChildProcess.start(
+      Binaries.path("crashctl"), arguments, ChildProcess.Options(output: output.number, errorPath: path))
+    let status = try await child.wait()
+    let text = try contents(of: path)
+    #expect(status.code == 0, "crashctl \(arguments): \(status): \(text)")
+    return text
+  }
+}
