@@ -1,0 +1,76 @@
+import CrashClient
+import FoundationEssentials
+import Testing
+
+@testable import CrashControl
+
+@Suite("What is said of dangling pointers")
+struct DanglingTextTests {
+  private static let terminal = Terminal(width: nil, hasColor: false)
+
+  private static func policy(_ days: String = "") throws -> DanglingPolicy {
+    let json = """
+      {"uid": 7, "name": "shop", "program": "/srv/shop", "level": "raised", "pin": "automatic",
+       "isAutomaticAllowed": true, "budgetBytes": 4194304, "baseBudgetBytes": 262144, "raisedBudgetBytes": 4194304,
+       "crashLoop_s": 3600, "evidence": 0.5, "alarmThreshold_days": 365, "usual_perDay": 0.25, "countedCrashes": 6,
+       "classes": [{"name": "App.Session", "listedBy": "statistics", "mode": "zero", "limit": 50}],
+       "releasedClasses": ["App.Pool"], "includesOwnClasses": false, "processes": 3, "obeying": 2,
+       "refusals": {"App.Session": "no such class"}, "days": [\(days)],
+       "stop": {"since": "2026-11-20T00:00:00Z", "hits": 41, "groups": 2, "runWithoutNewGroup": 40,
+         "enoughHitsWithoutNewGroup": 59, "unseenShare": 0.1, "dropEvidence": 1.5, "dropThreshold": 20, "days": 2.5,
+         "atMost_days": 7}}
+      """
+    return try JSONDecoder().decode(DanglingPolicy.self, from: Data(json.utf8))
+  }
+
+  private static func day(_ date: String, crashes: Int, hits: Int, build: String = "7f3a") -> String {
+    """
+    {"date": "\(date)", "crashes": \(crashes), "counted": 1, "hits": \(hits), "processHours": 2.5,
+     "builds": {"\(build)": \(crashes)}}
+    """
+  }
+
+  @Test("bars stand for shares of the greatest; nothing differs from little; what is no number does no harm")
+  func sparkline() {
+    #expect(Sparkline.text([]) == "")
+    #expect(Sparkline.text([0, 0]) == "··")
+    #expect(Sparkline.text([0, 1, 50, 100]) == "·▁▄█")
+    #expect(Sparkline.text([.nan, -1, .infinity, 2]) == "··██")
+  }
+
+  @Test("a trend shows days on which nothing came, and only crashes of a build that is asked for")
+  func trend() throws {
+    let days = [
+      Self.day("2026-11-18", crashes: 2, hits: 0), Self.day("2026-11-21", crashes: 4, hits: 9, build: "aa11"),
+    ].joined(separator: ",")
+    let policy = try Self.policy(days)
+    let all = DanglingText.trend([policy], build: nil, days: 30, terminal: Self.terminal, legend: true)
+    #expect(all.contains("▄··█  6 in 4 days") && all.contains("9 caught") && all.contains("0.25 crashes a day"))
+    #expect(all.contains("2026-11-18") && all.contains("2026-11-21") && !all.contains("2026-11-19"))
+    let one = DanglingText.trend([policy], build: "aa", days: 30, terminal: Self.terminal, legend: true)
+    #expect(one.contains("···█  4 in 4 days"))
+    let last = DanglingText.trend([policy], build: nil, days: 1, terminal: Self.terminal, legend: false)
+    #expect(last.contains("4 in 1 days") && !last.contains("DAY"))
+  }
+
+  @Test("a policy says by whose word each class is protected, how far the stop rule is, and who does not obey")
+  func policy() throws {
+    let policy = try Self.policy()
+    let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)
+    for part in [
+      "raised, up to 4.0 MiB", "protects by itself", "2 of 3 do as they are told", "40 of 59 hits in a row",
+      "2.5 of 7 days", "App.Session  zero, 50 objects, by the statistics", "App.Pool  never, by the operator",
+      "App.Session: no such class",
+    ] {
+      #expect(text.contains(part), "\(part) is not in: \(text)")
+    }
+    let list = DanglingText.policies([policy, policy], terminal: Self.terminal, legend: true)
+    #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
+  }
+
+  @Test("numbers have as many digits as they need")
+  func numbers() {
+    #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])
+    #expect(DanglingText.number(.infinity) == "∞" && !DanglingText.number(1e300).isEmpty)
+  }
+}
