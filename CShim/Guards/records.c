@@ -89,11 +89,12 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
   return NULL;
 }
 
-// "Module/File.swift:12", a line feed, and the reason: what the ring has room for.
+// "Module/File.swift: " and the reason, as far as the ring has room for it; the line is the incident's `word`.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
   // At least half is the reason's.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
-  incident->subject[at++] = '\n';
+  incident->subject[at++] = ':';
+  incident->subject[at++] = ' ';
   incident->subject_bytes =
       at + copy_start(copy->reason, copy->reason_bytes, incident->subject + at, CS_RING_SUBJECT_LIMIT_BYTES - at);
 }

@@ -61,9 +61,9 @@ public enum IncidentText: Sendable {
       "Process:  \(process.name) (\(process.pid)), uid \(process.uid), build \(process.buildID)",
       "Seen:     \(incident.count) times, \(LocalTime.text(incident.first)) to \(LocalTime.text(incident.last))",
       "Sure:     \(incident.confidence)",
-      "",
-      "Use (\(thread)):",
     ]
+    if let site = incident.site { lines.append("Site:     \(site)") }
+    lines += ["", "\(incident.source == "guard" ? "First met" : "Use") (\(thread)):"]
     lines += frames(incident.use)
     if let object = incident.object {
       lines += release(of: object, isPage: incident.source == "pages")

@@ -15,7 +15,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   /// `quarantine`, `guard`, `pages` (a guard slot), or a number that this version does not know.
   public var source: String
   /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; of a guard slot `read`, `write`,
-  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; else a number.
+  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; of a guard a `ShieldKind`; else a number.
   public var kind: String
   /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, `crash`, or a number.
   public var mode: String
@@ -34,6 +34,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var use: [CrashReport.Frame]
   /// What is known of the object; nil when it had just left the quarantine.
   public var object: Object?
+  /// Where the guard stands, as `Module/File.swift:12`; nil for what was no guard.
+  public var site: String?
 
   /// Who it was.
   public struct Process: Codable, Sendable, Equatable {
@@ -97,7 +99,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public init(
     id: String, first: String, last: String, count: Int, process: Process, source: String, kind: String, mode: String,
     subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
-    use: [CrashReport.Frame] = [], object: Object? = nil
+    use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil
   ) {
     self.id = id
     self.first = first
@@ -114,5 +116,6 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     self.useThread = useThread
     self.use = use
     self.object = object
+    self.site = site
   }
 }

@@ -1,6 +1,7 @@
 import CShimRing
 import CrashReport
 import CrashRing
+import CrashShield
 import CrashStore
 import Glibc
 import Synchronization
@@ -95,6 +96,29 @@ struct IncidentTests {
     #expect(incident.sentence == sentence && incident.method == nil)
     let object = try #require(incident.object)
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
+  }
+
+  @Test("what a guard met is named by its kind and told with its place; what does not name one is told as it is")
+  func guards() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "App/Cart.swift: 5 is outside of 0..<3", count: 7, mode: 0, source: 2)
+    ring.addIncident(1, key: 2, subject: "odd", count: 1, mode: 3, source: 2)
+    ring.setWord(0, 12)
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let incidents = try daemon.store.incidents(limit: 10).sorted { $0.count > $1.count }
+    let first = try #require(incidents.first)
+    #expect(first.source == "guard" && first.kind == "index" && first.mode == "absorb" && first.count == 7)
+    #expect(first.site == "App/Cart.swift:12" && first.subject == "5 is outside of 0..<3")
+    #expect(first.sentence == "5 is outside of 0..<3 (App/Cart.swift:12)." && first.confidence == "certain")
+    let second = try #require(incidents.last)
+    #expect(second.site == nil && second.sentence == "Odd." && second.mode == "observe")
+  }
+
+  @Test("every kind of guard has its name in crashd", arguments: ShieldKind.allCases)
+  func guardNames(kind: ShieldKind) {
+    #expect(GuardIncident.name(of: UInt32(kind.rawValue)) == kind.name)
+    #expect(GuardIncident.name(of: 0) == "0" && GuardIncident.name(of: .max) == "\(UInt32.max)")
   }
 
   @Test("incidents are found by how their id begins, by source, by name and by user")

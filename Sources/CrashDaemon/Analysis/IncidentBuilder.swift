@@ -11,7 +11,9 @@ struct IncidentBuilder: Sendable {
   var symbols: OpenCaches
 
   func report(of incident: Incident) -> IncidentReport {
-    let use = frames(of: incident.use, isFirstExact: incident.isExact)
+    let found = frames(of: incident.use, isFirstExact: incident.isExact)
+    let guarding = incident.source == .guarding ? GuardIncident(incident) : nil
+    let use = guarding == nil ? found : GuardIncident.own(found)
     let mode = Self.name(incident.mode)
     let kind = Self.kind(incident)
     let object = incident.record.map { record in
@@ -29,11 +31,12 @@ struct IncidentBuilder: Sendable {
       process: IncidentReport.Process(
         pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: process.identity.name,
         executable: process.identity.executable, buildID: process.buildID),
-      source: Self.name(incident.source), kind: kind, mode: mode, subject: incident.subject, sentence: "",
+      source: Self.name(incident.source), kind: kind, mode: mode, subject: guarding?.reason ?? incident.subject,
+      sentence: "",
       // A deinit that was put off has not stopped yet what may rightly use the object until then.
       confidence: incident.source == .quarantine && incident.mode == .absorb ? "probable" : "certain",
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
-      object: object)
+      object: object, site: guarding?.site)
     report.sentence = CleanText.line(sentence(of: report, incident))
     return report
   }
@@ -80,6 +83,7 @@ struct IncidentBuilder: Sendable {
       case "write": "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
+    if let site = report.site { return what.prefix(1).uppercased() + what.dropFirst() + " (\(site))." }
     let own = report.use.first { $0.isOwn && !$0.function.isEmpty }
     let file = own?.file?.split(separator: "/").last.map(String.init)
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
@@ -120,7 +124,8 @@ struct IncidentBuilder: Sendable {
     switch incident.source {
     case .quarantine: kind(incident.kind)
     case .pages: PageIncident(incident).kind
-    case .guarding, .other: "\(incident.kind)"
+    case .guarding: GuardIncident(incident).kind
+    case .other: "\(incident.kind)"
     }
   }
 

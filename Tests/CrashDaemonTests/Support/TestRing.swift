@@ -77,6 +77,13 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.free))
   }
 
+  /// Says of that incident which word of the metadata, or which line of the source.
+  mutating func setWord(_ index: Int, _ word: UInt32) {
+    put(
+      word,
+      at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
+  }
+
   /// Makes that incident one of a guard slot, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride

@@ -1,0 +1,52 @@
+import CrashReport
+import CrashRing
+
+/// What a guard met, in words: where it stands, and why.
+struct GuardIncident: Sendable {
+  /// `ShieldKind`'s, by their numbers.
+  private static let kinds = [
+    "", "index", "range", "mutation", "capacity", "duplicateKey", "missingValue", "stringIndex", "unwrap", "cast",
+    "null",
+    "try", "arithmetic", "conversion", "emptyRange", "zeroStride", "precondition", "timer", "notification",
+    "observation", "message", "transition", "gate", "isolation", "handle", "continuation", "reference", "queue",
+    "group",
+    "source", "foundationRange", "json", "process", "fileHandle", "pipe", "memory",
+  ]
+
+  var incident: Incident
+
+  init(_ incident: Incident) { self.incident = incident }
+
+  /// A stable word for programs; of a kind that this version does not know the number.
+  var kind: String { Self.name(of: incident.kind) }
+
+  static func name(of kind: UInt32) -> String {
+    kind > 0 && kind < kinds.count ? kinds[Int(kind)] : "\(kind)"
+  }
+
+  /// `Module/File.swift:12`; nil where the shield did not say.
+  var site: String? {
+    parts.map { "\($0.file):\(incident.word)" }
+  }
+
+  /// Types and numbers, without a full stop.
+  var reason: String { parts?.reason ?? incident.subject }
+
+  /// The subject is the file, a colon, a blank, and the reason.
+  private var parts: (file: String, reason: String)? {
+    guard let end = incident.subject.firstRange(of: ": ") else { return nil }
+    return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
+  }
+
+  /// The frames of the program: those of the guard itself lie before them.
+  static func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
+    Array(frames.drop(while: isOurs))
+  }
+
+  private static func isOurs(_ frame: CrashReport.Frame) -> Bool {
+    // A function of the module, or of its extensions of other modules' types (`E` ends the name of the extending module).
+    frame.mangled.hasPrefix("$s11CrashShield") || frame.mangled.hasPrefix("$s21CrashShieldFoundation")
+      || frame.mangled.contains("11CrashShieldE") || frame.mangled.contains("21CrashShieldFoundationE")
+      || frame.function == "cs_quarantine_here"
+  }
+}
