@@ -112,9 +112,11 @@ static void take_control(int socket, const uint8_t *message, size_t size) {
   if (cs_connection_is_ours(socket)) (void)send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+// Of the shield's own thread, whose stack is small.
+static uint8_t message[CS_CONTROL_LIMIT_BYTES];
+
 // What comes right after the reply: as soon as the program is told that it is attached, it is in force.
 static void take_first_controls(int socket, uint32_t count) {
-  uint8_t message[CS_CONTROL_LIMIT_BYTES];
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
   // A crashd that asks for nothing takes back what one before it has asked for.
@@ -146,7 +148,6 @@ static bool stay_attached(int socket) {
   cs_present_handlers_note();
   take_first_controls(socket, reply.control_count);
   tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
-  uint8_t message[CS_CONTROL_LIMIT_BYTES];
   ssize_t received = 0;
   while ((received = receive(socket, message, sizeof message, -1)) > 0)
     take_control(socket, message, (size_t)received);
