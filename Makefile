@@ -7,6 +7,7 @@
 #   make bench    side by side with Swift's own backtracer
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
+#   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
@@ -40,7 +41,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure measure-dangling dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
+.PHONY: measure measure-dangling measure-pages dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
@@ -162,6 +163,10 @@ bench: release dynamic
 measure-dangling:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure-dangling
+
+measure-pages:
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	@scripts/measure-pages
 
 # The large server takes 20 minutes the first time.
 symbols: release $(VENV)/bin/python3

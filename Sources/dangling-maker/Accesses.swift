@@ -32,6 +32,13 @@ func closureCapture(_ session: Session) -> Int { session.greet() }
 @_silgen_name("access_c_callback") @inline(never)
 func callback(_ session: Session) -> Int { session.greet() }
 
+// In functions of their own: the optimizer leaves out a pair that it sees.
+@inline(never)
+func taken(_ session: Unmanaged<Session>) -> Unmanaged<Session> { unsafe session.retain() }
+
+@inline(never)
+func giveBack(_ session: Unmanaged<Session>) { unsafe session.release() }
+
 /// A closure that holds the object without counting.
 @inline(never)
 func capturing(_ session: Session) -> () -> Int {

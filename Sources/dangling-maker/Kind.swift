@@ -33,7 +33,7 @@ enum Kind: String, CaseIterable {
     case .fieldRead: return unsafe dead._withUnsafeGuaranteedRef { readField($0) }
     case .fieldWrite: return unsafe dead._withUnsafeGuaranteedRef { writeField($0) }
     case .retain: _ = unsafe dead.retain()
-    case .retainRelease: unsafe dead.retain().release()
+    case .retainRelease: unsafe giveBack(taken(dead))
     case .overRelease: unsafe dead.release()
     case .callback:
       unsafe callBack(with: dead.toOpaque())

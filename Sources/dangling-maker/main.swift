@@ -24,6 +24,10 @@ func fail(_ text: String) -> Never {
   exit(2)
 }
 
+func report(_ names: Set<String>, value: String, stacks: Bool) {
+  print("recorded=\(names.isEmpty ? "no" : names.sorted().joined(separator: ",")) value=\(value) stacks=\(stacks)")
+}
+
 let arguments = CommandLine.arguments
 let policies: [String: DanglingPolicy] = ["absorb": .absorb, "zero": .zero, "diagnose": .diagnose]
 
@@ -31,8 +35,12 @@ if arguments.count == 2, arguments[1] == "--list" {
   for kind in Kind.allCases { print(kind.rawValue) }
   exit(0)
 }
+if arguments.count == 3, let kind = Kind(rawValue: arguments[1]), arguments[2] == "slot" {
+  await useInSlot(kind)
+  exit(0)
+}
 guard arguments.count == 3, let kind = Kind(rawValue: arguments[1]), let policy = policies[arguments[2]] else {
-  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose")
+  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot")
 }
 
 do {
@@ -64,4 +72,4 @@ let value =
   case .some(let number): "\(number)"
   }
 let stacks = incidents.allSatisfy { $0.record == nil || !$0.release.frames.isEmpty }
-print("recorded=\(names.isEmpty ? "no" : names.sorted().joined(separator: ",")) value=\(value) stacks=\(stacks)")
+report(names, value: value, stacks: stacks)
