@@ -6,6 +6,7 @@
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
+#   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
@@ -41,7 +42,7 @@ BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure measure-dangling measure-pages dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
+.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
@@ -159,6 +160,11 @@ box: release
 
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
+
+bench-dangling:
+	@scripts/install-packages wrk
+	$(SWIFT) build -c release --package-path Benchmarks/Dangling/Server --scratch-path .build-dangling
+	Benchmarks/Dangling/server.py .build-dangling/release/dangling-server docs/dangling-cost.md --ways zero,zero-own
 
 measure-dangling:
 	@scripts/install-packages $(SYMBOL_PACKAGES)

@@ -226,13 +226,14 @@ void cs_quarantine_drain(void) {
 
 void cs_quarantine_set_budget(uint64_t bytes) {
   if (bytes > INT64_MAX / 2) bytes = INT64_MAX / 2;
+  atomic_store(&cs_reaper_most, bytes / CS_WAITING_SHARE);
   const uint64_t before = atomic_exchange(&cs_queue_budget, bytes);
   atomic_fetch_add(&cs_queue_left, (int64_t)bytes - (int64_t)before);
 }
 
 uint64_t cs_quarantine_bytes(void) {
   const int64_t bytes = (int64_t)atomic_load(&cs_queue_budget) - atomic_load(&cs_queue_left);
-  return bytes < 0 ? 0 : (uint64_t)bytes;
+  return (bytes < 0 ? 0 : (uint64_t)bytes) + atomic_load(&cs_reaper_bytes);
 }
 
 void cs_quarantine_set_stacks(bool is_on) {

@@ -33,7 +33,6 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
 
 static void leave(cs_class *class, const cs_slot *slot, cs_object *object) {
   cs_ghost_put(slot, object);
-  cs_queue_charge(-(int64_t)slot->bytes);
   CS_COUNT(class, evicted);
   __atomic_store_n(&object->metadata, class->metadata, __ATOMIC_RELEASE);
 }
@@ -56,6 +55,7 @@ bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) {
   const bool is_written = !cs_fields_are(class, object, slot->contents);
   if (!audit(class, slot, object, is_written, is_last)) return false;
   leave(class, slot, object);
+  cs_queue_charge(-(int64_t)slot->bytes);
   cs_claim_end(class, object);
   return true;
 }

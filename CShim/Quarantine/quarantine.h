@@ -165,6 +165,10 @@ void cs_claim_end(const cs_class *class, cs_object *object);
 
 // reaper.c: a thread that runs the deinits that were put off, because only a thread without the program's locks may.
 bool cs_reaper_start(void);
+// What waits for it may be so much of the budget, beside that; and what does.
+#define CS_WAITING_SHARE 8
+extern _Atomic uint64_t cs_reaper_most;
+extern _Atomic uint64_t cs_reaper_bytes;
 // False: it is behind. Until it gets to the object, that stays what it was.
 bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object);
 // Until it has done what it was given so far. False: it does not run in this process, or it is the caller.

@@ -124,8 +124,11 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
 // What is in the place that is in hand goes. False: it cannot go now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == NULL) return true;
-  return (slot->policy & ~CS_SLOT_STAYED) == CS_QUARANTINE_ABSORB ? cs_reaper_give(class, slot, old)
-                                                                  : cs_evict(class, slot, old, is_last);
+  if ((slot->policy & ~CS_SLOT_STAYED) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
+  if (!cs_reaper_give(class, slot, old)) return false;
+  // From now on it counts among what waits.
+  cs_queue_charge(-(int64_t)slot->bytes);
+  return true;
 }
 
 static bool put_into(cs_class *class, const place *place, cs_object *object, cs_quarantine_policy policy,

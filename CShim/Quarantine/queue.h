@@ -78,14 +78,12 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, uint32_t ordi
   }
 }
 
-// False: it does not go without questions.
+// False: it does not go without questions. What the old one was charged stays: another one of its size comes.
 static inline bool cs_queue_replace(cs_class *class, cs_slot *slot, cs_object *old, cs_quarantine_policy policy) {
   if (policy == CS_QUARANTINE_ABSORB) {
-    if (!CS_USUALLY(cs_reaper_give(class, slot, old))) return false;
-    cs_queue_charge(slot->bytes);
-    return true;
+    return CS_USUALLY(cs_reaper_give(class, slot, old));
   }
-  // Nobody touched it. What it was charged stays: another one of its size comes.
+  // Nobody touched it.
   if (!CS_USUALLY(__atomic_load_n(&old->counts, __ATOMIC_ACQUIRE) == CS_COUNTS_DONE) ||
       !CS_USUALLY(cs_fields_are(class, old, slot->contents)))
     return false;

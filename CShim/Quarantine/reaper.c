@@ -26,9 +26,12 @@ typedef struct waiting {
 
 static waiting queue[PLACES];
 static _Atomic uint64_t given, taken, done;
-static _Atomic uint32_t call;     // what the thread sleeps on
-static _Atomic uint32_t has_done; // what those who wait for it sleep on
-static _Atomic uint32_t is_idle;  // it sleeps until it is called
+_Atomic uint64_t cs_reaper_bytes;
+_Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
+static _Atomic uint32_t call;       // what the thread sleeps on
+static _Atomic uint32_t has_done;   // what those who wait for it sleep on
+static _Atomic uint32_t is_idle;    // it sleeps until it is called
+static _Atomic uint32_t is_pressed; // somebody found no room
 static _Atomic uint32_t is_running;
 static _Atomic uint32_t is_parked; // the process ends
 static _Atomic uint32_t waiters;   // threads that wait for it
@@ -61,6 +64,7 @@ static outcome reap_one(void) {
   cs_slot slot = place->slot;
   // Who waits for the queue's end wants it to come.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
+  atomic_fetch_sub_explicit(&cs_reaper_bytes, slot.bytes, memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(class, &slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
   place->slot.object = NULL;
   atomic_store(&taken, number + 1);
@@ -78,6 +82,7 @@ static void *reap(void *context) {
   (void)context;
   is_reaper = true;
   for (;;) {
+    atomic_store(&is_pressed, 0);
     const uint32_t before = atomic_load(&call);
     bool has_reaped = false;
     outcome last = NONE;
@@ -141,7 +146,19 @@ __attribute__((cold, noinline)) static void wake_idle(uint64_t number) {
   if (number % WAKE_AT == WAKE_AT - 1 || atomic_exchange(&is_idle, 0) != 0) wake(&call);
 }
 
+__attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
+  atomic_fetch_sub_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
+  // Once until it has looked.
+  if (atomic_exchange(&is_pressed, 1) == 0) wake(&call);
+  return false;
+}
+
 bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
+  const uint64_t bytes = slot->bytes;
+  // Of a large object one may wait.
+  const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
+  if (__builtin_expect(before > atomic_load_explicit(&cs_reaper_most, memory_order_relaxed), false))
+    return refuse(bytes);
   uint64_t number = atomic_load_explicit(&given, memory_order_relaxed);
   waiting *place = NULL;
   for (;;) {
@@ -150,7 +167,7 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
     if (turn == number) {
       if (atomic_compare_exchange_weak(&given, &number, number + 1)) break;
     } else if (turn < number) {
-      return false;
+      return refuse(bytes);
     } else {
       number = atomic_load_explicit(&given, memory_order_relaxed);
     }

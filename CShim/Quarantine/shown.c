@@ -23,10 +23,7 @@ void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sin
 }
 
 // The end of a long name says more than its beginning.
-static uint32_t copy_name(const cs_metadata *metadata, uint8_t *ret_text) {
-  char name[CS_NAME_BYTES];
-  if (!cs_type_name(metadata->descriptor, name)) return 0;
-  const size_t length = strlen(name);
+static uint32_t copy_end(const char *name, size_t length, uint8_t *ret_text) {
   const char *from = length > CS_RING_SUBJECT_LIMIT_BYTES ? name + length - CS_RING_SUBJECT_LIMIT_BYTES : name;
   // Not in the middle of a character.
   while (((uint8_t)*from & 0xc0) == 0x80)
@@ -34,6 +31,11 @@ static uint32_t copy_name(const cs_metadata *metadata, uint8_t *ret_text) {
   const size_t kept = length - (size_t)(from - name);
   memcpy(ret_text, from, kept);
   return (uint32_t)kept;
+}
+
+static uint32_t copy_name(const cs_metadata *metadata, uint8_t *ret_text) {
+  char name[CS_NAME_BYTES];
+  return cs_type_name(metadata->descriptor, name) ? copy_end(name, strlen(name), ret_text) : 0;
 }
 
 static uint32_t copy_stack(uint32_t number, uint64_t *ret_frames) {
@@ -66,6 +68,21 @@ void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
     incident.free_tid = (int32_t)touch->slot->thread;
     incident.free_count = copy_stack(touch->slot->stack, incident.free);
   }
+  sink(&incident);
+}
+
+void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use) {
+  cs_quarantine_incident_sink *const sink = atomic_load(&incident_sink);
+  if (sink == NULL) return;
+  cs_ring_incident incident = {
+      .source = CS_RING_INCIDENT_QUARANTINE,
+      .kind = CS_RING_DANGLING_HANDLE,
+      .mode = CS_RING_INCIDENT_ABSORB,
+      .use_tid = (int32_t)use->thread,
+      .use_count = use->count < CS_RING_INCIDENT_FRAME_LIMIT ? use->count : CS_RING_INCIDENT_FRAME_LIMIT,
+  };
+  incident.subject_bytes = copy_end(name, bytes, incident.subject);
+  memcpy(incident.use, use->frames, incident.use_count * sizeof *incident.use);
   sink(&incident);
 }
 

@@ -72,7 +72,7 @@ public enum IncidentText: Sendable {
         let size = object.bytes.map { ", \($0) bytes" } ?? ""
         lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation)
       }
-    } else if incident.source == "quarantine" {
+    } else if incident.source == "quarantine", incident.kind != "handle" {
       lines += ["", "Last release: not known, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()

@@ -56,6 +56,29 @@ struct WrittenRingTests {
     }
   }
 
+  @Test("a handle that is asked for an object that has gone stands in the ring, with who asked")
+  func handle() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
+      var victim: Victim? = Victim()
+      let handle = victim.map { ShieldHandle($0) }
+      victim = nil
+      for _ in 0..<3 {
+        if unsafe ShieldHandle.resolve(handle?.context, as: Victim.self) != nil { Glibc.exit(2) }
+      }
+      // The capture's own mapping: a whole ring, there until the process ends.
+      let contents = try unsafe RingReader(
+        bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+      ).contents()
+      let incident = try #require(contents.incidents.first)
+      #expect(contents.incidents.count == 1 && incident.count == 3 && incident.source == .quarantine)
+      #expect(incident.kind == cs_ring_dangling.CS_RING_DANGLING_HANDLE.rawValue)
+      #expect(incident.subject == "CrashRingTests.Victim" && incident.record == nil)
+      #expect(incident.useTid == gettid_() && incident.use.count >= 4)
+      Glibc.exit(WrittenRingTests.right)
+    }
+  }
+
   @Test(
     "uses of a dead object and the counters of its class stand in the ring",
     .enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
@@ -134,6 +157,10 @@ class Victim {
   final var number = 7
   @inline(never) func answer() -> Int { number }
 }
+
+/// The kernel's number of this thread.
+@_silgen_name("gettid")
+private func gettid_() -> pid_t
 
 nonisolated(unsafe) private var kept: [Victim] = []
 

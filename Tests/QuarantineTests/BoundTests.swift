@@ -6,7 +6,28 @@ import Testing
 /// How many objects are kept, and what is found when they leave.
 @Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
 struct BoundTests {
-  @Test("no more than the limit, its fifth and what waits for its deinit are kept")
+  @Test("under absorb no more than the limit, its fifth and 1,024 that wait for their deinit are kept")
+  func waiting() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      unsafe Blocking.releaser = pthread_self()
+      Shield.setDanglingBudget(bytes: 16 << 20)
+      try Shield.protect(Blocking.self, policy: .absorb, limit: 50)
+      for _ in 0..<5000 {
+        _ = unsafe dangling { Blocking() }
+        drop()
+      }
+      guard let statistics = Shield.danglingStatistics(of: Blocking.self) else { Glibc.exit(1) }
+      // The first deinit has not ended; then there is no room any more, and the others run here.
+      check(statistics.admitted == 60 + 1024 && statistics.evicted <= 1)
+      check(statistics.skipped.busy == 5000 - 60 - 1024)
+      Blocking.isOpen.store(true, ordering: .sequentiallyConsistent)
+      Shield.drainQuarantine()
+      check(deinitCount() == 5000)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("no more than the limit and its fifth are kept")
   func limit() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 50)
@@ -79,6 +100,34 @@ struct BoundTests {
     }
   }
 
+  @Test("an object that is retained when its time comes stays, and goes when it is released", arguments: [1, 2])
+  func inUse(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 1)
+      let reference = unsafe dangling { Session() }
+      drop()
+      _ = unsafe reference.retain()
+      _ = unsafe dangling { Session() }
+      drop()
+      check(Shield.danglingStatistics(of: Session.self)?.skipped.busy == 1 && Shield.danglingIncidents().isEmpty)
+      guard case .quarantined = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
+      unsafe reference.release()
+      _ = unsafe dangling { Session() }
+      drop()
+      check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
+      // Once more, and this one is not released in time.
+      let other = unsafe dangling { Session() }
+      drop()
+      _ = unsafe other.retain()
+      for _ in 0..<2 {
+        _ = unsafe dangling { Session() }
+        drop()
+      }
+      check(Shield.danglingIncidents().map(\.kind) == [.retains(1)] && deinitCount() == 6)
+      Glibc.exit(right)
+    }
+  }
+
   @Test("a release too many is recorded, and runs no deinit twice", arguments: [0, 1, 2])
   func overRelease(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -124,6 +173,21 @@ struct BoundTests {
       check(Set(expected).count == 3 && expected.allSatisfy { $0.count >= 8 })
       Glibc.exit(right)
     }
+  }
+}
+
+/// Its deinit waits.
+private final class Blocking {
+  static let isOpen = Atomic<Bool>(false)
+  /// The thread that releases these, where a deinit must not wait.
+  ///
+  /// Written before the first one is released.
+  nonisolated(unsafe) static var releaser = pthread_t()
+  deinit {
+    while unsafe pthread_self() != Blocking.releaser, !Blocking.isOpen.load(ordering: .sequentiallyConsistent) {
+      usleep(1000)
+    }
+    countDeinit()
   }
 }
 

@@ -59,7 +59,7 @@ struct HandleTests {
       drop()
       guard case .quarantined(let held) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
       check(held.className == "QuarantineTests.Session" && held.release.frames.count >= 8)
-      check(held.release.thread == Int(getpid()) || held.release.thread != nil)
+      check(held.release.thread == Int(gettid_()))
       Shield.drainQuarantine()
       guard case .freed(let freed) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
       check(freed.number == held.number && freed.release == held.release && freed.age >= held.age)

@@ -95,14 +95,21 @@ struct PolicyTests {
   }
 
   @Test(
-    "an unowned reference to an object in quarantine traps as Swift does", arguments: DanglingPolicy.allCases.indices)
+    "an unowned reference to an object of a protected class that has gone traps as Swift does",
+    arguments: DanglingPolicy.allCases.indices)
   func unownedReferences(number: Int) async {
-    await #expect(processExitsWith: .signal(SIGABRT)) { [number] in
+    let result = await #expect(
+      processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
+    ) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
+      // It is not kept: the reference alone decides what happens.
+      check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("unowned reference"))
   }
 
   @Test("the memory of an object with unowned references is given back when both are done")

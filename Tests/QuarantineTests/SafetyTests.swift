@@ -102,6 +102,73 @@ struct SafetyTests {
     }
   }
 
+  @Test("an isolated deinit runs on its actor, once, with its fields intact", arguments: [0, 1, 2])
+  func isolatedDeinit(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      try Shield.protect(Isolated.self, policy: DanglingPolicy.allCases[number], limit: 5)
+      for _ in 0..<100 {
+        unsafe kept.append(await Isolated.make())
+        drop()
+      }
+      if number == 0 { Shield.drainQuarantine() }
+      while deinitCount() < 100 { await Task.yield() }
+      Shield.drainQuarantine()
+      guard let statistics = Shield.danglingStatistics(of: Isolated.self) else { Glibc.exit(1) }
+      check(deinitCount() == 100 && isolatedSum.load(ordering: .sequentiallyConsistent) == 700)
+      check(statistics.admitted == statistics.evicted && Shield.danglingIncidents().isEmpty)
+      check(number == 0 || statistics.admitted + statistics.skipped.isolated == 100)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a release leaves errno as it is, a thread's first one too")
+  func errorNumber() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .absorb, limit: 1)
+      onThreads(1) { _ in
+        for _ in 0..<300 {
+          _ = unsafe dangling { Session() }
+          errno = 77
+          drop()
+          check(errno == 77)
+        }
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the question what is at an address survives that the memory there goes meanwhile")
+  func vanishing() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let size = 4096
+      guard let page = unsafe mmap(nil, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) else { Glibc.exit(1) }
+      let address = UInt(bitPattern: page)
+      let isDone = Atomic<Bool>(false)
+      let live = unsafe UInt(bitPattern: dangling { Session() }.toOpaque())
+      onThreads(2) { index in
+        guard let page = unsafe UnsafeMutableRawPointer(bitPattern: address),
+          let object = unsafe UnsafeRawPointer(bitPattern: live)
+        else { return }
+        if index == 0 {
+          for _ in 0..<20_000 { _ = unsafe Shield.liveness(of: page + 64) }
+          isDone.store(true, ordering: .sequentiallyConsistent)
+        }
+        while index == 1, !isDone.load(ordering: .sequentiallyConsistent) {
+          // An object whose metadata stands on the same page, all but a class's; then there is nothing.
+          unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
+          let metadata = unsafe object.load(as: UnsafeRawPointer.self)
+          unsafe (page + 1024 - 16).copyMemory(from: metadata - 16, byteCount: 80)
+          unsafe (page + 1024 + 24).storeBytes(of: 0, as: UInt32.self)
+          unsafe (page + 64).storeBytes(of: page + 1024, as: UnsafeMutableRawPointer.self)
+          unsafe (page + 72).storeBytes(of: 3, as: UInt.self)
+          unsafe mprotect(page, size, PROT_NONE)
+        }
+      }
+      drop()
+      Glibc.exit(right)
+    }
+  }
+
   @Test("the budget bounds what is held when objects grow, when it shrinks and when the quarantine fills again")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -166,6 +233,21 @@ private final class Ticker {
 
 /// Objects of one class, of many sizes.
 private final class Tail: ManagedBuffer<Int, Int> {}
+
+private let isolatedSum = Atomic<Int>(0)
+
+/// Its deinit runs on the main actor, later.
+@MainActor
+private final class Isolated {
+  private let number = 7
+  private var other: Session?
+  static func make() -> Isolated { Isolated() }
+
+  isolated deinit {
+    isolatedSum.add(number, ordering: .sequentiallyConsistent)
+    countDeinit()
+  }
+}
 
 /// An actor that only its own job refers to.
 private actor Lonely {

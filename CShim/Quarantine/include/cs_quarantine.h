@@ -89,6 +89,8 @@ typedef struct cs_quarantine_stack {
 
 // The stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
+// Shows that a handle was asked for an object of this class that had gone. `name` is `bytes` of UTF-8.
+void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
 // One way in which dangling pointers were used: class, kind, method and use stack are the same for all `count`; the
 // rest is of the first time.

@@ -132,6 +132,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference to give back
   CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
   CS_RING_DANGLING_WRITE = 5,        // a field was written
+  CS_RING_DANGLING_HANDLE = 6,       // a C callback's handle was asked for an object that had gone
 } cs_ring_dangling;
 
 // What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is

@@ -34,7 +34,8 @@ struct IncidentBuilder: Sendable {
       source: Self.name(incident.source), kind: kind, mode: mode, subject: guarding?.reason ?? incident.subject,
       sentence: "",
       // A deinit that was put off has not stopped yet what may rightly use the object until then.
-      confidence: incident.source == .quarantine && incident.mode == .absorb ? "probable" : "certain",
+      confidence: incident.source == .quarantine && incident.mode == .absorb && kind != "handle"
+        ? "probable" : "certain",
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object, site: guarding?.site)
     report.sentence = CleanText.line(sentence(of: report, incident))
@@ -80,6 +81,7 @@ struct IncidentBuilder: Sendable {
       case "call", "asyncCall": "\(report.method ?? "a method") of \(subject) was called\(after)"
       case "overRelease": "\(subject) was released\(after)"
       case "retains": "\(subject) was retained \(incident.amount) times more than released, after its last release"
+      case "handle": "a handle of \(subject) was asked for an object that had gone"
       case "write": "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
@@ -136,6 +138,7 @@ struct IncidentBuilder: Sendable {
     case .CS_RING_DANGLING_OVER_RELEASE: "overRelease"
     case .CS_RING_DANGLING_DRIFT: "retains"
     case .CS_RING_DANGLING_WRITE: "write"
+    case .CS_RING_DANGLING_HANDLE: "handle"
     default: "\(code)"
     }
   }

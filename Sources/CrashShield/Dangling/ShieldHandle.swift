@@ -4,7 +4,7 @@ internal import Synchronization
 /// An object's stand-in for the `void *` that a C library gives back to a callback.
 ///
 /// In place of `Unmanaged.passUnretained(self).toOpaque()`: the number that C keeps leads to the object as long as that
-/// lives, and to nil afterwards, which is recorded as an incident. It is no address; nobody can follow it.
+/// lives, and to nil afterwards, which is recorded as an incident, here and for crashd. It is no address; nobody can follow it.
 ///
 /// ```swift
 /// let handle = ShieldHandle(self)
@@ -95,6 +95,16 @@ final class Handles: Sendable {
     // It fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
+    // The shield may have been started since anything was protected.
+    Quarantine.show()
+    var name = className
+    name.withUTF8 { bytes in
+      guard let start = bytes.baseAddress else { return }
+      // The name and the stack are copied.
+      unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
+        unsafe cs_quarantine_missed(text, UInt64(bytes.count), &here)
+      }
+    }
     state.withLock { state in
       let key = Miss(className: className, frames: use.frames)
       if state.misses[key] != nil {
