@@ -182,7 +182,10 @@ if !coreOnly {
     .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
     .testTarget(
       name: "CrashDaemonTests",
-      dependencies: ["CCrashDaemon", "CrashDaemon", "CrashShield", "CrashStore", "CrashRing", "CShimRing", "CShim"],
+      dependencies: [
+        "CCrashDaemon", "CrashDaemon", "CrashShield", "CrashStore", "CrashRing", "CShimRing", "CShim",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       exclude: ["varlink_reference_client.py"],
       swiftSettings: swift),
     .target(name: "FakeDaemon", path: "Tests/FakeDaemon", swiftSettings: swift),

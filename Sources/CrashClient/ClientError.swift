@@ -25,6 +25,8 @@ public enum ClientError: Error, Equatable, Sendable {
   case notReanalysable(reason: String)
   /// The store never gave out this cursor.
   case invalidCursor(String)
+  /// Events behind the cursor were removed before they were read; not `exact`: a few of them stood before it.
+  case cursorExpired(lost: Int, exact: Bool)
   /// crashd runs but cannot read its store now.
   case storeUnavailable(reason: String)
   /// crashd knows no program of this name.
@@ -46,6 +48,8 @@ extension ClientError {
     case "io.crashshield.Crashd.NoSuchGroup": self = .noSuchGroup(key: text("key"))
     case "io.crashshield.Crashd.NotReanalysable": self = .notReanalysable(reason: text("reason"))
     case "io.crashshield.Crashd.InvalidCursor": self = .invalidCursor(text("cursor"))
+    case "io.crashshield.Crashd.CursorExpired":
+      self = .cursorExpired(lost: parameters["lost"]?.int ?? 0, exact: parameters["exact"] != .bool(false))
     case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
     case "io.crashshield.Crashd.NoSuchService": self = .noSuchService(name: text("name"))
     case "io.crashshield.Crashd.TooManyClasses": self = .tooManyClasses(limit: parameters["limit"]?.int ?? 0)

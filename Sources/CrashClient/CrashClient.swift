@@ -70,17 +70,21 @@ public struct CrashClient: Sendable {
 
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
   ///
-  /// With the name of a `subscriber` and no cursor: those that were never acknowledged under it.
+  /// With the name of a `subscriber` and no cursor: those that were never acknowledged under it. Where some of them were
+  /// removed meanwhile, `ClientError.cursorExpired` says how many; `expired` begins with what is left all the same.
   public func subscribe(
-    after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil
+    after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
+    expired: Bool = false
   ) throws(ClientError) -> EventStream {
     struct Query: Encodable {
       var cursor: String?
       var subscriber: String?
       var name: String?
       var group: String?
+      var expired: Bool?
     }
-    let query = Query(cursor: cursor, subscriber: subscriber, name: name, group: group)
+    let query = Query(
+      cursor: cursor, subscriber: subscriber, name: name, group: group, expired: expired ? true : nil)
     let connection = try connect()
     try connection.send(
       method: Self.method("Subscribe"), parameters: query, more: true, until: .after(timeout))

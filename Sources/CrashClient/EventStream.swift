@@ -10,14 +10,27 @@ public final class EventStream {
 
   private let connection: VarlinkConnection
   private var isOver = false
+  /// What was received and not asked for yet.
+  private var pending: Event?
 
   init(connection: VarlinkConnection) { self.connection = connection }
+
+  /// Waits until crashd has said that the stream begins, or why it does not.
+  /// - Throws: Such as `ClientError.cursorExpired`.
+  public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
+    if pending == nil { pending = try next(timeout: timeout) }
+    return self
+  }
 
   /// Waits for the next event, for ever without a `timeout`; nil when crashd ended the stream.
   ///
   /// `hangup` is a descriptor whose hang-up ends the wait with `ClientError.cancelled`, such as the output that the
   /// events are written to.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Event? {
+    if let event = pending {
+      pending = nil
+      return event
+    }
     struct Parameters: Decodable {
       var ready: Bool?
       var cursor: String?

@@ -44,7 +44,7 @@ public struct Group: Codable, Sendable, Equatable {
   public var uid: Int
   /// For people.
   public var title: String
-  /// How many reports there are.
+  /// How many crashes there were, with those whose report was removed since.
   public var count: Int
   /// When it was first seen, RFC 3339 in UTC.
   public var first: String
@@ -60,7 +60,7 @@ public struct Group: Codable, Sendable, Equatable {
   public var names: [String]
   /// `new`, `open`, `resolved` or `regressed`.
   public var state: String
-  /// The newest report's id.
+  /// The newest report's id; empty when all of them were removed.
   public var report: String
 }
 
@@ -140,9 +140,14 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var unwindings: [String: Int]?
   /// Builds for whose debug information servers were asked, by what came of it; nil from an older crashd.
   public var debugInformation: [String: Int]?
+  /// Reports that wait in memory because the store takes none; nil from an older crashd.
+  public var held: Int?
+  /// Sentences about the store; none when all is well, nil from an older crashd.
+  public var trouble: [String]?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings, debugInformation
+    case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings, debugInformation,
+      held, trouble
     case uptimeSeconds = "uptime_s"
   }
 }

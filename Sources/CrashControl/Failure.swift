@@ -60,6 +60,8 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.nothingFound, "the report stays as it is: \(reason)")
     case .invalidCursor(let cursor):
       self.init(.usage, "'\(cursor)' is no cursor of this crashd: take one from follow --json=short")
+    case .cursorExpired(let lost, _):
+      self.init(.nothingFound, "\(lost) reports behind the cursor were removed before they were read")
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
     case .noSuchService(""):

@@ -81,13 +81,15 @@ public enum Listings: Sendable {
     ]
     facts.append(("losses", counts(status.losses)))
     facts.append(("refusals", counts(status.refusals)))
+    if let held = status.held, held > 0 { facts.append(("waiting", "\(held) reports, in memory")) }
+    facts += (status.trouble ?? []).map { ("trouble", $0) }
     if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
     // Most run without servers.
     if let fetches = status.debugInformation, !fetches.isEmpty { facts.append(("debug info", counts(fetches))) }
     let width = facts.map(\.0.count).max() ?? 0
     return facts.map { title, text in
       let padding = String(repeating: " ", count: width - title.count)
-      let isBad = (title == "losses" || title == "refusals") && text != "none"
+      let isBad = ["losses", "refusals", "trouble", "waiting"].contains(title) && text != "none"
       let value = terminal.styled(CleanText.line(text), isBad ? .red : nil)
       return padding + terminal.styled(title, .bold) + "  " + value + "\n"
     }.joined()

@@ -28,7 +28,7 @@ public final class Daemon: Sendable {
     Self.raiseDescriptorLimit()
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
-    let store = try Self.openStore(directories.reports)
+    let (store, setAside) = try Self.openStore(directories.reports)
     let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let (kept, sockets) = PassedSockets.takeKept(
       numbers, names: PassedSockets.names(environment: configuration.environment, count: numbers.count))
@@ -53,11 +53,12 @@ public final class Daemon: Sendable {
       configuration: PolicyKeeper.Configuration(
         allowsAutomaticProtection: configuration.allowsAutomaticProtection, limits: configuration.limits))
     analysis = CrashAnalysis(
-      caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(), ledger: ledger,
-      limits: configuration.limits, logger: logger, policy: policy)
+      caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(),
+      trouble: StoreTrouble(limits: configuration.limits), ledger: ledger, limits: configuration.limits, logger: logger,
+      policy: policy)
     self.policy = policy
     services = try Self.services(
-      configuration, analysis, passed, DescriptorStore.processes(in: kept), policy: policy, board: board)
+      configuration, analysis, passed, DescriptorStore.processes(in: kept), setAside, policy: policy, board: board)
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -73,7 +74,7 @@ public final class Daemon: Sendable {
 
   private static func services(
     _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
-    _ kept: [KeptProcess], policy: PolicyKeeper, board: ProtectionBoard
+    _ kept: [KeptProcess], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper, board: ProtectionBoard
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
@@ -89,15 +90,20 @@ public final class Daemon: Sendable {
           ledger: analysis.ledger, events: continuation, store: store, kept: kept, board: board))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
+      let keeper = StoreKeeper(
+        StoreKeeper.Configuration(
+          analysis: analysis, settings: LiveSettings(LiveSettings.Values(retention: configuration.retention)),
+          directory: directories.state, notifier: notifier, descriptors: store, setAside: setAside,
+          whenStored: { await pipeline.takeStored() }))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
-        pipeline: pipeline,
-        attach: attach, policy: policy,
-        ledger: analysis.ledger, limits: analysis.limits)
+        pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
+        limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
-      // Stopped in reverse: no new processes, then what they wrote is stored, then the subscribers have seen it.
+      // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
+      // subscribers have seen it.
       return ServiceGroup(
-        services: [varlink, pipeline, attach, notifier],
+        services: [varlink, keeper, pipeline, attach, notifier],
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)
     } catch {
       throw .system(error.description)
@@ -118,8 +124,10 @@ public final class Daemon: Sendable {
     await services.triggerGracefulShutdown()
   }
 
-  private static func openStore(_ path: String) throws(DaemonError) -> ReportStore {
-    do throws(StoreError) { return try ReportStore(path: path) } catch { throw .store(error.description) }
+  private static func openStore(_ path: String) throws(DaemonError) -> (ReportStore, ReportStore.SetAside?) {
+    do throws(StoreError) {
+      return try ReportStore.open(path: path, at: Moment.now().description)
+    } catch { throw .store(error.description) }
   }
 
   private static func socket(

@@ -1,3 +1,4 @@
+public import CrashStore
 import Glibc
 
 /// How one crashd runs.
@@ -14,6 +15,8 @@ public struct DaemonConfiguration: Sendable {
   public var environment: [String: String]
   /// What it allows.
   public var limits: Limits
+  /// What the store keeps.
+  public var retention = RetentionPolicy()
   /// Whether SIGTERM and SIGINT stop it gracefully.
   public var handlesSignals: Bool
   /// Whether classes are protected by itself when dangling crashes become more frequent, in services whose operator has

@@ -30,6 +30,11 @@ public struct Limits: Sendable {
   /// Those of one user who is not root.
   public var danglingServicesPerUser = 64
 
+  /// Reports that wait in memory while the store takes none.
+  public var heldReports = 512
+  /// Bytes of them.
+  public var heldBytes = 48 << 20
+
   /// Spool files taken in one scan.
   public var spoolFiles = 4096
 

@@ -20,7 +20,7 @@ public struct ReportGroup: Sendable, Equatable {
   public var uid: Int
   /// For people.
   public var title: String
-  /// How many reports there are.
+  /// How many crashes there were, with those of which retention has removed the report.
   public var count: Int
   /// When it was first seen, RFC 3339 in UTC.
   public var first: String
@@ -36,7 +36,7 @@ public struct ReportGroup: Sendable, Equatable {
   public var names: [String]
   /// What the operator knows of it.
   public var state: State
-  /// The newest report.
+  /// The newest report; empty when all of them are removed.
   public var report: String
 }
 
@@ -53,12 +53,18 @@ extension ReportStore {
       try pool.read { database in
         let wanted = Restriction(filter, visibility)
         guard let wanted else { return [] }
+        // Those with reports and those without are in two tables, each in an order that serves it: a group that is
+        // among the last of both together is among the last of one of them.
         let rows = try Row.fetchAll(
           database,
           sql: """
-            SELECT group_key AS key, uid, count(*) AS count, min(time) AS first, max(time) AS last,
-              count(DISTINCT build) AS builds
-            FROM group_reports \(wanted.clause) GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit
+            SELECT group_key AS key, uid, max(last) AS last FROM (
+              SELECT * FROM (SELECT group_key, uid, max(time) AS last FROM group_reports \(wanted.clause)
+                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit)
+              UNION ALL
+              SELECT * FROM (SELECT group_key, uid, max(last) AS last FROM group_past \(wanted.pastClause)
+                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit))
+            GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit
             """, arguments: wanted.arguments(["limit": limit]))
         var builds = NewestBuilds()
         return try rows.compactMap { try Self.group($0, wanted, &builds, in: database) }
@@ -80,8 +86,11 @@ extension ReportStore {
       // Looked up without the writer, which stores crashes meanwhile.
       let found = try pool.read { database in
         try Row.fetchAll(
-          database, sql: "SELECT DISTINCT group_key, uid FROM group_reports \(wanted.clause) LIMIT 1000",
-          arguments: wanted.arguments([:]))
+          database,
+          sql: """
+            SELECT group_key, uid FROM group_reports \(wanted.clause)
+            UNION SELECT group_key, uid FROM group_past \(wanted.pastClause) LIMIT 1000
+            """, arguments: wanted.arguments([:]))
       }
       let keys = Set(found.map { $0["group_key"] as String })
       guard let key = keys.first, keys.count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
@@ -102,31 +111,43 @@ extension ReportStore {
     }
   }
 
-  /// nil when the group's reports were removed meanwhile; within one transaction that does not happen.
+  /// nil when nothing of the group is there; within one transaction that does not happen.
   private static func group(
     _ row: Row, _ wanted: Restriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
     let key: String = row["key"]
     let uid: Int64 = row["uid"]
     let own = wanted.narrowed(to: key, uid)
+    // Of what is counted in the past, the reports' ids are not known.
+    let both = """
+      SELECT build, id, title, executable, name, time AS first, time AS last, 1 AS count FROM group_reports \(own.clause)
+      UNION ALL SELECT build, '', title, executable, name, first, last, count FROM group_past \(own.pastClause)
+      """
     let edge = { (order: String) in
       try Row.fetchOne(
-        database,
-        sql: """
-          SELECT build, id, title, executable FROM group_reports \(own.clause)
-          ORDER BY time \(order), id \(order) LIMIT 1
-          """, arguments: own.arguments([:]))
+        database, sql: "SELECT build, title, executable FROM (\(both)) ORDER BY \(order), id LIMIT 1",
+        arguments: own.arguments([:]))
     }
-    guard let oldest = try edge("ASC"), let newest = try edge("DESC") else { return nil }
+    let counts = try Row.fetchOne(
+      database,
+      sql: """
+        SELECT sum(count) AS count, min(first) AS first, max(last) AS last, count(DISTINCT build) AS builds FROM (\(both))
+        """, arguments: own.arguments([:]))
+    guard let counts, let count = counts["count"] as Int?, let oldest = try edge("first"),
+      let newest = try edge("last DESC")
+    else { return nil }
     let names = try String.fetchAll(
-      database, sql: "SELECT DISTINCT name FROM group_reports \(own.clause) ORDER BY name LIMIT \(nameLimit)",
+      database, sql: "SELECT DISTINCT name FROM (\(both)) ORDER BY name LIMIT \(nameLimit)",
+      arguments: own.arguments([:]))
+    let report = try String.fetchOne(
+      database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
       arguments: own.arguments([:]))
     let firstBuild: String = oldest["build"]
     let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
     return ReportGroup(
-      key: key, uid: Int(uid), title: newest["title"], count: row["count"], first: row["first"], last: row["last"],
-      buildCount: row["builds"], firstBuild: firstBuild, lastBuild: newest["build"], names: names,
-      state: try state(key, uid, last: row["last"], isInNewest: isInNewest, in: database), report: newest["id"])
+      key: key, uid: Int(uid), title: newest["title"], count: count, first: counts["first"], last: counts["last"],
+      buildCount: counts["builds"], firstBuild: firstBuild, lastBuild: newest["build"], names: names,
+      state: try state(key, uid, last: counts["last"], isInNewest: isInNewest, in: database), report: report ?? "")
   }
 
   private static func state(
@@ -143,14 +164,16 @@ extension ReportStore {
 /// serves it.
 private struct Restriction {
   private var conditions: [String] = []
+  /// The same for `group_past`, whose rows are hours: one that lies within the period in part counts.
+  private var pastConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
   /// nil when no report can pass: keys are hexadecimal digits, in lower case.
   init?(_ filter: ReportFilter, _ visibility: Visibility) {
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
     if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
-    if let since = filter.since { add("time >= :since", "since", since) }
-    if let until = filter.until { add("time <= :until", "until", until) }
+    if let since = filter.since { add("time >= :since", "since", since, past: "last >= :since") }
+    if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
     // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
@@ -158,6 +181,7 @@ private struct Restriction {
   }
 
   var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
+  var pastClause: String { pastConditions.isEmpty ? "" : "WHERE " + pastConditions.joined(separator: " AND ") }
 
   func arguments(_ more: [String: any DatabaseValueConvertible]) -> StatementArguments {
     StatementArguments(values.merging(more.mapValues { $0 }) { $1 })
@@ -170,8 +194,11 @@ private struct Restriction {
     return narrow
   }
 
-  private mutating func add(_ condition: String, _ name: String, _ value: any DatabaseValueConvertible) {
+  private mutating func add(
+    _ condition: String, _ name: String, _ value: any DatabaseValueConvertible, past: String? = nil
+  ) {
     conditions.append(condition)
+    pastConditions.append(past ?? condition)
     values[name] = value
   }
 }
@@ -192,9 +219,13 @@ private struct NewestBuilds {
     let builds = try String.fetchAll(
       database,
       sql: """
-        SELECT build FROM group_reports WHERE executable = ? AND uid = ? AND build <> ''
-        GROUP BY build ORDER BY min(time) DESC LIMIT 2
-        """, arguments: [executable, uid])
+        SELECT build FROM (
+          SELECT build, min(time) AS first FROM group_reports
+          WHERE executable = :executable AND uid = :uid AND build <> '' GROUP BY build
+          UNION ALL SELECT build, min(first) AS first FROM group_past
+          WHERE executable = :executable AND uid = :uid AND build <> '' GROUP BY build)
+        GROUP BY build ORDER BY min(first) DESC LIMIT 2
+        """, arguments: ["executable": executable, "uid": uid])
     known[name] = builds
     return builds
   }

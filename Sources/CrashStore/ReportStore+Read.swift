@@ -14,7 +14,7 @@ extension ReportStore {
   public func list(
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
   ) throws(StoreError) -> [ReportSummary] {
-    let (pool, epoch) = (pool, epoch)
+    let (pool, epoch) = current
     return try Self.translating(path) {
       try pool.read { database in
         if let before { try Self.check(before, epoch: epoch, in: database) }
@@ -42,7 +42,7 @@ extension ReportStore {
   /// The report whose id begins with `prefix`; the newest one for nil.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
-    let (pool, epoch) = (pool, epoch)
+    let (pool, epoch) = current
     return try Self.translating(path) {
       try pool.read { database in
         // Ids are hexadecimal digits; anything else matches none, and has no wildcard to smuggle in.
@@ -104,7 +104,7 @@ extension ReportStore {
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
   ) throws(StoreError) -> (events: [StoredReport], end: StoreCursor) {
-    let (pool, epoch) = (pool, epoch)
+    let (pool, epoch) = current
     return try Self.translating(path) {
       try pool.read { database in
         try Self.check(cursor, epoch: epoch, in: database)
@@ -132,7 +132,7 @@ extension ReportStore {
   /// The cursor of the newest event.
   /// - Throws: `StoreError.unavailable`.
   public func newestCursor() throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = (pool, epoch)
+    let (pool, epoch) = current
     return try Self.translating(path) {
       StoreCursor(epoch: epoch, sequence: try pool.read { try Self.newestSequence(in: $0) })
     }

@@ -1,12 +1,13 @@
 public import CrashReport
 import FoundationEssentials
 import GRDB
+import Synchronization
 
 extension ReportStore {
   /// Stores a report, or replaces the one with its id.
   ///
   /// A replaced report gets a new cursor, so that subscribers see it again. A report that differs from the stored one
-  /// in nothing but its timing changes nothing.
+  /// in nothing but its timing changes nothing, nor does one that was removed: what comes late of it was counted already.
   /// - Parameters:
   ///   - report: The report.
   ///   - raw: What the process wrote.
@@ -16,26 +17,37 @@ extension ReportStore {
   public func put(
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil
   ) throws(StoreError) -> StoreChange {
-    let pool = pool
     return try Self.translating(path) {
       let json = try JSONEncoder().encode(report)
-      return try pool.write { database in
-        let old = try Row.fetchOne(
-          database, sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?", arguments: [report.id])
-        if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
-          throw StoreError.changedMeanwhile(id: report.id)
-        }
-        if let old {
-          guard old["uid"] == report.process.uid, old["pid"] == report.process.pid else {
-            throw StoreError.identifierTaken(id: report.id)
-          }
-          if try Self.isSame(old["json"], report) { return .unchanged }
-          try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
-        }
-        try Self.insert(report, json: json, raw: raw, into: database)
-        let cursor = StoreCursor(epoch: self.epoch, sequence: database.lastInsertedRowID)
-        return old == nil ? .inserted(cursor) : .updated(cursor)
+      let change = try writing.withLock { _ in
+        try put(report, json: json, raw: raw, replacing: expected, into: pool)
       }
+      if case .inserted = change { noteGrown(report.group.key, report.process.uid) }
+      return change
+    }
+  }
+
+  private func put(
+    _ report: CrashReport, json: Data, raw: [UInt8], replacing expected: StoreCursor?, into pool: DatabasePool
+  ) throws -> StoreChange {
+    try pool.write { database in
+      let old = try Row.fetchOne(
+        database, sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?", arguments: [report.id])
+      if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
+        throw StoreError.changedMeanwhile(id: report.id)
+      }
+      if let old {
+        guard old["uid"] == report.process.uid, old["pid"] == report.process.pid else {
+          throw StoreError.identifierTaken(id: report.id)
+        }
+        if try Self.isSame(old["json"], report) { return .unchanged }
+        try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
+      } else if try Self.isRemoved(report.id, UInt32(clamping: report.process.uid), in: database) {
+        return .unchanged
+      }
+      let sequence = try Self.insert(report, json: json, raw: raw, into: database)
+      let cursor = StoreCursor(epoch: epoch, sequence: sequence)
+      return old == nil ? .inserted(cursor) : .updated(cursor)
     }
   }
 
@@ -45,21 +57,25 @@ extension ReportStore {
     return old == report
   }
 
-  private static func insert(_ report: CrashReport, json: Data, raw: [UInt8], into database: Database) throws {
+  /// Writes a report that is not there; with the number of an event, or the next one.
+  @discardableResult
+  static func insert(
+    _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
+  ) throws -> Int64 {
     let frame = report.namingFrame
     try database.execute(
       sql: """
-        INSERT INTO reports (id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file,
+        INSERT INTO reports (seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file,
           line, group_key, group_title, json)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
-        report.id, report.time, report.process.pid, report.process.uid, report.process.name,
+        number, report.id, report.time, report.process.pid, report.process.uid, report.process.name,
         report.process.executable, report.process.unit, report.signal.name, report.reason,
         report.diagnosis.sentence, frame?.function ?? "", frame?.file, frame?.line, report.group.key,
         report.group.title, json,
       ])
-    let sequence = database.lastInsertedRowID
+    let sequence = number ?? database.lastInsertedRowID
     try database.execute(
       sql: """
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
@@ -69,9 +85,10 @@ extension ReportStore {
         report.group.key, report.process.uid, report.time, report.id, report.process.buildID, report.process.name,
         report.process.executable, report.group.title,
       ])
-    try database.execute(
-      sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)", arguments: [report.id, Data(raw)])
-    // The caller reads the event's number from lastInsertedRowID; the other tables have no rowid and leave it alone.
-    assert(database.lastInsertedRowID == sequence, "BUG: a table beside reports has a rowid")
+    if let raw {
+      try database.execute(
+        sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)", arguments: [report.id, Data(raw)])
+    }
+    return sequence
   }
 }

@@ -1,7 +1,9 @@
 /// What can go wrong with the store.
 public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The file exists and is no report database. Move it away, or choose another state directory.
+  /// The file is another program's database. Move it away, or choose another state directory.
   case notADatabase(path: String)
+  /// Parts of the file are not what was written. Set it aside, and begin a new one.
+  case corrupt(path: String, reason: String)
   /// The file was written by a later version. Run that version, or move the file away.
   case tooNew(path: String, version: String)
   /// The file cannot be opened, read or written now (permissions, disk full, I/O error).
@@ -23,10 +25,16 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A cursor that this store never gave out.
   case invalidCursor(String)
 
+  /// Whether the file is not what was written.
+  public var isCorruption: Bool {
+    if case .corrupt = self { true } else { false }
+  }
+
   /// What failed, on what, why.
   public var description: String {
     switch self {
     case .notADatabase(let path): "cannot open '\(path)': it is no report database"
+    case .corrupt(let path, let reason): "'\(path)' is corrupt: \(reason)"
     case .tooNew(let path, let version): "cannot open '\(path)': it was written by a later version (\(version))"
     case .unavailable(let path, let reason): "cannot use '\(path)': \(reason)"
     case .identifierTaken(let id): "report \(id) belongs to another process"

@@ -132,6 +132,43 @@ enum StoreSchema {
           CREATE INDEX dangling_events_uid ON dangling_events (uid, seq);
           """)
     }
+    migrator.registerMigration("v7") { database in
+      // For retention: what went, so that counts stay true and readers learn what they missed.
+      try database.execute(
+        sql: """
+          -- Reports that retention removed, counted by the hour in which they happened.
+          CREATE TABLE group_past (
+            group_key TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            hour TEXT NOT NULL,
+            build TEXT NOT NULL,
+            name TEXT NOT NULL,
+            executable TEXT NOT NULL,
+            title TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            first TEXT NOT NULL,
+            last TEXT NOT NULL,
+            PRIMARY KEY (group_key, uid, hour, build, name, executable)
+          ) WITHOUT ROWID;
+          CREATE INDEX group_past_last ON group_past (last);
+          CREATE INDEX group_past_executable ON group_past (executable, uid, build, first);
+
+          -- Events that are gone, and the ids of their reports, which do not come back.
+          CREATE TABLE removed (
+            seq INTEGER PRIMARY KEY,
+            id TEXT NOT NULL,
+            uid INTEGER NOT NULL
+          ) WITHOUT ROWID;
+          CREATE INDEX removed_id ON removed (id, uid);
+          -- The oldest of them, counted for each block of event numbers.
+          CREATE TABLE removed_tallies (
+            block INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            count INTEGER NOT NULL,
+            PRIMARY KEY (block, uid)
+          ) WITHOUT ROWID;
+          """)
+    }
     return migrator
   }
 }

@@ -36,7 +36,15 @@ struct Follow: ParsableCommand {
     // Ctrl-C is how this verb ends; nothing is left to clean up.
     signal(SIGINT) { _ in _exit(130) }
     let events = try connection.ask { client throws(ClientError) in
-      try client.subscribe(after: cursor, subscriber: subscriber, name: name, group: group)
+      do throws(ClientError) {
+        return try client.subscribe(after: cursor, subscriber: subscriber, name: name, group: group).begun()
+      } catch {
+        guard case .cursorExpired(let lost, let isExact) = error else { throw error }
+        let count = isExact ? "\(lost)" : "about \(lost)"
+        Output.complain("\(count) reports were removed before they were read; what is left follows")
+        return try client.subscribe(
+          after: cursor, subscriber: subscriber, name: name, group: group, expired: true)
+      }
     }
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
     while let event = try connection.ask({ _ throws(ClientError) in try events.next(hangup: STDOUT_FILENO) }) {

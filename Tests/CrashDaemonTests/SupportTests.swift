@@ -1,5 +1,6 @@
 import CShimRing
 import CrashReport
+import GRDB
 import Glibc
 import Testing
 
@@ -181,16 +182,31 @@ struct StartTests {
     }
   }
 
-  @Test("a database that is none stops the start with its name")
-  func badStore() throws {
+  @Test("another program's database stops the start with its name")
+  func foreignStore() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: DaemonError.self) {
       try TestDaemon(directory) { directories in
-        _ = try directory.write(Array(repeating: 65, count: 4_096), to: "s/reports.sqlite")
-        _ = directories
+        let other = try DatabaseQueue(path: "\(directories.state)/reports.sqlite")
+        try other.write { try $0.execute(sql: "PRAGMA application_id = 7; CREATE TABLE other (x)") }
       }
     }
     #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is no report database"))
+  }
+
+  @Test("a database that is none is set aside, and told")
+  func badStore() async throws {
+    let directory = try TestDirectory()
+    let daemon = try TestDaemon(directory) { _ in
+      _ = try directory.write(Array(repeating: 65, count: 4_096), to: "s/reports.sqlite")
+    }
+    try await daemon.run { daemon in
+      let client = try await daemon.client()
+      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      try await client.until { try await !trouble().isEmpty }
+      guard case .string(let sentence)? = try await trouble().first else { return }
+      #expect(sentence.contains("reports.sqlite.corrupt-") && sentence.contains("nothing in it could be read"))
+    }
   }
 
   @Test("the spool takes files of everybody and shows them to nobody")

@@ -193,7 +193,9 @@ struct ReportStoreTests {
     let path = directory.path + "/r.sqlite"
     let bytes = Data(String(repeating: "no database ", count: 100).utf8)
     try bytes.write(to: URL(fileURLWithPath: path))
-    #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore(path: path) }
+    let error = #expect(throws: StoreError.self) { try ReportStore(path: path) }
+    #expect(error?.isCorruption == true)
+    #expect(error?.description.contains(path) == true)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
   }
 

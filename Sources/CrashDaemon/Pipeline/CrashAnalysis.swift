@@ -14,6 +14,7 @@ struct CrashAnalysis: Sendable {
   var unwinder: SnapshotUnwinder
   var store: ReportStore
   var hub: EventHub
+  var trouble: StoreTrouble
   var ledger: Ledger
   var limits: Limits
   var logger: Logger
@@ -26,6 +27,8 @@ struct CrashAnalysis: Sendable {
     /// No thread has crashed, or none that the last look did not know.
     case nothingNew
     case stored(id: String, seen: Seen)
+    /// It waits in memory for a store that takes it.
+    case held(id: String, seen: Seen)
     case failed
   }
 
@@ -65,11 +68,12 @@ struct CrashAnalysis: Sendable {
     let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     do {
       var made: CrashReport?
-      let id = try put(of: process) { id in
+      let (id, place) = try put(of: process) { id in
         made = builder.report(id: id)
         return made
       }
       if let made { await policy?.stored(made, of: process.facts) }
+      guard place == .store else { return .held(id: id, seen: Seen(contents)) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
       if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
       return .stored(id: id, seen: Seen(contents))
@@ -100,8 +104,9 @@ struct CrashAnalysis: Sendable {
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     do {
-      let id = try put(of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
-      return .stored(id: id, seen: Seen(contents))
+      let (id, place) = try put(of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
+      let seen = Seen(contents)
+      return place == .store ? .stored(id: id, seen: seen) : .held(id: id, seen: seen)
     } catch {
       return notStored(process, error)
     }
@@ -143,19 +148,16 @@ struct CrashAnalysis: Sendable {
   /// process is; so is the id of a process's second report.
   private func put(
     of process: AttachedProcess, isSecond: Bool = false, _ make: (String) -> CrashReport?
-  ) throws -> String {
+  ) throws -> (String, Place) {
     let facts = process.facts
     let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
     let first = isSecond ? Self.attempts : 0
     for attempt in first..<first + Self.attempts {
       let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)
-      guard var report = make(id) else { return id }
+      guard var report = make(id) else { return (id, .store) }
       report.timing?.stored_ns = Moment.monotonic_ns()
       do throws(StoreError) {
-        if try store.put(report, raw: raw) == .unchanged { return id }
-        hub.notify()
-        ledger.report(id, of: facts.peer, process: facts.identity.name, sentence: report.diagnosis.sentence)
-        return id
+        return (id, try keep(report, raw: raw, of: process))
       } catch .identifierTaken {
         continue
       }

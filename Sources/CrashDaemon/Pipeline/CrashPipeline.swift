@@ -158,7 +158,7 @@ extension CrashPipeline {
     switch outcome {
     case .nothingNew: entries[number]?.emptyWakes += 1
     case .failed: break
-    case .stored(let id, let seen):
+    case .stored(let id, let seen), .held(let id, let seen):
       entries[number]?.seen = seen
       if entries[number]?.reports.contains(id) == false { entries[number]?.reports.append(id) }
     }
@@ -184,7 +184,7 @@ extension CrashPipeline {
     await entry.registration.value
     await analysis.policy?.ended(entry.process)
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
-    if let name = entry.process.keptName { store?.forget(name) }
+    if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
     ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
     if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
   }
@@ -245,6 +245,7 @@ extension CrashPipeline {
 
   private func isSettled(_ pid: Int32) -> Bool {
     entries.values.allSatisfy { $0.process.facts.peer.pid != pid || $0.isSettled }
+      && !analysis.trouble.isHolding(pid: pid)
   }
 
   private func wait(_ pid: Int32, timeout_ms: Int) async {
@@ -260,6 +261,12 @@ extension CrashPipeline {
 
   private func giveUp(_ number: UInt64) {
     waiters.removeValue(forKey: number)?.continuation.resume()
+  }
+
+  /// Reports that waited in memory are stored: who waits for them may go on, and spool files can be let go of.
+  func takeStored() async {
+    wakeWaiters()
+    await takeSpool(nil)
   }
 
   private func wakeWaiters() {
@@ -291,6 +298,8 @@ extension CrashPipeline {
       let outcome = await analysis.look(at: process, seen: nil, isFinal: true)
       // Not stored: the file stays for the next start.
       if outcome == .failed { return }
+      // Not yet: it stays until it is.
+      if case .held = outcome { return }
       if case .stored(let id, _) = outcome { unwindAgain(process, report: id) }
     } catch {
       if error.isLoss {

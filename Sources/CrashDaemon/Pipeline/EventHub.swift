@@ -1,3 +1,4 @@
+import CrashStore
 import Synchronization
 
 /// Tells whoever waits that the store has something new.
@@ -7,6 +8,7 @@ final class EventHub: Sendable {
   private struct State {
     var next: UInt64 = 0
     var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    var readers: [UInt64: StoreCursor] = [:]
   }
 
   private let state = Mutex(State())
@@ -15,6 +17,24 @@ final class EventHub: Sendable {
   func notify() {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
+
+  /// Somebody begins to read at a cursor.
+  /// - Returns: His number, for `read` and `endReading`.
+  func beginReading(at cursor: StoreCursor) -> UInt64 {
+    state.withLock { state in
+      state.next += 1
+      state.readers[state.next] = cursor
+      return state.next
+    }
+  }
+
+  /// He has come so far.
+  func read(_ number: UInt64, to cursor: StoreCursor) { state.withLock { $0.readers[number] = cursor } }
+
+  func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
+
+  /// How far the slowest of those has come who read now.
+  var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
   /// One element for any number of news since the last one was taken.
   func news() -> AsyncStream<Void> {

@@ -127,6 +127,21 @@ actor Reanalysis {
     }
   }
 
+  /// The process of a raw record that nothing else is known of; its owner is crashd's own user.
+  static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
+    guard let ring = RingExcerpt.unpack(raw) else { return nil }
+    do {
+      let file = try MemoryFile(size: ring.count)
+      try file.write(ring, at: 0)
+      let source = try RingSource(file: file.descriptor)
+      let contents = source.mapping.contents()
+      let facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: geteuid()), unit: nil)
+      return AttachedProcess(number: 0, facts: facts, ring: source)
+    } catch {
+      return nil
+    }
+  }
+
   /// What the raw record of a report has of the stacks of its crashed threads; nothing when it cannot be read.
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }

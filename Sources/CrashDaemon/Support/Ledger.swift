@@ -27,6 +27,8 @@ final class Ledger: Sendable {
   private struct State {
     var losses: [String: Int] = [:]
     var refusals: [String: Int] = [:]
+    var removals: [String: Int] = [:]
+    var stored = 0
     var quiet: [Line: Quiet] = [:]
   }
 
@@ -42,6 +44,14 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
+  /// Reports that retention has removed, by reason.
+  var removals: [String: Int] { state.withLock { $0.removals } }
+  /// Reports stored, those that came again with more in them too.
+  var stored: Int { state.withLock { $0.stored } }
+
+  func count(removed: [String: Int]) {
+    state.withLock { $0.removals.merge(removed) { $0 &+ $1 } }
+  }
 
   /// Something from outside was not accepted.
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
@@ -56,7 +66,8 @@ final class Ledger: Sendable {
   /// A report of a process was stored.
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
-      Self.admit(Line(kind: "report", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+      state.stored &+= 1
+      return Self.admit(Line(kind: "report", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
     }
     guard let omitted else { return }
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")

@@ -18,6 +18,7 @@ struct CrashdInterface: Sendable {
   var attach: AttachServer
   var policy: PolicyKeeper
   var ledger: Ledger
+  var trouble: StoreTrouble
   var limits: Limits
   var start_ns = Moment.monotonic_ns()
 
@@ -54,6 +55,8 @@ struct CrashdInterface: Sendable {
     case "PolicySet": try await policySet(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
     case "Status": try await status(call, visibility)
+    case "Prune": try await prune(call, visibility)
+    case "Remove": try remove(call, visibility)
     case "Subscribe": throw .expectedMore
     default: throw .methodNotFound(String(call.method.prefix(128)))
     }
@@ -171,7 +174,8 @@ struct CrashdInterface: Sendable {
       uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes.count,
       ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
-      unwindings: await unwinder.findings, debugInformation: await caches.fetches)
+      unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
+      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"])
   }
 
   /// Checks the cursor's form; the store checks the rest.
@@ -181,7 +185,7 @@ struct CrashdInterface: Sendable {
     return cursor
   }
 
-  private func time(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> String? {
+  func time(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> String? {
     guard let text = try parameters.string(name) else { return nil }
     guard let moment = Moment(rfc3339: text) else { throw .invalidParameter(name) }
     return moment.description
@@ -191,6 +195,7 @@ struct CrashdInterface: Sendable {
     do throws(StoreError) {
       return try body()
     } catch {
+      if error.isCorruption { trouble.notice(error) }
       throw VarlinkError(error)
     }
   }

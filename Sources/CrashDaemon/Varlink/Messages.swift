@@ -115,6 +115,8 @@ struct SubscribeReply: Encodable, Sendable {
   var ready: Bool?
   var cursor: String?
   var report: CrashReport?
+  /// Events between the one before and this one that were removed.
+  var lost: Int?
 }
 
 struct ProcessesReply: Encodable, Sendable {
@@ -162,4 +164,6 @@ struct StatusReply: Encodable, Sendable {
   var refusals: [String: Int]
   var unwindings: [String: Int]
   var debugInformation: [String: Int]
+  var held: Int
+  var trouble: [String]
 }

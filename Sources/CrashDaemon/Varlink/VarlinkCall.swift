@@ -41,6 +41,8 @@ struct VarlinkParameters {
     }
   }
 
+  func value(_ name: String) throws(VarlinkError) -> JSONValue? { values[name] }
+
   func string(_ name: String) throws(VarlinkError) -> String? {
     switch values[name] {
     case nil: nil

@@ -49,14 +49,15 @@ extension VarlinkConnection {
   private mutating func subscribe(_ call: VarlinkCall) async throws -> Bool {
     let cursor: StoreCursor
     let filter: ReportFilter
+    let lost: Int
     do throws(VarlinkError) {
-      (cursor, filter) = try start(call)
+      (cursor, filter, lost) = try start(call)
     } catch {
       try await writer.write(VarlinkReply.failure(error))
       return false
     }
     // Listening begins before the first look into the store: no event falls between the two.
-    let stream = self.stream(from: cursor, filter, news: server.hub.news())
+    let stream = self.stream(from: cursor, filter, lost: lost, news: server.hub.news())
     await withTaskGroup { group in
       group.addTask { await stream() }
       do {
@@ -72,13 +73,15 @@ extension VarlinkConnection {
     return true
   }
 
-  private func start(_ call: VarlinkCall) throws(VarlinkError) -> (StoreCursor, ReportFilter) {
+  private func start(_ call: VarlinkCall) throws(VarlinkError) -> (StoreCursor, ReportFilter, lost: Int) {
     let interface = server.interface
-    let parameters = try VarlinkParameters(call, known: CrashdInterface.filterNames.union(["cursor", "subscriber"]))
+    let parameters = try VarlinkParameters(
+      call, known: CrashdInterface.filterNames.union(["cursor", "subscriber", "expired"]))
     let given = try interface.cursor("cursor", parameters)
     let subscriber = try interface.subscriberName(parameters)
     let filter = try interface.filter(parameters)
     let visibility = CrashdInterface.visibility(of: peer)
+    let mayHaveExpired = try parameters.bool("expired") ?? false
     let cursor = try interface.reading { () throws(StoreError) in
       if let subscriber {
         let reached = try interface.store.enter(subscriber: subscriber, uid: peer.uid, at: Moment.now().description)
@@ -88,28 +91,41 @@ extension VarlinkConnection {
       _ = try interface.store.events(after: given, visibility: visibility, limit: 0)
       return given
     }
-    return (cursor, filter)
+    let missed = try interface.missed(after: cursor, visibility)
+    guard missed.count == 0 || mayHaveExpired else { throw .cursorExpired(missed) }
+    return (cursor, filter, missed.count)
   }
 
   private func stream(
-    from start: StoreCursor, _ filter: ReportFilter, news: AsyncStream<Void>
+    from start: StoreCursor, _ filter: ReportFilter, lost: Int, news: AsyncStream<Void>
   ) -> @Sendable () async -> Void {
-    let (store, writer, batch) = (server.interface.store, writer, server.limits.eventBatch)
+    let (store, hub, writer, batch) = (server.interface.store, server.hub, writer, server.limits.eventBatch)
     let visibility = CrashdInterface.visibility(of: peer)
+    let reader = hub.beginReading(at: start)
     return {
+      defer { hub.endReading(reader) }
       do {
         var cursor = start
+        // Told at the beginning, and what went since.
+        var (told, gone) = (lost, 0)
         var news = news.makeAsyncIterator()
         try await writer.write(
-          VarlinkReply.success(SubscribeReply(ready: true, cursor: cursor.description), continues: true))
+          VarlinkReply.success(
+            SubscribeReply(ready: true, cursor: cursor.description, lost: lost > 0 ? lost : nil), continues: true))
         repeat {
           while true {
             let page = try store.eventPage(after: cursor, filter, visibility: visibility, limit: batch)
+            let missing = try store.removed(after: cursor, through: page.end, visibility: visibility).count
+            gone += max(0, missing - told)
+            told = max(0, told - missing)
             for event in page.events {
-              let reply = SubscribeReply(cursor: event.cursor.description, report: event.report)
+              let reply = SubscribeReply(
+                cursor: event.cursor.description, report: event.report, lost: gone > 0 ? gone : nil)
               try await writer.write(VarlinkReply.success(reply, continues: true))
+              gone = 0
             }
             cursor = page.end
+            hub.read(reader, to: cursor)
             if page.events.count < batch { break }
           }
         } while await news.next() != nil

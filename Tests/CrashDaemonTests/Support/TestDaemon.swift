@@ -19,16 +19,17 @@ final class TestDaemon: Sendable {
   /// Runs a daemon while `body` runs.
   static func run(
     limits: Limits = .patient, analysePath: String = "/nowhere", prepare: (Directories) throws -> Void = { _ in },
-    _ body: (TestDaemon) async throws -> Void
+    configure: (inout DaemonConfiguration) -> Void = { _ in }, _ body: (TestDaemon) async throws -> Void
   ) async throws {
-    let test = try TestDaemon(TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare)
+    let test = try TestDaemon(
+      TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare, configure: configure)
     try await test.run(body)
   }
 
   /// Makes a daemon; it listens but does not run yet.
   init(
     _ directory: TestDirectory, limits: Limits = .patient, analysePath: String = "/nowhere",
-    prepare: (Directories) throws -> Void = { _ in }
+    prepare: (Directories) throws -> Void = { _ in }, configure: (inout DaemonConfiguration) -> Void = { _ in }
   ) throws {
     self.directory = directory
     directories = Directories(runtime: "\(directory.path)/r", state: "\(directory.path)/s")
@@ -36,8 +37,14 @@ final class TestDaemon: Sendable {
     self.log = log
     try directories.make()
     try prepare(directories)
-    let configuration = DaemonConfiguration(
+    var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, limits: limits, handlesSignals: false)
+    // Reports of tests are of any time, and the machine's disk is not theirs.
+    configuration.retention.age_s = Int.max
+    configuration.retention.history_s = Int.max
+    configuration.retention.reportsPerGroup = Int.max
+    configuration.retention.keepFreeBytes = 0
+    configure(&configuration)
     daemon = try Daemon(configuration, logger: log.logger)
   }
 

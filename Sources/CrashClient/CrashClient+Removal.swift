@@ -1,0 +1,25 @@
+// Reports that are to be gone.
+extension CrashClient {
+  /// Removes the reports of crashes before a time; their groups still count them.
+  /// - Parameters:
+  ///   - time: RFC 3339.
+  ///   - isDryRun: Only tells how many they are.
+  /// - Returns: How many they are.
+  /// - Throws: What kept crashd from doing it.
+  public func prune(before time: String, isDryRun: Bool = false) throws(ClientError) -> Int {
+    struct Query: Encodable {
+      var before: String
+      var dryRun: Bool
+    }
+    struct Parameters: Decodable { var removed: Int }
+    return try call("Prune", Query(before: time, dryRun: isDryRun), returning: Parameters.self).removed
+  }
+
+  /// Removes the reports whose ids begin with these, all of them or none; their groups forget them.
+  /// - Returns: The whole ids.
+  public func remove(ids: [String]) throws(ClientError) -> [String] {
+    struct Query: Encodable { var ids: [String] }
+    struct Parameters: Decodable { var removed: [String] }
+    return try call("Remove", Query(ids: ids), returning: Parameters.self).removed
+  }
+}

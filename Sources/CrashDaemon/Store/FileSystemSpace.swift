@@ -1,0 +1,13 @@
+import Glibc
+
+/// What a file system has left.
+enum FileSystemSpace {
+  /// Bytes that a user who is not root may still write; nil when nobody can tell.
+  static func freeBytes(at path: String) -> Int? {
+    var space = statvfs()
+    // statvfs writes one struct statvfs.
+    guard unsafe statvfs(path, &space) == 0 else { return nil }
+    let (bytes, isTooMuch) = UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize))
+    return isTooMuch ? Int.max : Int(clamping: bytes)
+  }
+}

@@ -1,0 +1,207 @@
+import CrashReport
+import CrashStore
+import Logging
+import ServiceLifecycle
+
+/// Looks after the store: retention after each report, reports that could not be stored, a database that is corrupt.
+actor StoreKeeper: Service {
+  struct Configuration: Sendable {
+    var analysis: CrashAnalysis
+    var settings: LiveSettings
+    /// Whose file system is to keep some space.
+    var directory: String
+    var notifier: Notifier
+    var descriptors: DescriptorStore?
+    /// What the start has set aside.
+    var setAside: ReportStore.SetAside?
+    /// Has whoever waits for a process look again, and spool files that could not be stored.
+    var whenStored: @Sendable () async -> Void
+  }
+
+  private static let hour_ms = 3_600_000
+  private static let firstRetry_ms = 500
+  private static let longestRetry_ms = 30_000
+
+  private let configuration: Configuration
+  private let store: ReportStore
+  private let trouble: StoreTrouble
+  private let logger: Logger
+  private var retry_ms = StoreKeeper.firstRetry_ms
+  private var clock = ClockWatch()
+  private var hasDoubtedClock = false
+  private var isInTrouble = false
+
+  init(_ configuration: Configuration) {
+    self.configuration = configuration
+    store = configuration.analysis.store
+    trouble = configuration.analysis.trouble
+    logger = configuration.analysis.logger
+  }
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await self.work() }
+    // Nobody stores anything any more.
+    await storeHeld()
+    let lost = trouble.count
+    guard lost > 0 else { return }
+    logger.critical("\(lost) reports were never stored: \(trouble.sentences.first ?? "")")
+    while let item = trouble.first {
+      configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
+      _ = trouble.release(item.report.id)
+    }
+  }
+
+  private func work() async {
+    let news = configuration.analysis.hub.news()
+    let trouble = trouble
+    let forwarding = Task { for await _ in news { trouble.wake() } }
+    defer { forwarding.cancel() }
+    if let aside = configuration.setAside { await rescue(aside) }
+    await check()
+    trouble.wake()
+    var wakeUps = trouble.wakeUps.makeAsyncIterator()
+    while !Task.isCancelled {
+      let delay = trouble.count > 0 ? retry_ms : Self.hour_ms
+      let alarm = Task {
+        try await Task.sleep(for: .milliseconds(delay))
+        trouble.wake()
+      }
+      defer { alarm.cancel() }
+      guard await wakeUps.next() != nil else { return }
+      await look()
+    }
+  }
+
+  private func look() async {
+    if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
+    await retain()
+    await storeHeld()
+    tell()
+  }
+
+  /// Reports that wait, the oldest first.
+  private func storeHeld() async {
+    var isStored = false
+    while let item = trouble.first {
+      do throws(StoreError) {
+        _ = try store.put(item.report, raw: item.raw)
+      } catch {
+        if error.isOutage {
+          trouble.note(error)
+          retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
+          break
+        }
+        // Such as that its id is taken meanwhile: it was refused, not delayed.
+        logger.error("cannot store report \(item.report.id): \(error)")
+        configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
+      }
+      isStored = true
+      guard let done = trouble.release(item.report.id) else { continue }
+      if let name = done.keptName, done.mayForget { configuration.descriptors?.forget(name) }
+      configuration.analysis.ledger.report(
+        done.report.id, of: done.owner, process: done.process, sentence: done.report.diagnosis.sentence)
+    }
+    if trouble.count == 0 {
+      retry_ms = Self.firstRetry_ms
+      trouble.recovered()
+    }
+    guard isStored else { return }
+    configuration.analysis.hub.notify()
+    await configuration.whenStored()
+  }
+
+  /// Says loudly that something is wrong, and that it is not any more.
+  private func tell() {
+    let isWrong = trouble.count > 0
+    guard isWrong != isInTrouble else { return }
+    isInTrouble = isWrong
+    let sentence = trouble.sentences.first ?? ""
+    if isWrong { logger.critical("\(sentence)") } else { logger.notice("reports can be stored again") }
+    configuration.notifier.send("STATUS=\(isWrong ? "CANNOT STORE: \(sentence.prefix(300))" : "Waiting for crashes")")
+  }
+}
+
+// Retention.
+extension StoreKeeper {
+  private func retain() async {
+    let policy = configuration.settings.current.retention
+    let now = Moment.now().nanoseconds
+    let isTrusted = clock.isTrusted(real: now, boot: ClockWatch.boot_ns())
+    if isTrusted == hasDoubtedClock {
+      hasDoubtedClock = !isTrusted
+      if !isTrusted { logger.warning("the clock has leapt forward: for an hour no report goes because of its age") }
+    }
+    do throws(StoreError) {
+      var counts: [String: Int] = [:]
+      while let step = try store.retain(
+        policy, now_ns: now, keepsOld: !isTrusted,
+        freeBytes: FileSystemSpace.freeBytes(at: configuration.directory),
+        readers: configuration.analysis.hub.slowestReader)
+      {
+        if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
+        // Crashes come first.
+        await Task.yield()
+      }
+      try store.forgetHistory(policy, now_ns: now)
+      guard !counts.isEmpty else { return }
+      configuration.analysis.ledger.count(removed: counts)
+      let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      logger.debug("retention has removed reports: \(list)")
+    } catch {
+      // A full disk takes no removal either, as long as nobody else makes room; what waits is told by its own.
+      if error.isCorruption {
+        await startAnew(because: error.description)
+      } else {
+        logger.warning("cannot look after the store: \(error)")
+      }
+    }
+  }
+}
+
+// A database that is corrupt.
+extension StoreKeeper {
+  /// Reads all of it once after the start, on a thread of its own.
+  private func check() async {
+    let store = store
+    let problem: String? = await withCheckedContinuation { continuation in
+      let look: @Sendable () -> Void = {
+        do throws(StoreError) { continuation.resume(returning: try store.check()) } catch {
+          continuation.resume(returning: error.isCorruption ? error.description : nil)
+        }
+      }
+      do throws(SystemError) { try Thread.start(named: "check", look) } catch { continuation.resume(returning: nil) }
+    }
+    if let problem { await startAnew(because: "'\(store.path)' is corrupt: \(problem)") }
+  }
+
+  private func startAnew(because reason: String) async {
+    do throws(StoreError) {
+      await rescue(try store.startAnew(because: reason, at: Moment.now().description))
+    } catch {
+      logger.critical("\(reason), and it cannot be set aside: \(error)")
+    }
+  }
+
+  private func rescue(_ aside: ReportStore.SetAside) async {
+    logger.critical("\(aside.reason): it is set aside as '\(aside.path)', and a new one begins")
+    do throws(StoreError) {
+      let rescued = try store.rescue(aside)
+      var analysed = 0
+      for orphan in rescued.orphans where await configuration.analysis.restore(orphan) { analysed += 1 }
+      let what =
+        rescued.isReadable
+        ? """
+        \(rescued.reports) of its reports were taken over, \(analysed) were made again from raw records, \
+        \(rescued.unreadable) could not be read
+        """ : "nothing in it could be read"
+      let cursors = aside.keepsCursors ? "" : "; cursors of before are not good any more"
+      let sentence = "the report database was corrupt and is kept as '\(aside.path)': \(what)\(cursors)"
+      trouble.note(sentence)
+      logger.critical("\(sentence)")
+      configuration.analysis.hub.notify()
+    } catch {
+      trouble.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
+      trouble.note(error)
+    }
+  }
+}

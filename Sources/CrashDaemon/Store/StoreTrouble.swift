@@ -1,0 +1,152 @@
+import CrashReport
+import CrashStore
+import Synchronization
+
+/// What is wrong with the store, and the reports that wait in memory until it is well again.
+///
+/// A full disk, or a database that is being replaced, loses no crash as long as the reports of it fit.
+final class StoreTrouble: Sendable {
+  /// A report that could not be stored yet.
+  struct Held: Sendable {
+    var report: CrashReport
+    var raw: [UInt8]
+    var owner: Peer
+    var process: String
+    /// systemd keeps the ring under this name as long as the report is not stored.
+    var keptName: String?
+    /// Whether nobody else lets go of it.
+    var mayForget = false
+
+    var bytes: Int { raw.count + 4_096 * report.threads.count }
+  }
+
+  private struct State {
+    var held: [Held] = []
+    var bytes = 0
+    var failure: String?
+    var since: String?
+    var corruption: String?
+    var notes: [String] = []
+  }
+
+  private let state = Mutex(State())
+  private let limits: Limits
+  /// One element for any number of occasions to look after the store.
+  let wakeUps: AsyncStream<Void>
+  private let waker: AsyncStream<Void>.Continuation
+  private static let notesLimit = 8
+
+  init(limits: Limits) {
+    self.limits = limits
+    (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Has the keeper look after the store.
+  func wake() { waker.yield() }
+
+  /// Keeps a report that the store did not take.
+  /// - Returns: false: there is no room.
+  func hold(_ item: Held, because error: StoreError) -> Bool {
+    notice(error)
+    return state.withLock { state in
+      if let old = state.held.firstIndex(where: { $0.report.id == item.report.id }) {
+        state.bytes += item.bytes - state.held[old].bytes
+        state.held[old] = item
+        return true
+      }
+      guard state.held.count < limits.heldReports, state.bytes + item.bytes <= limits.heldBytes else { return false }
+      state.held.append(item)
+      state.bytes += item.bytes
+      return true
+    }
+  }
+
+  /// Something could not be read or written: the keeper looks after it.
+  func notice(_ error: StoreError) {
+    note(error)
+    if error.isOutage { wake() }
+  }
+
+  /// The same, for the keeper itself, which tries again when it is time.
+  func note(_ error: StoreError) {
+    state.withLock { state in
+      if error.isCorruption { state.corruption = error.description }
+      guard error.isOutage else { return }
+      state.failure = error.description
+      if state.since == nil { state.since = Moment.now().description }
+    }
+  }
+
+  /// What is found to be corrupt; it is told once.
+  func takeCorruption() -> String? {
+    state.withLock { state in
+      defer { state.corruption = nil }
+      return state.corruption
+    }
+  }
+
+  /// What the operator is to know until crashd is started again.
+  func note(_ sentence: String) {
+    state.withLock { state in
+      state.notes.append(sentence)
+      if state.notes.count > Self.notesLimit { state.notes.removeFirst() }
+    }
+  }
+
+  /// The first one that waits.
+  var first: Held? { state.withLock { $0.held.first } }
+  var count: Int { state.withLock { $0.held.count } }
+
+  func isHolding(pid: Int32) -> Bool { state.withLock { $0.held.contains { $0.owner.pid == pid } } }
+
+  /// It is stored, or never will be.
+  func release(_ id: String) -> Held? {
+    state.withLock { state in
+      guard let index = state.held.firstIndex(where: { $0.report.id == id }) else { return nil }
+      let item = state.held.remove(at: index)
+      state.bytes -= item.bytes
+      return item
+    }
+  }
+
+  /// The process has ended, and systemd may let go of its ring: now, or when its report is stored.
+  /// - Returns: Whether now.
+  func mayForget(_ keptName: String) -> Bool {
+    state.withLock { state in
+      guard let index = state.held.firstIndex(where: { $0.keptName == keptName }) else { return true }
+      state.held[index].mayForget = true
+      return false
+    }
+  }
+
+  /// The store takes reports again.
+  func recovered() {
+    state.withLock { state in
+      state.failure = nil
+      state.since = nil
+    }
+  }
+
+  /// Sentences for the operator; none: all is well.
+  var sentences: [String] {
+    state.withLock { state in
+      var sentences = state.notes
+      if let failure = state.failure {
+        sentences.insert(
+          "reports cannot be stored since \(state.since ?? "the start"): \(failure); \(state.held.count) wait in memory",
+          at: 0)
+      }
+      return sentences
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether the store as such does not work now.
+  var isOutage: Bool {
+    switch self {
+    case .unavailable, .corrupt: true
+    default: false
+    }
+  }
+}

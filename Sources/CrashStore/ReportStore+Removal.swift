@@ -1,0 +1,145 @@
+import CrashReport
+import GRDB
+
+// Reports that go: what is left of them is a number in their group, and a number for whoever would have read them.
+extension ReportStore {
+  /// Removed events of which each is known; of older ones only how many.
+  static let removedLimit = 100_000
+  static let tallyBlock: Int64 = 1_024
+  /// Reports removed in one transaction: crashes that are to be stored wait for no more than that.
+  static let removalBatch = 64
+
+  /// What a reader would have seen.
+  public struct Missed: Sendable, Equatable {
+    /// Events that were removed.
+    public var count: Int
+    /// False: some that stand before the cursor may be among them, at most 1,023.
+    public var isExact: Bool
+  }
+
+  /// Events after `cursor`, up to `end`, that were removed.
+  /// - Throws: `StoreError.unavailable`.
+  public func removed(
+    after cursor: StoreCursor, through end: StoreCursor? = nil, visibility: Visibility = .all
+  ) throws(StoreError) -> Missed {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { try Self.missed(after: cursor.sequence, through: end?.sequence ?? Int64.max, visibility, in: $0) }
+    }
+  }
+
+  static func missed(
+    after start: Int64, through end: Int64, _ visibility: Visibility, in database: Database
+  ) throws -> Missed {
+    let exact = try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM removed WHERE seq > :start AND seq <= :end AND (:uid IS NULL OR uid = :uid)",
+      arguments: ["start": start, "end": end, "uid": visibility.uid])
+    let older = try Int.fetchOne(
+      database,
+      sql: """
+        SELECT sum(count) FROM removed_tallies
+        WHERE block >= :first AND block <= :last AND (:uid IS NULL OR uid = :uid)
+        """,
+      arguments: [
+        // The block of the first event that is meant.
+        "first": (start &+ 1) / tallyBlock, "last": end / tallyBlock, "uid": visibility.uid,
+      ])
+    return Missed(count: (exact ?? 0) + (older ?? 0), isExact: (older ?? 0) == 0)
+  }
+
+  /// Removes one report for good: its group forgets it too.
+  /// - Parameters:
+  ///   - prefix: How its id begins.
+  ///   - visibility: Whose may be removed.
+  /// - Returns: Its id.
+  /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
+  public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
+    guard !prefix.isEmpty else { throw .noSuchReport(id: prefix) }
+    let id = try report(idPrefix: prefix, visibility: visibility).report.id
+    let pool = pool
+    try Self.translating(path) {
+      try pool.write { try Self.remove([id], isCounted: false, in: $0) }
+    }
+    return id
+  }
+
+  /// Removes some of the reports of crashes before a time; call it until it removes none.
+  /// - Returns: How many it removed.
+  /// - Throws: `StoreError.unavailable`.
+  public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.write { database in
+        let ids = try String.fetchAll(
+          database,
+          sql: """
+            SELECT id FROM reports WHERE time < :time AND (:uid IS NULL OR uid = :uid) ORDER BY time, seq LIMIT :limit
+            """, arguments: ["time": time, "uid": visibility.uid, "limit": Self.removalBatch])
+        try Self.remove(ids, isCounted: true, in: database)
+        return ids.count
+      }
+    }
+  }
+
+  /// How many reports there are of crashes before a time.
+  /// - Throws: `StoreError.unavailable`.
+  public func count(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM reports WHERE time < :time AND (:uid IS NULL OR uid = :uid)",
+          arguments: ["time": time, "uid": visibility.uid]) ?? 0
+      }
+    }
+  }
+
+  /// Whether a report went, and is not to come back.
+  static func isRemoved(_ id: String, _ uid: UInt32, in database: Database) throws -> Bool {
+    try Bool.fetchOne(
+      database, sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid = ?)", arguments: [id, Int64(uid)])
+      ?? false
+  }
+
+  /// Raw records go with their reports.
+  static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {
+    for id in ids {
+      if isCounted {
+        try database.execute(
+          sql: """
+            INSERT INTO group_past (group_key, uid, hour, build, name, executable, title, count, first, last)
+              SELECT group_key, uid, substr(time, 1, 13), build, name, executable, title, 1, time, time
+              FROM group_reports WHERE id = ?
+            ON CONFLICT DO UPDATE SET
+              title = CASE WHEN excluded.last >= last THEN excluded.title ELSE title END,
+              count = count + 1, first = min(first, excluded.first), last = max(last, excluded.last)
+            """, arguments: [id])
+      }
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO removed (seq, id, uid) SELECT seq, id, uid FROM reports WHERE id = ?",
+        arguments: [id])
+      try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [id])
+    }
+  }
+
+  func foldRemoved(beyond limit: Int) throws(StoreError) {
+    let pool = pool
+    try Self.translating(path) { try pool.write { try Self.foldRemoved(beyond: limit, in: $0) } }
+  }
+
+  /// Forgets which events went the longest ago, and keeps how many they were.
+  static func foldRemoved(beyond limit: Int, in database: Database) throws {
+    let last = try Int64.fetchOne(
+      database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])
+    guard let last else { return }
+    // Whole blocks, so that a later look knows which are counted already.
+    let end = last / tallyBlock * tallyBlock
+    try database.execute(
+      sql: """
+        INSERT INTO removed_tallies (block, uid, count)
+          SELECT seq / \(tallyBlock), uid, count(*) FROM removed WHERE seq < ? GROUP BY 1, 2
+          ON CONFLICT DO UPDATE SET count = count + excluded.count
+        """, arguments: [end])
+    try database.execute(sql: "DELETE FROM removed WHERE seq < ?", arguments: [end])
+  }
+}

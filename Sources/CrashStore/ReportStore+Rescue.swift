@@ -1,0 +1,250 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+import Glibc
+import Synchronization
+
+// A database that is corrupt is set aside, never deleted, and what can be read of it is taken over into a new one.
+extension ReportStore {
+  /// What was taken over.
+  public struct Rescued: Sendable, Equatable {
+    /// Reports that came over whole, or without their raw record.
+    public var reports = 0
+    /// Raw records whose report could not be read: they can be analysed again.
+    public var orphans: [Orphan] = []
+    /// Rows that could not be read.
+    public var unreadable = 0
+    /// False: nothing could be read at all.
+    public var isReadable = true
+  }
+
+  /// A raw record without its report.
+  public struct Orphan: Sendable, Equatable {
+    /// The report's id.
+    public var id: String
+    /// What the process wrote.
+    public var raw: [UInt8]
+  }
+
+  /// Raw records without report that are taken over at most.
+  private static let orphanLimit = 256
+
+  /// Renames the files of a database, and its journals'; the new name has the time.
+  private static func setAside(path: String, at time: String) throws(StoreError) -> String {
+    let mark = time.filter { $0.isLetter || $0.isNumber }
+    var aside = "\(path).corrupt-\(mark)"
+    var attempt = 1
+    while unsafe access(aside, F_OK) == 0 {
+      attempt += 1
+      aside = "\(path).corrupt-\(mark)-\(attempt)"
+    }
+    for suffix in ["", "-wal", "-shm"] where unsafe rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
+      // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
+      let reason = unsafe String(cString: strerror(errno))
+      throw .unavailable(path: path, reason: "cannot rename '\(path + suffix)': \(reason)")
+    }
+    return aside
+  }
+
+  /// A database that was set aside.
+  public struct SetAside: Sendable, Equatable {
+    /// Where it is now.
+    public var path: String
+    /// Why.
+    public var reason: String
+    /// Whether the new one's events go on behind its: cursors and subscribers stay good.
+    public var keepsCursors: Bool
+  }
+
+  /// Opens a database; one that is corrupt, or none at all, is set aside for a new one.
+  /// - Returns: The store, and what was set aside: it is still to be taken over by `rescue`.
+  /// - Throws: `StoreError`; another program's database, and one of a later version, are left alone.
+  public static func open(path: String, at time: String) throws(StoreError) -> (ReportStore, SetAside?) {
+    let problem: StoreError
+    do throws(StoreError) {
+      return (try ReportStore(path: path), nil)
+    } catch {
+      guard error.isCorruption else { throw error }
+      problem = error
+    }
+    // Asked only now: another program's database opens well.
+    let aside = try setAside(path: path, at: time)
+    let store = try ReportStore(path: path)
+    let keepsCursors = try store.takeOverCursors(from: aside)
+    return (store, SetAside(path: aside, reason: problem.description, keepsCursors: keepsCursors))
+  }
+
+  /// Sets the open database aside and goes on with a new one, into which reports can be written at once.
+  /// - Throws: `StoreError.unavailable`: the old one is still in use.
+  public func startAnew(because reason: String, at time: String) throws(StoreError) -> SetAside {
+    try Self.translating(path) {
+      try writing.withLock { _ in
+        let aside = try Self.setAside(path: path, at: time)
+        replace(by: try Self.open(path: path))
+        grown.withLock { $0.names = nil }
+        let keepsCursors = try takeOverCursors(from: aside)
+        return SetAside(path: aside, reason: reason, keepsCursors: keepsCursors)
+      }
+    }
+  }
+
+  /// Takes over what can be read of a database that was set aside; crashes are stored meanwhile.
+  /// - Returns: What it was.
+  /// - Throws: `StoreError.unavailable` when the new one cannot be written.
+  public func rescue(_ aside: SetAside) throws(StoreError) -> Rescued {
+    guard let old = try? Self.openReadOnly(aside.path) else { return Rescued(isReadable: false) }
+    return try Self.translating(path) {
+      var rescued = Rescued()
+      let last = Self.lastRow(in: old)
+      var next: Int64 = 1
+      while next <= last {
+        let rows = Self.rows(from: next, through: min(last, next + 63), in: old, &rescued)
+        rescued.reports += try takeOver(rows, keepsNumbers: aside.keepsCursors)
+        next += 64
+      }
+      takeOverTables(from: old)
+      rescued.orphans = Self.orphans(in: old, known: self)
+      return rescued
+    }
+  }
+
+  private static func openReadOnly(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.label = "set aside"
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  /// Numbers go on behind the old ones where these can be read, and no event has been stored yet: readers' cursors stay.
+  private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
+    let found = try? Self.openReadOnly(aside).read { database in
+      (
+        try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'epoch'"),
+        try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
+        try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
+      )
+    }
+    guard let found, let oldEpoch = found.0, oldEpoch.count == StoreCursor.epochDigits, let number = found.1 else {
+      return false
+    }
+    return try Self.translating(path) {
+      let pool = pool
+      let isTaken = try pool.write { database in
+        guard try Self.newestSequence(in: database) == 0 else { return false }
+        try database.execute(sql: "UPDATE meta SET value = ? WHERE key = 'epoch'", arguments: [oldEpoch])
+        try database.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?)", arguments: [number])
+        for row in found.2 {
+          try database.execute(
+            sql: "INSERT OR IGNORE INTO subscribers (name, uid, acked, time) VALUES (?, ?, ?, ?)",
+            arguments: StatementArguments(row.databaseValues))
+        }
+        return true
+      }
+      if isTaken { replace(by: Opened(pool: pool, epoch: oldEpoch)) }
+      return isTaken
+    }
+  }
+
+  private static func lastRow(in old: DatabaseQueue) -> Int64 {
+    for sql in ["SELECT max(seq) FROM reports", "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"] {
+      if let last = try? old.read({ try Int64.fetchOne($0, sql: sql) }) { return last }
+    }
+    return 0
+  }
+
+  private struct OldRow {
+    var sequence: Int64
+    var report: CrashReport
+    var json: Data
+    var raw: Data?
+  }
+
+  /// Rows of a range of numbers; one by one where together they cannot be read.
+  private static func rows(
+    from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
+  ) -> [OldRow] {
+    let fetch = { (first: Int64, last: Int64) in
+      try old.read { database in
+        try Row.fetchAll(
+          database, sql: "SELECT seq, id, json FROM reports WHERE seq BETWEEN ? AND ?", arguments: [first, last]
+        ).map { row -> (Int64, String, Data)? in
+          // A garbled row may hold values of any type.
+          let (number, id, json): (DatabaseValue, DatabaseValue, DatabaseValue) = (row["seq"], row["id"], row["json"])
+          guard let number = Int64.fromDatabaseValue(number), let id = String.fromDatabaseValue(id),
+            let json = Data.fromDatabaseValue(json)
+          else { return nil }
+          return (number, id, json)
+        }
+      }
+    }
+    var found: [(Int64, String, Data)?] = []
+    do {
+      found = try fetch(first, last)
+    } catch {
+      for number in first...last {
+        do { found += try fetch(number, number) } catch { rescued.unreadable += 1 }
+      }
+    }
+    return found.compactMap { row in
+      guard let (number, id, json) = row, let report = try? JSONDecoder().decode(CrashReport.self, from: json),
+        report.id == id
+      else {
+        rescued.unreadable += 1
+        return nil
+      }
+      let raw = try? old.read {
+        try Data.fetchOne($0, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [id])
+      }
+      return OldRow(sequence: number, report: report, json: json, raw: raw)
+    }
+  }
+
+  private func takeOver(_ rows: [OldRow], keepsNumbers: Bool) throws -> Int {
+    let pool = pool
+    return try pool.write { database in
+      var count = 0
+      for row in rows {
+        let isThere = try Bool.fetchOne(
+          database, sql: "SELECT EXISTS (SELECT 1 FROM reports WHERE id = ?)", arguments: [row.report.id])
+        guard isThere == false else { continue }
+        try Self.insert(
+          row.report, json: row.json, raw: row.raw.map { Array($0) }, as: keepsNumbers ? row.sequence : nil,
+          into: database)
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// What is counted beside the reports: each table as far as it can be read.
+  private func takeOverTables(from old: DatabaseQueue) {
+    for table in ["group_states", "group_past", "incidents", "dangling_services", "dangling_events"] {
+      guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
+      else { continue }
+      let columns = Array(first.columnNames)
+      let marks = columns.map { _ in "?" }.joined(separator: ", ")
+      let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
+      // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
+      try? pool.write { database in
+        for row in rows { try database.execute(sql: sql, arguments: StatementArguments(row.databaseValues)) }
+      }
+    }
+  }
+
+  private static func orphans(in old: DatabaseQueue, known: ReportStore) -> [Orphan] {
+    let ids = (try? old.read { try String.fetchAll($0, sql: "SELECT id FROM raw_records") }) ?? []
+    var orphans: [Orphan] = []
+    for id in ids where orphans.count < orphanLimit {
+      let isKnown = try? known.pool.read {
+        try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM reports WHERE id = ?)", arguments: [id])
+      }
+      guard isKnown == false,
+        let raw = try? old.read({
+          try Data.fetchOne($0, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [id])
+        })
+      else { continue }
+      orphans.append(Orphan(id: id, raw: Array(raw)))
+    }
+    return orphans
+  }
+}

@@ -1,0 +1,250 @@
+import CrashReport
+import GRDB
+import Synchronization
+
+// What goes by itself.
+extension ReportStore {
+  /// Groups whose reports are all gone, and hours of others, that are still counted; those seen last the longest ago go.
+  public static let historyLimit = 100_000
+  /// How many times too large a group may be as long as somebody has not read all of it.
+  private static let readersPatience = 10
+  private static let readersHour_s = 3_600
+  /// Pages given back to the file system in one transaction.
+  private static let vacuumPages = 512
+
+  /// What one step of retention did.
+  public enum RetentionStep: Sendable, Equatable {
+    /// Reports went.
+    case removed(Int, RetentionReason)
+    /// Free pages were given back to the file system.
+    case gaveBack(pages: Int)
+  }
+
+  /// Does a little of what the policy asks for, in one small transaction; call it until it has nothing to do.
+  /// - Parameters:
+  ///   - policy: What is kept.
+  ///   - now_ns: The time, in nanoseconds since 1970.
+  ///   - keepsOld: Whether the age counts for nothing now, because the clock is not to be trusted.
+  ///   - freeBytes: What the file system has free; nil when that is not known.
+  ///   - readers: How far the slowest of those has come who read now; nil: nobody does. A group is not thinned of what
+  ///     they, or a named subscriber of the last hour, have not read, unless it is ten times too large.
+  /// - Returns: What it did; nil: the policy is fulfilled.
+  /// - Throws: `StoreError.unavailable`, `corrupt`.
+  public func retain(
+    _ policy: RetentionPolicy, now_ns: UInt64, keepsOld: Bool = false, freeBytes: Int? = nil,
+    readers: StoreCursor? = nil
+  ) throws(StoreError) -> RetentionStep? {
+    if let step = try thinGroup(policy, readers, now_ns) { return step }
+    if !keepsOld {
+      let count = try remove(before: Self.time(now_ns, minus: policy.age_s))
+      if count > 0 { return .removed(count, .age) }
+    }
+    return try shrink(policy, freeBytes: freeBytes)
+  }
+
+  /// Ends a pass: forgets what is too old to be counted, and has the next one look at the groups that were spared.
+  /// - Throws: `StoreError.unavailable`, `corrupt`.
+  public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
+    grown.withLock { grown in
+      grown.names?.formUnion(grown.spared)
+      grown.spared = []
+    }
+    let (pool, limit) = (pool, Self.time(now_ns, minus: policy.history_s))
+    try Self.translating(path) {
+      let isNeeded = try pool.read { database in
+        let old = try Bool.fetchOne(
+          database, sql: "SELECT EXISTS (SELECT 1 FROM group_past WHERE last < ?)", arguments: [limit])
+        let tooMany = try Bool.fetchOne(
+          database,
+          sql: """
+            SELECT EXISTS (SELECT 1 FROM group_past ORDER BY last LIMIT 1 OFFSET \(Self.historyLimit))
+              OR EXISTS (SELECT 1 FROM removed ORDER BY seq LIMIT 1 OFFSET \(Self.removedLimit))
+            """)
+        return old == true || tooMany == true
+      }
+      guard isNeeded else { return }
+      try pool.write { database in
+        try database.execute(sql: "DELETE FROM group_past WHERE last < ?", arguments: [limit])
+        let last = try String.fetchOne(
+          database, sql: "SELECT last FROM group_past ORDER BY last DESC LIMIT 1 OFFSET \(Self.historyLimit)")
+        if let last { try database.execute(sql: "DELETE FROM group_past WHERE last <= ?", arguments: [last]) }
+        try Self.foldRemoved(beyond: Self.removedLimit, in: database)
+      }
+    }
+  }
+
+  /// Reads the whole database.
+  /// - Returns: What is wrong with it; nil: nothing.
+  /// - Throws: `StoreError.unavailable`, `corrupt`.
+  public func check() throws(StoreError) -> String? {
+    let pool = pool
+    return try Self.translating(path) {
+      let answer = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+      return answer == "ok" ? nil : answer ?? "no answer"
+    }
+  }
+
+  func noteGrown(_ key: String, _ uid: Int) {
+    grown.withLock { grown in
+      guard grown.names != nil else { return }
+      grown.names?.insert(GrownGroups.Name(key: key, uid: Int64(uid)))
+      if grown.names?.count ?? 0 > GrownGroups.limit { grown.names = nil }
+    }
+  }
+
+  private static func time(_ now_ns: UInt64, minus seconds: Int) -> String {
+    let (age, isTooLong) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return Timestamp.string(since1970_ns: isTooLong || age > now_ns ? 0 : now_ns - age)
+  }
+}
+
+// Too many of a group.
+extension ReportStore {
+  private func thinGroup(
+    _ policy: RetentionPolicy, _ readers: StoreCursor?, _ now_ns: UInt64
+  ) throws(StoreError) -> RetentionStep? {
+    let (pool, limit) = (pool, max(1, policy.reportsPerGroup))
+    return try Self.translating(path) {
+      while let name = try nextGrown(limit, pool) {
+        // Before the look: one that grows during it is noted again.
+        grown.withLock { grown in _ = grown.names?.remove(name) }
+        let (ids, surplus) = try pool.write { database in
+          let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
+          try Self.remove(ids, isCounted: true, in: database)
+          return (ids, surplus)
+        }
+        grown.withLock { grown in
+          if ids.count == Self.removalBatch { grown.names?.insert(name) }
+          // Until somebody has read more of it.
+          if ids.count < min(surplus, Self.removalBatch) { grown.spared.insert(name) }
+        }
+        if !ids.isEmpty { return .removed(ids.count, .group) }
+      }
+      return nil
+    }
+  }
+
+  private func nextGrown(_ limit: Int, _ pool: DatabasePool) throws -> GrownGroups.Name? {
+    if let names = grown.withLock({ $0.names }) { return names.first }
+    // Noted from now on, also those that grow while the rest is looked for.
+    grown.withLock { $0.names = [] }
+    let rows = try pool.read { database in
+      try Row.fetchAll(
+        database, sql: "SELECT group_key, uid FROM group_reports GROUP BY group_key, uid HAVING count(*) > ? LIMIT ?",
+        arguments: [limit, GrownGroups.limit])
+    }
+    let found = rows.map { GrownGroups.Name(key: $0["group_key"], uid: $0["uid"]) }
+    return grown.withLock { grown in
+      grown.names?.formUnion(found)
+      return grown.names?.first
+    }
+  }
+
+  /// Reports of a group that are too many.
+  ///
+  /// Ids are random: those with the smallest ones are a sample in which each report is as likely as any, also when others
+  /// went by their age meanwhile.
+  private static func surplus(
+    of name: GrownGroups.Name, limit: Int, readers: StoreCursor?, _ now_ns: UInt64, in database: Database
+  ) throws -> (ids: [String], surplus: Int) {
+    let count = try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM group_reports WHERE group_key = ? AND uid = ?",
+      arguments: [name.key, name.uid])
+    guard let count, count > limit else { return ([], 0) }
+    var floor = Int64.max
+    if count / readersPatience <= limit {
+      let recently = time(now_ns, minus: readersHour_s)
+      let acked = try Int64.fetchOne(
+        database, sql: "SELECT min(acked) FROM subscribers WHERE time >= ?", arguments: [recently])
+      floor = min(acked ?? .max, readers?.sequence ?? .max)
+    }
+    let ids = try String.fetchAll(
+      database,
+      sql: """
+        SELECT id FROM (
+          SELECT id FROM group_reports WHERE group_key = :key AND uid = :uid ORDER BY time DESC, id DESC
+          LIMIT -1 OFFSET :newest) AS older
+        WHERE (SELECT seq FROM reports WHERE reports.id = older.id) <= :floor
+        ORDER BY id DESC LIMIT :limit
+        """,
+      arguments: [
+        "key": name.key, "uid": name.uid, "newest": max(1, limit / 4), "floor": floor,
+        "limit": min(count - limit, removalBatch),
+      ])
+    return (ids, count - limit)
+  }
+}
+
+// Too many bytes.
+extension ReportStore {
+  private struct Size {
+    var usedBytes: Int
+    var freePages: Int
+    var pageBytes: Int
+  }
+
+  private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
+    let size = try size()
+    let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
+    // Free pages first: they cost nobody a report.
+    if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
+      let pages = try giveBack()
+      if pages > 0 { return .gaveBack(pages: pages) }
+    }
+    if size.usedBytes > policy.bytes { return try removeOldest(size.usedBytes - policy.bytes, size, .bytes) }
+    let most = min(lacking, size.usedBytes - policy.minimumBytes)
+    return most > 0 ? try removeOldest(most, size, .keepFree) : nil
+  }
+
+  private func size() throws(StoreError) -> Size {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.read { database in
+        let number = { (sql: String) in try Int.fetchOne(database, sql: sql) ?? 0 }
+        let (pages, free) = (try number("PRAGMA page_count"), try number("PRAGMA freelist_count"))
+        let pageBytes = try number("PRAGMA page_size")
+        return Size(usedBytes: (pages - free) * pageBytes, freePages: free, pageBytes: pageBytes)
+      }
+    }
+  }
+
+  /// The oldest events of the user who has the most reports: nobody's flood drives out another's.
+  private func removeOldest(_ bytes: Int, _ size: Size, _ reason: RetentionReason) throws(StoreError) -> RetentionStep?
+  {
+    let pool = pool
+    let count = try Self.translating(path) {
+      try pool.write { database in
+        let reports = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports") ?? 0
+        let mean = max(1, size.usedBytes / max(1, reports))
+        let wanted = min(max(1, bytes / mean), Self.removalBatch)
+        let ids = try String.fetchAll(
+          database,
+          sql: """
+            SELECT id FROM reports
+            WHERE uid = (SELECT uid FROM reports GROUP BY uid ORDER BY count(*) DESC, uid LIMIT 1)
+            ORDER BY seq LIMIT ?
+            """, arguments: [wanted])
+        try Self.remove(ids, isCounted: true, in: database)
+        return ids.count
+      }
+    }
+    return count == 0 ? nil : .removed(count, reason)
+  }
+
+  /// Shortens the file by some of its free pages.
+  private func giveBack() throws(StoreError) -> Int {
+    let pool = pool
+    return try Self.translating(path) {
+      try pool.writeWithoutTransaction { database in
+        let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
+        let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        // While somebody reads, the file gets shorter at a later checkpoint.
+        do { try database.checkpoint(.truncate) } catch let error as DatabaseError
+          where error.resultCode == .SQLITE_BUSY
+        {}
+        return before - after
+      }
+    }
+  }
+}

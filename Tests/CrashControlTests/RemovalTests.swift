@@ -1,0 +1,70 @@
+import CrashControl
+import FakeDaemon
+import Foundation
+import Testing
+
+@Suite("crashctl rm, prune, and a follower that comes too late")
+struct RemovalTests {
+  /// Answers as crashd does, and refuses `zz`; a subscriber is always too late the first time.
+  private func daemon() throws -> FakeDaemon {
+    try FakeDaemon { connection in
+      while let call = connection.call() {
+        if call.contains("Crashd.Remove") {
+          let isKnown = !call.contains(#""zz""#)
+          connection.reply(
+            isKnown ? #"{"removed":["aa11","bb22"]}"# : #"{"id":"zz"}"#,
+            error: isKnown ? nil : "io.crashshield.Crashd.NoSuchReport")
+        } else if call.contains("Crashd.Prune") {
+          connection.reply(#"{"removed":\#(call.contains(#""dryRun":true"#) ? 7 : 3)}"#)
+        } else if call.contains("Crashd.Subscribe"), !call.contains(#""expired":true"#) {
+          connection.reply(#"{"lost":5,"exact":true}"#, error: "io.crashshield.Crashd.CursorExpired")
+        } else {
+          connection.reply(#"{"ready":true,"lost":5}"#, continues: true)
+          connection.reply(#"{"cursor":"2","report":\#(SampleJSON.report(id: "bb22"))}"#, continues: true)
+          return
+        }
+      }
+    }
+  }
+
+  @Test("rm says what is gone, and exits with 1 for a report that there is not")
+  func remove() throws {
+    let daemon = try daemon()
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(["rm", "aa", "bb", "--socket", daemon.socketPath])
+    #expect(result.status == 0 && result.output == "removed aa11\nremoved bb22\n")
+    let none = try CommandLineTests.crashctl(["rm", "zz", "--socket", daemon.socketPath])
+    #expect(none.status == 1 && none.output.isEmpty)
+    #expect(none.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
+  }
+
+  @Test("prune tells how many are gone, or would be")
+  func prune() throws {
+    let daemon = try daemon()
+    defer { daemon.stop() }
+    let prune = ["prune", "--older-than", "7d", "--socket", daemon.socketPath]
+    #expect(try CommandLineTests.crashctl(prune).output == "removed 3 reports\n")
+    #expect(try CommandLineTests.crashctl(prune + ["--dry-run"]).output == "would remove 7 reports\n")
+    let wrong = try CommandLineTests.crashctl(["prune", "--older-than", "soon", "--socket", daemon.socketPath])
+    #expect(wrong.status == 2 && wrong.complaint.contains("'soon' is no age or time"))
+  }
+
+  @Test("follow says how many crashes were removed before it came, and shows what is left")
+  func late() throws {
+    let daemon = try daemon()
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
+    #expect(
+      result.complaint.hasPrefix("crashctl: 5 reports were removed before they were read; what is left follows\n"))
+    #expect(result.output.contains("checkout()"))
+  }
+
+  @Test(
+    "ages are read as people write them",
+    arguments: zip(
+      ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
+      [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))
+  func ages(text: String, seconds: Int?) {
+    #expect(Age.seconds(text) == seconds)
+  }
+}

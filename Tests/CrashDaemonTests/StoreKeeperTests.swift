@@ -1,0 +1,209 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+@testable import CrashStore
+
+@Suite("The keeper of the store")
+struct StoreKeeperTests {
+  private static let own = "io.crashshield.Crashd"
+
+  @Test("a group that grows beyond its limit is thinned as it grows, and its count stays true")
+  func thinned() async throws {
+    try await TestDaemon.run(configure: { $0.retention.reportsPerGroup = 8 }) { daemon in
+      for _ in 0..<40 {
+        _ = try daemon.store.put(.sample(id: randomID()), raw: [1])
+        daemon.hub.notify()
+      }
+      let client = try await daemon.client()
+      try await client.until { try await client.call("\(Self.own).Status").int("reports") == 8 }
+      let groups = try await client.call("\(Self.own).Groups").array("groups")
+      guard case .object(let group)? = groups.first else { throw SystemError("find the group", code: ENOENT) }
+      #expect(group.int("count") == 40)
+    }
+  }
+
+  @Test("what was there before the start is thinned too")
+  func thinnedAtStart() async throws {
+    let directory = try TestDirectory()
+    try await TestDaemon(directory).run { daemon in
+      for _ in 0..<20 { _ = try daemon.store.put(.sample(id: randomID()), raw: []) }
+    }
+    try await TestDaemon(directory, configure: { $0.retention.reportsPerGroup = 5 }).run { daemon in
+      let client = try await daemon.client()
+      try await client.until { try await client.call("\(Self.own).Status").int("reports") == 5 }
+    }
+  }
+
+  @Test("while the disk is full reports wait in memory, loudly, and are stored when there is room again")
+  func fullDisk() async throws {
+    try await TestDaemon.run { daemon in
+      // SQLite itself says that the disk is full: the file may have no more pages.
+      try limitPages(of: daemon.store, more: 0)
+      let client = try await daemon.client()
+      let process = try await daemon.attach()
+      var ring = TestRing()
+      ring.addCrash()
+      #expect(try await process.attach(try ring.memory()) == .accepted)
+      try process.wake()
+      let status = { try await client.call("\(Self.own).Status") }
+      try await client.until { try await status().int("held") == 1 }
+      guard case .string(let sentence)? = try await status().array("trouble").first else {
+        Issue.record("nothing is said of the trouble")
+        return
+      }
+      #expect(sentence.contains("full") && sentence.contains("1 wait in memory"))
+      try await client.until { daemon.log.contains("critical: reports cannot be stored") }
+      #expect(try await status().int("reports") == 0)
+
+      try limitPages(of: daemon.store, more: 100_000)
+      daemon.analysis.trouble.wake()
+      try await client.until { try await status().int("reports") == 1 }
+      try await client.until { try await status().array("trouble").isEmpty }
+      #expect(try await status().int("held") == 0)
+      #expect(daemon.log.contains("reports can be stored again"))
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+    }
+  }
+
+  @Test("memory is bounded: what does not fit is counted as lost")
+  func noRoom() async throws {
+    var limits = Limits.patient
+    limits.heldReports = 1
+    let trouble = StoreTrouble(limits: limits)
+    let error = StoreError.unavailable(path: "/x", reason: "full")
+    let item = { (id: String) in
+      try StoreTrouble.Held(
+        report: .sample(id: id), raw: [1, 2], owner: Peer(pid: 7, uid: 1000), process: "shop", keptName: "kept-\(id)")
+    }
+    #expect(try trouble.hold(item("aa"), because: error))
+    #expect(try !trouble.hold(item("bb"), because: error))
+    // The same one again takes no more room.
+    #expect(try trouble.hold(item("aa"), because: error))
+    #expect(trouble.count == 1 && trouble.isHolding(pid: 7) && !trouble.isHolding(pid: 8))
+    #expect(trouble.mayForget("kept-bb") && !trouble.mayForget("kept-aa"))
+    #expect(trouble.release("aa")?.mayForget == true)
+    #expect(trouble.first == nil)
+  }
+
+  @Test("a database that turns out to be corrupt is set aside, told, and what can be read is there again")
+  func corrupt() async throws {
+    let directory = try TestDirectory()
+    let ids = (0..<100).map { _ in randomID() }
+    var path = ""
+    try await TestDaemon(directory).run { daemon in
+      path = daemon.store.path
+      for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 3_000), raw: [1]) }
+    }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes.replaceSubrange(50 * 4_096..<53 * 4_096, with: Data(repeating: 0xa5, count: 3 * 4_096))
+    try bytes.write(to: URL(fileURLWithPath: path))
+    try await TestDaemon(directory).run { daemon in
+      let client = try await daemon.client()
+      let trouble = { try await client.call("\(Self.own).Status").array("trouble") }
+      try await client.until { try await !trouble().isEmpty }
+      guard case .string(let sentence)? = try await trouble().first else { return }
+      #expect(sentence.contains("was corrupt and is kept as '\(path).corrupt-"))
+      let count = try #require(try await client.call("\(Self.own).Status").int("reports"))
+      #expect(count > 80 && count < 100)
+      #expect(daemon.log.contains("critical"))
+      _ = try daemon.store.put(.sample(id: "new"), raw: [])
+      #expect(try daemon.store.list(limit: 1).map(\.id) == ["new"])
+    }
+  }
+
+  @Test("a raw record whose report is lost is analysed again, for root alone")
+  func orphan() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.addCrash()
+      let memory = try ring.memory()
+      let raw = try RingExcerpt.read(descriptor: memory.number)
+      #expect(await daemon.analysis.restore(ReportStore.Orphan(id: ring.id, raw: raw)))
+      let report = try daemon.store.report(idPrefix: ring.id).report
+      #expect(report.process.name == "shop" && report.process.uid == Int(geteuid()))
+      #expect(await !daemon.analysis.restore(ReportStore.Orphan(id: "aa", raw: [1, 2, 3])))
+    }
+  }
+
+  @Test("a leap of the clock makes nothing old, and an hour later it is believed")
+  func clock() {
+    var watch = ClockWatch()
+    let hour: UInt64 = 3_600_000_000_000
+    let moments: [(real: UInt64, boot: UInt64)] = [
+      (100 * hour, 1), (101 * hour, hour),
+      // A year forward, and put right again.
+      (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
+      // Forward again, and left alone.
+      (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
+    ]
+    let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
+    #expect(trusted == [true, true, false, false, true, false, true])
+  }
+
+  @Test("Prune tells what would go, removes it, and the groups still count it")
+  func prune() async throws {
+    try await TestDaemon.run { daemon in
+      var old = try CrashReport.sample(id: "aa")
+      old.time = "2020-01-01T00:00:00.000000Z"
+      _ = try daemon.store.put(old, raw: [])
+      _ = try daemon.store.put(.sample(id: "bb"), raw: [])
+      // Its age alone would have it go.
+      let client = try await daemon.client()
+      let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
+      let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })
+      #expect(dry.int("removed") == 1)
+      #expect(try daemon.store.count() == 2)
+      #expect(try await client.call("\(Self.own).Prune", before).int("removed") == 1)
+      #expect(try daemon.store.list(limit: 9).map(\.id) == ["bb"])
+      #expect(try daemon.store.groups(limit: 9).map(\.count).reduce(0, +) == 2)
+    }
+  }
+
+  @Test("Remove takes all of what is named, or nothing")
+  func remove() async throws {
+    try await TestDaemon.run { daemon in
+      for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      let client = try await daemon.client()
+      try await client.send("\(Self.own).Remove", ["ids": .array([.string("aa"), .string("dd")])])
+      #expect(try await client.reply().string("error") == "\(Self.own).NoSuchReport")
+      #expect(try daemon.store.count() == 3)
+      let reply = try await client.call("\(Self.own).Remove", ["ids": .array([.string("aa"), .string("b")])])
+      #expect(reply.array("removed") == [.string("aa"), .string("bb")])
+      #expect(try daemon.store.list(limit: 9).map(\.id) == ["cc"])
+    }
+  }
+
+  @Test("a subscriber that comes too late learns how much it has missed, and gets what is left")
+  func expired() async throws {
+    try await TestDaemon.run { daemon in
+      let start = JSONValue.string("\(daemon.store.epoch)-0")
+      for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      _ = try daemon.store.remove(idPrefix: "aa")
+      _ = try daemon.store.remove(idPrefix: "bb")
+      let client = try await daemon.client()
+      try await client.send("\(Self.own).Subscribe", ["cursor": start], more: true)
+      let error = try await client.reply()
+      #expect(error.string("error") == "\(Self.own).CursorExpired")
+      #expect(error.object("parameters") == ["lost": .int(2), "exact": .bool(true)])
+      try await client.send("\(Self.own).Subscribe", ["cursor": start, "expired": .bool(true)], more: true)
+      #expect(try await client.reply().object("parameters").int("lost") == 2)
+      #expect(try await client.reply().object("parameters").object("report").string("id") == "cc")
+    }
+  }
+
+  private func limitPages(of store: ReportStore, more: Int) throws {
+    try store.pool.writeWithoutTransaction { database in
+      let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+      try database.execute(sql: "PRAGMA max_page_count = \(pages + more)")
+    }
+  }
+
+  private func randomID() -> String {
+    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -1,0 +1,99 @@
+import CrashReport
+import FoundationEssentials
+import Testing
+
+@testable import CrashStore
+
+@Suite("A corrupt database")
+struct RescueTests {
+  private func report(_ number: Int) -> CrashReport {
+    let time = "2026-11-21T08:00:00.000000Z"
+    var report = CrashReport(
+      id: "ab\(1_000 + number)", time: time,
+      process: CrashReport.ProcessIdentity(
+        pid: 7, uid: 1000, name: "shop", executable: "/srv/shop", buildID: "aa", startTime: time),
+      signal: CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN"), reason: "",
+      diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [], images: [],
+      group: CrashReport.Group(key: "cafe", title: "title"))
+    report.breadcrumbs = [.init(time: "", text: String(repeating: "x", count: 3_000))]
+    return report
+  }
+
+  /// A database of 200 reports and a subscriber that has 50 of them.
+  private func fill(_ path: String) throws {
+    let store = try ReportStore(path: path)
+    _ = try store.enter(subscriber: "mail", uid: 1000, at: "2026-11-21T08:00:00.000000Z")
+    for number in 0..<200 { _ = try store.put(report(number), raw: [UInt8(number)]) }
+    _ = try store.acknowledge(
+      StoreCursor(epoch: store.epoch, sequence: 50), subscriber: "mail", uid: 1000, at: "2026-11-21T08:00:00.000000Z")
+    try store.close()
+  }
+
+  /// Overwrites a part of a file whose journal is gone, or would mend it.
+  private func garble(_ path: String, from start: Int, count: Int) throws {
+    for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+      try FileManager.default.removeItem(atPath: path + suffix)
+    }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes.replaceSubrange(start..<start + count, with: Data(repeating: 0xa5, count: count))
+    try bytes.write(to: URL(fileURLWithPath: path))
+  }
+
+  @Test("what can be read of it is taken over, and cursors stay good")
+  func garbled() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    try fill(path)
+    // Pages amid the reports' JSON.
+    try garble(path, from: 40 * 4_096, count: 3 * 4_096)
+    let store = try ReportStore(path: path)
+    let problem = try #require(try store.check())
+    let epoch = store.epoch
+    let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
+    #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
+    // Crashes are stored before anything is taken over, behind the old numbers.
+    #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
+    let rescued = try store.rescue(aside)
+    #expect(rescued.isReadable && rescued.unreadable > 0)
+    #expect(rescued.reports > 150 && rescued.reports < 200)
+    #expect(rescued.reports + rescued.unreadable >= 199)
+    #expect(try store.count() == rescued.reports + 1)
+    #expect(try store.check() == nil)
+    let mail = try store.cursor(ofSubscriber: "mail", uid: 1000)
+    #expect(mail == StoreCursor(epoch: epoch, sequence: 50))
+    let next = try #require(try store.events(after: mail, limit: 1).first)
+    #expect(next.cursor.sequence >= 51 && next.report.id == "ab\(1_000 + Int(next.cursor.sequence) - 1)")
+    #expect(try store.raw(id: next.report.id) == [UInt8(next.cursor.sequence - 1)])
+    try store.close()
+  }
+
+  @Test("one whose beginning is gone is set aside, and a new one begins")
+  func noHeader() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    try fill(path)
+    try garble(path, from: 0, count: 4_096)
+    let (store, found) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
+    let aside = try #require(found)
+    #expect(!aside.keepsCursors && FileManager.default.fileExists(atPath: aside.path))
+    #expect(try !store.rescue(aside).isReadable || store.count() == 0)
+    _ = try store.put(report(1), raw: [])
+    #expect(try store.count() == 1)
+    try store.close()
+    // A second time under another name.
+    try garble(path, from: 0, count: 4_096)
+    let (again, other) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
+    #expect(other?.path == aside.path + "-2")
+    try again.close()
+  }
+
+  @Test("another program's database is left alone")
+  func foreign() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    try fill(path)
+    // The application's id in SQLite's header.
+    try garble(path, from: 68, count: 4)
+    #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore.open(path: path, at: "x") }
+  }
+}
