@@ -116,15 +116,24 @@ __attribute__((constructor(101))) static void resolve_early(void) {
   cs_pages_resolve();
 }
 
-void *cs_pages_malloc(size_t size) {
+// `caller` is where malloc returns to.
+__attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
   cs_pages_resolve();
   if (is_resolving) return __libc_malloc(size);
-  if (size <= CS_PAGES_OBJECT_LIMIT && size < __atomic_load_n(&cs_pages_limit, __ATOMIC_RELAXED) &&
-      __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) != 0 && cs_page_is_drawn()) {
-    const uint64_t object = cs_page_take((uint32_t)size, (uint64_t)(uintptr_t)__builtin_return_address(0));
+  if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) != 0 &&
+      cs_page_is_drawn()) {
+    const uint64_t object = cs_page_take((uint32_t)size, caller);
     if (object != 0) return (void *)(uintptr_t)object;
   }
   return cs_pages_next_of_malloc(size);
+}
+
+void *cs_pages_malloc(size_t size) {
+  malloc_function *const next = cs_pages_next_of_malloc;
+  // Below the largest size that is looked for, but not looked for.
+  if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
+    return next(size);
+  return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));
 }
 
 static bool is_slot(const void *memory) {
