@@ -35,14 +35,14 @@ STATIC  := .build-static
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
-TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gdb python3-venv shellcheck
+TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gdb libjemalloc2 libtcmalloc-minimal4 python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
+.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
@@ -79,7 +79,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-verdicts test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-verdicts test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -102,6 +102,10 @@ check-idle: build
 # What the optimizer did to a call is read from the object code.
 check-dangling: test-packages build dynamic
 	scripts/check-dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
+
+# Guard slots beside other allocators.
+check-pages: test-packages
+	scripts/check-pages
 
 dangling: test-packages build dynamic static
 	scripts/check-dangling --write docs/dangling.md debug=.build/debug/dangling-maker \

@@ -54,10 +54,10 @@ static void use_family(size_t size) {
   REQUIRE(text != NULL && strcmp(text, "text") == 0);
   free(text);
   // An object of the listed class.
-  const void **object = malloc(BYTES);
+  const void *volatile *object = malloc(BYTES);
   REQUIRE(object != NULL);
   object[0] = metadata;
-  free(object);
+  free((void *)(uintptr_t)object);
 }
 
 static void free_late(void *memory) {
