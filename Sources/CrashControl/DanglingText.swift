@@ -40,7 +40,10 @@ public enum DanglingText: Sendable {
       ("pin", policy.pin + (policy.pin == "automatic" ? "" : ": stronger than the alarm and the stop rule")),
       ("alarm", alarm(policy)),
       ("budgets", "\(Listings.size(policy.baseBudgetBytes)) base, \(Listings.size(policy.raisedBudgetBytes)) raised"),
-      ("processes", "\(policy.obeying) of \(policy.processes) do as they are told"),
+      (
+        "processes",
+        policy.processes == 0 ? "none is attached" : "\(policy.obeying) of \(policy.processes) do as they are told"
+      ),
     ]
     if let stop = policy.stop { facts.append(("until", self.stop(stop))) }
     if let text = policy.lastSwitch, let time = policy.lastSwitchTime {
@@ -78,8 +81,11 @@ public enum DanglingText: Sendable {
 
   private static func alarm(_ policy: DanglingPolicy) -> String {
     let action = policy.isAutomaticAllowed ? "protects by itself" : "is only told"
+    let loop =
+      policy.crashLoopSeconds == 0
+      ? "each restart counts" : "at most one in \(number(policy.crashLoopSeconds)) s counts"
     return "\(action); evidence \(number(policy.evidence)) of \(number(policy.alarmThresholdDays)), "
-      + "\(number(policy.usualPerDay)) crashes a day are usual, at most one in \(number(policy.crashLoopSeconds)) s counts"
+      + "\(number(policy.usualPerDay)) crashes a day are usual, \(loop)"
   }
 
   private static func stop(_ stop: DanglingPolicy.Stop) -> String {

@@ -18,7 +18,7 @@ struct RuleChange: Sendable, Equatable {
       pin.map { "pin \($0.rawValue)" },
       allowsAutomaticProtection.map { $0 ? "automatic protection allowed" : "automatic protection forbidden" },
       baseBudgetBytes.map { "base budget \($0) bytes" }, raisedBudgetBytes.map { "raised budget \($0) bytes" },
-      crashLoop_s.map { "crashes within \(Int($0)) s count once" },
+      crashLoop_s.map { $0 == 0 ? "each restart counts" : "crashes within \(Int($0)) s count once" },
       alarmThreshold_days.map { "one false alarm in \(Int($0)) days at most" },
     ].compactMap { $0 }.joined(separator: ", ")
   }

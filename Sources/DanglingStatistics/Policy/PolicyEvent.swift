@@ -59,7 +59,7 @@ extension PolicyEvent.Reason {
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) dangling crashes in two weeks where \(short(expected_perDay * 14)) are usual "
+      "\(recentCrashes) dangling crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
         + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
       "build \(build) crashed \(newCrashes) times while older ones crashed \(oldCrashes) times "
@@ -74,9 +74,10 @@ extension PolicyEvent.Reason {
     }
   }
 
-  /// A number with one decimal where it is small.
+  /// A number with one decimal where it is small, with two below 1.
   private func short(_ value: Double) -> String {
     if abs(value) >= 100 { return "\(Int(clamping: value.rounded()))" }
-    return "\((value * 10).rounded() / 10)"
+    let scale: Double = abs(value) < 1 ? 100 : 10
+    return "\((value * scale).rounded() / scale)"
   }
 }
