@@ -200,6 +200,11 @@ struct PolicyKeeperTests {
     // Read again from the store.
     let states = try daemon.store.danglingStates()
     #expect(states.count == 1 && states.first?.classes.isEmpty == false)
+    // The class is suspect, but nobody has let crashd protect anything by itself.
+    let key = try #require(await policy.find(nil, .all).first)
+    #expect(await policy.board.plan(of: key) == nil)
+    await policy.change([key], RuleChange(allowsAutomaticProtection: true))
+    #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
   }
 }
 

@@ -70,7 +70,7 @@ extension PolicyKeeper {
     let (policy, loop) = (service.policy, service.policy.loop)
     let (rules, protection) = (loop.rules, loop.protection)
     let outcomes = service.processes.values.map(\.outcome.now).filter { !$0.isOver }
-    let classes = protection.classes.map { name in
+    let classes = policy.protectedClasses.map { name in
       let word = policy.plan?.words.first { $0.name == name }
       return PolicyView.Class(
         name: name, listedBy: rules.listedClasses.contains(name) ? "operator" : "statistics",

@@ -63,16 +63,24 @@ struct ServicePolicy: Codable, Sendable {
     change(&days[days.count - 1])
   }
 
+  /// What crashd protects: what the statistics have listed only where the operator lets them.
+  var protectedClasses: [String] {
+    let classes = loop.protection.classes
+    let isFree = loop.rules.allowsAutomaticProtection || loop.rules.pin == .on
+    return isFree ? classes : classes.filter { loop.rules.listedClasses.contains($0) }
+  }
+
   /// What its processes are to do; nil: nothing.
   var plan: ControlPlan? {
     let protection = loop.protection
     let rules = loop.rules
     let isPinned = rules.pin != .automatic
-    guard isPinned || !protection.classes.isEmpty || protection.includesOwnClasses || !rules.releasedClasses.isEmpty
+    let classes = protectedClasses
+    guard isPinned || !classes.isEmpty || protection.includesOwnClasses || !rules.releasedClasses.isEmpty
     else { return nil }
     var words: [ControlPlan.Word] = []
     if protection.includesOwnClasses { words.append(ControlPlan.Word(name: nil)) }
-    words += protection.classes.map { name in
+    words += classes.map { name in
       let wish = wishes[name]
       return ControlPlan.Word(
         name: name, isOperator: rules.listedClasses.contains(name), policy: wish?.mode ?? .zero,
