@@ -40,6 +40,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var death: Death?
   /// Crash signals that somebody took from the shield after its start; nil when it has not noticed any.
   public var replacedHandlers: [ReplacedHandler]?
+  /// The object of a guard slot whose use ended the process; nil for any other crash.
+  public var guardedObject: GuardedObject?
   /// What a second unwinding of the crashed threads, outside of the process, found; nil when there was none.
   public var unwinding: [Unwinding]?
 

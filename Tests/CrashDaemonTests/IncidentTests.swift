@@ -121,6 +121,39 @@ struct IncidentTests {
     #expect(GuardIncident.name(of: 0) == "0" && GuardIncident.name(of: .max) == "\(UInt32.max)")
   }
 
+  @Test(
+    "a crash that a guard slot announced is certain, and its report has who freed the object and who allocated it",
+    arguments: [
+      (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
+      (6, "heap-corruption", "Memory 16 bytes before the begin of App.Session was used"),
+    ])
+  func announced(kind: UInt32, cause: String, sentence: String) throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
+    ring.makePageIncident(0, kind: kind, amount: 16, method: 0x10010)
+    // Of the same thread and address.
+    ring.setUseThread(0, 4712)
+    ring.addCrash(signal: SIGSEGV)
+    let process = try Self.attached(ring)
+    let contents = process.ring.mapping.contents()
+    let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
+    let report = try #require(builder.report(id: ring.id))
+    #expect(report.diagnosis.cause == cause && report.diagnosis.confidence == 1)
+    #expect(report.diagnosis.rule.hasPrefix("guard-slot-") && report.diagnosis.sentence.hasPrefix(sentence))
+    let object = try #require(report.guardedObject)
+    #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
+    #expect(object.release.map(\.address) == [0x40_0030] && object.allocation.map(\.address) == [0x40_0040])
+    #expect(TextRenderer().render(report).contains("freed by thread 13\n    0x400030"))
+
+    // Another thread's crash at that address is none of it.
+    ring.setUseThread(0, 4713)
+    let other = try Self.attached(ring)
+    let plain = ReportBuilder(other.ring.mapping.contents(), process: other.facts, symbols: OpenCaches())
+    let another = try #require(plain.report(id: ring.id))
+    #expect(another.guardedObject == nil && !another.diagnosis.rule.hasPrefix("guard-slot"))
+  }
+
   @Test("incidents are found by how their id begins, by source, by name and by user")
   func found() async throws {
     let daemon = try TestDaemon(TestDirectory())

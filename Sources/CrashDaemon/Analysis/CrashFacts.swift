@@ -24,6 +24,8 @@ struct CrashFacts: Sendable {
   var heap: HeapFacts
   /// Classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
+  /// What a guard slot wrote of this crash; nil where none did.
+  var page: PageEvidence?
 
   init(
     record: CrashRecord, pid: Int32, runtimeFailure: String? = nil, images: [RingContents.Image] = [],

@@ -55,7 +55,7 @@ struct IncidentBuilder: Sendable {
     incident.source == .pages ? nil : incident.method
   }
 
-  private static func frames(
+  static func frames(
     at addresses: [UInt64], images: [RingContents.Image], isFirstExact: Bool
   ) -> [CrashRecord.Frame] {
     addresses.enumerated().map { index, pc in

@@ -5,8 +5,13 @@ import CrashRing
 /// What was done to the memory of a guard slot, in words.
 struct PageIncident: Sendable {
   var incident: Incident
+  /// Such as ` by thread 7 in drop()`: who freed it, where that is known.
+  var by = ""
 
-  init(_ incident: Incident) { self.incident = incident }
+  init(_ incident: Incident, by: String = "") {
+    self.incident = incident
+    self.by = by
+  }
 
   /// A stable word for programs.
   var kind: String {
@@ -41,8 +46,8 @@ struct PageIncident: Sendable {
   }
 
   private var after: String {
-    guard let record = incident.record else { return " after it was freed" }
-    return " \(IncidentBuilder.duration(Int(clamping: record.age_ns))) after it was freed"
+    guard let record = incident.record else { return " after it was freed\(by)" }
+    return " \(IncidentBuilder.duration(Int(clamping: record.age_ns))) after it was freed\(by)"
   }
 
   private static func bytes(_ count: Int64) -> String {

@@ -35,6 +35,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
+    report.guardedObject = main.facts.page?.object
     noteGaps(in: &report)
     return report
   }
@@ -119,11 +120,23 @@ extension ReportBuilder {
       frames: expanded.frames, words: record.memory.map { MemoryWords.Piece(start: $0.start, bytes: $0.bytes) },
       heap: HeapFacts(contents.memory, end: record.heapEnd))
     facts.protectedClasses = contents.protectedClasses
+    facts.page = contents.pageIncident(of: record).map(page)
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
       framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task))
     return (thread, facts)
+  }
+
+  private func page(_ incident: Incident) -> PageEvidence {
+    func frames(_ addresses: [UInt64]) -> [CrashReport.Frame] {
+      let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
+      let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
+      return expansion(shares: contents.records.count).frames(of: walk).frames
+    }
+    let record = incident.record
+    return PageEvidence(
+      incident: incident, release: frames(record?.stack ?? []), allocation: frames(record?.origin ?? []))
   }
 
   /// The crashed threads share as much text as the others do.

@@ -27,6 +27,7 @@ public struct TextRenderer: Sendable {
     for (index, thread) in crashed.enumerated() {
       sections.append(threadSection(thread, isFirst: index == 0, in: report))
     }
+    sections.append(guardedObjectSection(report))
     sections.append(detailsSection(report))
     sections.append(annotationsSection(report))
     sections.append(breadcrumbsSection(report))

@@ -97,6 +97,12 @@ struct TestRing {
     put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.origin))
   }
 
+  /// The thread of that incident.
+  mutating func setUseThread(_ index: Int, _ tid: Int32) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(tid, at: base + offset(\cs_ring_incident.use_tid))
+  }
+
   /// A class that is protected under the policy `diagnose`.
   mutating func addClass(_ index: Int, _ name: String, admitted: UInt64, limit: UInt32 = 50) {
     let base = offset(\cs_ring.classes) + index * MemoryLayout<cs_ring_class>.stride

@@ -1,0 +1,72 @@
+import CrashReport
+import CrashRing
+import Glibc
+
+/// What a guard slot wrote of a crash before it happened: which object was used, and who had freed it.
+struct PageEvidence: Sendable {
+  var incident: Incident
+  /// Who freed the object, innermost first.
+  var release: [CrashReport.Frame]
+  /// Who allocated it.
+  var allocation: [CrashReport.Frame]
+
+  /// The sentence, without its place and the full stop.
+  var text: String {
+    let text = PageIncident(incident, by: by).text
+    return text.prefix(1).uppercased() + text.dropFirst()
+  }
+
+  /// Whether the object had been freed.
+  var isOfFreed: Bool {
+    switch PageIncident(incident).kind {
+    case "read", "write", "doubleFree": true
+    default: false
+    }
+  }
+
+  private var by: String {
+    guard let tid = incident.record?.tid, tid != 0 else { return "" }
+    let own = release.first { $0.isOwn && !$0.function.isEmpty }
+    return " by thread \(tid)" + (own.map { " in \($0.function)" } ?? "")
+  }
+
+  /// For the report.
+  var object: CrashReport.GuardedObject? {
+    incident.record.map { record in
+      CrashReport.GuardedObject(
+        className: incident.subject, address: Address(record.address), bytes: Int(record.bytes),
+        age_ns: record.tid == 0 ? nil : Int(clamping: record.age_ns),
+        releaseThread: record.tid == 0 ? nil : Int(record.tid), release: release,
+        allocationThread: record.originTid.map { Int($0) }, allocation: allocation)
+    }
+  }
+}
+
+extension RingContents {
+  /// The incident that a crash comes of: it has the same thread and the same faulting address.
+  func pageIncident(of record: CrashRecord) -> Incident? {
+    guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
+    return incidents.first { incident in
+      incident.source == .pages && incident.mode == .crash && incident.method == record.address
+        && incident.useTid == record.tid
+    }
+  }
+
+  /// The frames that such incidents name.
+  var framesOfPages: [CrashRecord.Frame] {
+    let incidents = records.compactMap { pageIncident(of: $0) }
+    return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }
+  }
+}
+
+extension DiagnosisRule {
+  /// What a guard slot saw.
+  static let pages: [DiagnosisRule] = [
+    DiagnosisRule("guard-slot-freed", cause: "dangling", 1, on: [.signal, .address]) { facts in
+      facts.page.flatMap { $0.isOfFreed ? $0.text : nil }
+    },
+    DiagnosisRule("guard-slot-edge", cause: "heap-corruption", 1, on: [.signal, .address]) { facts in
+      facts.page.flatMap { $0.isOfFreed ? nil : $0.text }
+    },
+  ]
+}
