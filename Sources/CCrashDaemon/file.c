@@ -41,6 +41,7 @@ int cd_memory_create(size_t size, int *ret_descriptor) {
   return 0;
 }
 
-int cd_memory_seal(int descriptor) {
-  return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : errno;
+int cd_memory_seal(int descriptor, bool stays_writable) {
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (stays_writable ? 0 : F_SEAL_WRITE);
+  return fcntl(descriptor, F_ADD_SEALS, seals) == 0 ? 0 : errno;
 }

@@ -100,6 +100,8 @@ public struct Limits: Sendable {
   public var unwindsPerUser = 32
   /// How long the second unwinding of one report may take.
   public var unwind_ms = 2_000
+  /// Unwind files that one of them has open: the images that a ring can name.
+  public var imagesOfOneRing = 512
   /// What is handed to one second unwinding.
   public var unwindRequestBytes = 64 << 20
 
@@ -128,6 +130,8 @@ public struct Limits: Sendable {
   /// How many descriptors all of this needs at most: `LimitNOFILE=` of the unit is no less.
   public var descriptors: Int {
     // A process has its ring, its connection and its pidfd; one that has ended its ring and its pidfd.
-    rings + 2 * processes + endings + greetings + heldDescriptors + openCaches + connections + otherDescriptors
+    // Symbol jobs and those for unwind tables hold as many each, and each unwinding has the files of a ring's images.
+    rings + 2 * processes + endings + greetings + 2 * heldDescriptors + openCaches + unwinds * imagesOfOneRing
+      + connections + otherDescriptors
   }
 }

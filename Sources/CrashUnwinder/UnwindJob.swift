@@ -9,12 +9,19 @@ public enum UnwindJob: Sendable {
   /// What a forged request may take; a real one takes milliseconds.
   private static let processorTime_s: UInt = 2
 
+  /// Below what is confined anyway.
+  private static func limit(_ resource: __rlimit_resource, to value: UInt) -> Bool {
+    var limit = rlimit(rlim_cur: value, rlim_max: value)
+    // setrlimit reads one struct rlimit.
+    return unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+  }
+
   /// Confines the process, then does the job.
   public static func run() -> BuildCacheJob.Status {
     cs_snapshot_prepare()
-    var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
-    // setrlimit reads one struct rlimit.
-    guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
+    guard limit(RLIMIT_CPU, to: processorTime_s), limit(RLIMIT_FSIZE, to: UInt(UnwindAnswer.limitBytes)),
+      cs_confine() == 0
+    else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
     }
     guard let input = RequestMemory(descriptor: STDIN_FILENO) else {

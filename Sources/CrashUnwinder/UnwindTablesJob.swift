@@ -7,8 +7,11 @@ import Glibc
 public enum UnwindTablesJob: Sendable {
   /// Confines the process, then does the job.
   ///
-  /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image.
-  public static func run(buildID: String) -> BuildCacheJob.Status {
+  /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image. `isUrgent`: a crash
+  /// waits for them.
+  public static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
+    // The server that has just started needs the processors more.
+    if !isUrgent { _ = nice(10) }
     let code = cs_confine()
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }
     do throws(UnwindSections.Failure) {

@@ -46,7 +46,9 @@ public struct UnwindTablesHeader: Sendable, Equatable {
 
   /// Reads a header; nil when it is none, or says more than `fileSize` bytes can hold.
   public init?(_ bytes: [UInt8], fileSize: Int) {
-    guard bytes.count >= Self.size, bytes.starts(with: Self.magic), fileSize <= Self.fileLimitBytes else { return nil }
+    guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
+      (Self.size...Self.fileLimitBytes).contains(fileSize)
+    else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)
     guard let checksum = words.half(), let count = words.half(), count <= Self.buildIDLimit,
       let indexAddress = words.next(), let indexSize = words.next(), let framesAddress = words.next(),
@@ -58,6 +60,9 @@ public struct UnwindTablesHeader: Sendable, Equatable {
       checksum: checksum, buildID: buildID, index: Section(address: indexAddress, size: indexSize),
       frames: Section(address: framesAddress, size: framesSize))
   }
+
+  /// The build id in lower-case hexadecimal digits.
+  public var buildIDText: String { buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 
   /// The header as it stands in the file.
   public var encoded: [UInt8] {

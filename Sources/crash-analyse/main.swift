@@ -6,7 +6,7 @@ import Glibc
 
 let usage = """
   usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE \
-  or crash-analyse unwind-tables --build-id HEX <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER \
+  or crash-analyse unwind-tables --build-id HEX [--urgent] <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER \
   or crash-analyse check-names <NAMES >VERDICTS
   """
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -17,6 +17,8 @@ let status: BuildCacheJob.Status =
   case ("build-cache", 3) where isOfBuild, ("build-cache", 5) where isOfBuild && addresses != nil:
     BuildCacheJob.run(buildID: arguments[2].lowercased(), addresses: addresses)
   case ("unwind-tables", 3) where isOfBuild: UnwindTablesJob.run(buildID: arguments[2].lowercased())
+  case ("unwind-tables", 4) where isOfBuild && arguments[3] == "--urgent":
+    UnwindTablesJob.run(buildID: arguments[2].lowercased(), isUrgent: true)
   case ("unwind", 1): UnwindJob.run()
   case ("check-names", 1): CheckNamesJob.run()
   default: BuildCacheJob.fail(.usage, usage)

@@ -15,10 +15,10 @@ struct CrashPipelineTests {
     var memory: Descriptor
     var attached: AttachedProcess
 
-    init(_ number: UInt64 = 4, pid: Int32 = 4711, hasCrashed: Bool) throws {
+    init(_ number: UInt64 = 4, pid: Int32 = 4711, hasCrashed: Bool, stack: [UInt8] = []) throws {
       ring = TestRing()
       ring.addImage(0)
-      if hasCrashed { ring.addCrash() }
+      if hasCrashed { ring.addCrash(stack: stack) }
       memory = try ring.memory()
       let source = try RingSource(memory: memory)
       let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
@@ -66,6 +66,37 @@ struct CrashPipelineTests {
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
     #expect(reports.map(\.signal.name) == ["SIGILL"])
+  }
+
+  @Test("who waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
+  func secondUnwinding() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    let script = "#!/bin/sh\ntest $1 = unwind && read line <'\(gate)'\nexit 65\n"
+    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    var limits = Limits.patient
+    limits.unwind_ms = 600_000
+    let daemon = try TestDaemon(directory, limits: limits, analysePath: program)
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    let process = try Process(hasCrashed: true, stack: [UInt8](repeating: 1, count: 64))
+    continuation.yield(.attached(process.attached, []))
+    process.attached.hasEnded.store(true, ordering: .releasing)
+    continuation.yield(.announced(process.attached))
+    continuation.yield(.ended(EndedProcess(process: process.attached, end: .status(SIGILL))))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
+    #expect(progress.isSettled && progress.reports == [process.ring.id])
+    #expect(await daemon.analysis.unwinder.findings == [:])
+    #expect(unsafe write(writer.number, "\n", 1) == 1)
+    while await daemon.analysis.unwinder.findings != ["failed": 1] { await Task.yield() }
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
   }
 
   @Test("a process that did not crash has one report when it is killed, none when it ends well")

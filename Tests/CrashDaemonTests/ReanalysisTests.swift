@@ -1,6 +1,8 @@
 import CrashReport
+import CrashRing
 import CrashStore
 import CrashSymbols
+import CrashUnwinding
 import Glibc
 import Testing
 
@@ -99,6 +101,82 @@ struct ReanalysisTests {
       #expect(try daemon.store.count() == 1)
       withExtendedLifetime(writer) {}
     }
+  }
+
+  /// A daemon with the report of a crash that was unwound again; the second unwinding answers what `answer` says.
+  private func withUnwoundReport(
+    _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
+  ) async throws {
+    let directory = try TestDirectory()
+    let script = "#!/bin/sh\ntest $1 = unwind && cat '\(directory.path)/answer' && exit 0\nexit 65\n"
+    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    let answer = { (answer: UnwindAnswer) in _ = try directory.write(answer.encoded, to: "answer") }
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash(stack: [UInt8](repeating: 1, count: 64), unwindStop: 3)
+    let left = ring
+    try answer(Self.answer([0x10010, 0x10020]))
+    var limits = Limits.patient
+    limits.unwind_ms = 600_000
+    try await TestDaemon.run(
+      limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
+    ) { daemon in
+      let client = try await daemon.client()
+      try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
+      try await body(daemon, client, left.id, answer)
+    }
+  }
+
+  private static func answer(_ frames: [UInt64]) -> UnwindAnswer {
+    let list = frames.enumerated().map { index, pc in
+      UnwindAnswer.Frame(pc: pc, functionStart: nil, found: index == 0 ? .context : .cfi)
+    }
+    return UnwindAnswer(stacks: [.init(frames: list, stop: .end)])
+  }
+
+  @Test("frames of a second unwinding are not given away when it finds them no more")
+  func tablesGone() async throws {
+    try await withUnwoundReport { daemon, client, id, answer in
+      let report = try daemon.store.report(idPrefix: id).report
+      #expect(report.unwinding?.map(\.shown) == [.snapshot])
+      #expect(report.threads.first?.frames.map(\.address) == [0x10010, 0x10020])
+      try answer(Self.answer([0x10010]))
+      try await client.send(Self.method, ["id": .string(id)])
+      let reply = try await client.reply()
+      #expect(reply.string("error") == "io.crashshield.Crashd.NotReanalysable")
+      #expect(reply.object("parameters").string("reason")?.contains("second unwinding") == true)
+      #expect(try daemon.store.report(idPrefix: id).report == report)
+      try answer(Self.answer([0x10010, 0x10020]))
+      #expect(try await client.call(Self.method, ["id": .string(id)])["changed"] == .bool(false))
+    }
+  }
+
+  @Test("a note of a second unwinding that was missing is no event")
+  func noteAdded() async throws {
+    try await withUnwoundReport { daemon, client, id, answer in
+      try answer(Self.answer([0x10010]))
+      // As an older crashd has stored it: with the handler's frames, and without a note.
+      var report = try daemon.store.report(idPrefix: id).report
+      report.unwinding = nil
+      report.threads[0].frames.removeLast()
+      report.group = try #require(try Self.group(of: daemon, id))
+      _ = try daemon.store.put(report, raw: try daemon.store.raw(id: id) ?? [])
+      let cursor = try daemon.store.newestCursor()
+      #expect(try await client.call(Self.method, ["id": .string(id)])["changed"] == .bool(false))
+      #expect(try daemon.store.newestCursor() == cursor)
+      #expect(try daemon.store.report(idPrefix: id).report.unwinding?.map(\.agreement) == [.equal])
+    }
+  }
+
+  /// That of the handler's frames alone.
+  private static func group(of daemon: TestDaemon, _ id: String) throws -> CrashReport.Group? {
+    let raw = try #require(RingExcerpt.unpack(try daemon.store.raw(id: id) ?? []))
+    let file = try MemoryFile(size: raw.count)
+    try file.write(raw, at: 0)
+    let source = try RingSource(file: file.descriptor)
+    let contents = source.mapping.contents()
+    let facts = ProcessFacts(contents, peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+    return ReportBuilder(contents, process: facts, symbols: SampleSymbols()).report(id: id)?.group
   }
 
   @Test("without its symbols a report does not lose its names")

@@ -119,6 +119,43 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
+  @Test("a child that somebody has taken over can fill neither what it reads nor what it writes")
+  func sealed() async throws {
+    let directory = try TestDirectory()
+    // One byte behind the end of its output; the first byte of its input, and one far behind its end.
+    let unwinder = try unwinder(
+      """
+      test $1 = unwind || exit 65
+      echo ran >>"$0.log"
+      put() { dd if=/dev/zero bs=1 count=1 conv=notrunc "$@" 2>/dev/null; }
+      put seek=\(UnwindAnswer.limitBytes) && echo output >>"$0.log"
+      put 1>&0 && echo input >>"$0.log"
+      put seek=1000000 1>&0 && echo 'input grew' >>"$0.log"
+      exit 65
+      """, in: directory)
+    #expect(await unwinder.unwind(contents, for: 0) == nil)
+    let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
+    #expect(String(decoding: log, as: UTF8.self) == "ran\n")
+  }
+
+  @Test("who does not wait is sent away when there is no place at once", .timeLimit(.minutes(20)))
+  func busy() async throws {
+    let directory = try TestDirectory()
+    let gate = try Gate(in: directory)
+    let unwinder = try unwinder(gate.script, in: directory, change: limit)
+    let contents = contents
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
+      while await unwinder.waitingCount != 1 { await Task.yield() }
+      await #expect(throws: SnapshotUnwinder.Busy.self) { try await unwinder.unwind(contents, for: 1, waits: false) }
+      gate.open(2)
+    }
+    gate.open(1)
+    #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
+    // Who was sent away is no crash that nobody looked at.
+    #expect(await unwinder.findings == ["failed": 3])
+  }
+
   @Test("a child that does not end is ended")
   func endless() async throws {
     let directory = try TestDirectory()
@@ -233,6 +270,19 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
+  /// Leaves an unwind file for a child that says `cat "$0.$3"`.
+  private func leave(buildID: String, in directory: TestDirectory) throws {
+    _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
+  }
+
+  private static func file(buildID: String) -> [UInt8] {
+    let digits = Array(buildID)
+    let id = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+    let section = UnwindTablesHeader.Section(address: 0x1000, size: 5)
+    let header = UnwindTablesHeader(checksum: 1, buildID: id, index: section, frames: section)
+    return header.encoded + Array("tablesmore".utf8)
+  }
+
   private func files(_ tables: UnwindTables, of buildIDs: Set<String>) async -> [String: Descriptor] {
     await tables.settle(buildIDs, for: geteuid(), timeout_ms: 300_000)
     return await tables.files(of: buildIDs, for: geteuid())
@@ -247,7 +297,8 @@ struct UnwindTableFileTests {
   func made() async throws {
     let directory = try TestDirectory()
     let tables = try tables(
-      #"echo "$# $1 $2 $3" >>"$0.log"; cat; echo " with tables""#, in: directory)
+      #"echo "$# $1 $2 $3" >>"$0.log"; cat >"$0.input"; cat "$0.$3""#, in: directory)
+    try leave(buildID: "abcd", in: directory)
     let image = try image(directory)
     await tables.prepare([image], for: geteuid())
     #expect(await files(tables, of: ["abcd"]).count == 1)
@@ -256,10 +307,34 @@ struct UnwindTableFileTests {
     let found = await files(tables, of: ["abcd", "ef01", "../x"])
     #expect(Array(found.keys) == ["abcd"])
     let copy = try MemoryFile()
-    _ = try copy.copy(try #require(found["abcd"]), at: 0, limitBytes: 100)
-    #expect(String(decoding: try copy.read(limitBytes: 100), as: UTF8.self) == "image with tables\n")
+    _ = try copy.copy(try #require(found["abcd"]), at: 0, limitBytes: 1_000)
+    #expect(try copy.read(limitBytes: 1_000) == Self.file(buildID: "abcd"))
+    let input = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.input"))
+    #expect(String(decoding: input, as: UTF8.self) == "image")
     let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
     #expect(String(decoding: log, as: UTF8.self) == "3 unwind-tables --build-id abcd\n")
+  }
+
+  @Test("a damaged file is removed and made anew", arguments: ["empty", "zeros", "cut off", "of another build"])
+  func damaged(how: String) async throws {
+    let directory = try TestDirectory()
+    let tables = try tables(#"cat "$0.$3""#, in: directory)
+    try leave(buildID: "abcd", in: directory)
+    try Directories.make("\(directory.path)/cache", mode: 0o700)
+    let whole = Self.file(buildID: "abcd")
+    let bytes: [UInt8] =
+      switch how {
+      case "empty": []
+      case "zeros": [UInt8](repeating: 0, count: whole.count)
+      case "cut off": whole.dropLast()
+      default: Self.file(buildID: "abce")
+      }
+    let path = try directory.write(bytes, to: "cache/abcd.1.csunw")
+    #expect(await tables.files(of: ["abcd"], for: geteuid()).isEmpty)
+    #expect(unsafe access(path, F_OK) != 0)
+    _ = try directory.write(bytes, to: "cache/abcd.1.csunw")
+    await tables.prepare([try image(directory)], for: geteuid())
+    #expect(await files(tables, of: ["abcd"]).count == 1)
   }
 
   @Test("a file without tables is asked once")
@@ -282,7 +357,8 @@ struct UnwindTableFileTests {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
-    let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat", in: directory) {
+    for buildID in ["abcd", "abcdef", "ef01"] { try leave(buildID: buildID, in: directory) }
+    let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
     // Two of one user, of which neither comes to an end: the second one has to wait, and the other's goes before it.

@@ -58,7 +58,11 @@ struct UnwindingTests {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
-    let report = try #require(try await daemon.reports(of: crash.pid).first)
+    var report = try #require(try await daemon.reports(of: crash.pid).first)
+    // The note of an agreement is no event.
+    while report.unwinding == nil {
+      report = try #require(try await daemon.reports(of: crash.pid).first)
+    }
     let unwinding = try #require(report.unwinding?.first, "\(scenario) was not unwound again")
     let thread = try #require(report.crashedThread)
     #expect(unwinding.agreement == .equal, "\(scenario): \(unwinding)\n\(thread.listing)")

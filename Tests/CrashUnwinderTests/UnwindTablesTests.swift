@@ -13,6 +13,34 @@ enum Tables {
     header.checksum = unsafe cs_ring_crc32c(0, checked, checked.count)
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
+
+  /// An unwind file that says of all code around `pc`: the caller's frame pointer stands where rbp points, and the return
+  /// address behind it.
+  static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
+    func words(_ words: [UInt32]) -> [UInt8] {
+      words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
+    }
+    func distance(_ to: UInt64, from: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: to &- from) }
+    // .eh_frame_hdr with a table of one entry, and .eh_frame right behind it.
+    let index = image.start &- image.bias
+    let frames = index + 20
+    let function = pc &- image.bias &- 64
+    // Version 1, "zR", code by 1, data by -8, the return address is register 16, pointers are relative; the frame is
+    // rbp + 16, rbp is at -16 from there, the return address at -8.
+    let common =
+      words([24, 0]) + [1, 0x7a, 0x52, 0, 1, 0x78, 16, 1, 0x1b] + [0x0c, 6, 16, 0x86, 2, 0x90, 1]
+      + [0, 0, 0, 0]
+    let entry = frames + UInt64(common.count)
+    let own = words([16, UInt32(common.count + 4), distance(function, from: entry + 8), 128]) + [0, 0, 0, 0]
+    let table =
+      [1, 0x1b, 0x03, 0x3b] + words([distance(frames, from: index + 4), 1])
+      + words([distance(function, from: index), distance(entry, from: index)])
+    let bytes = table + common + own + words([0])
+    let header = UnwindTablesHeader(
+      checksum: 0, buildID: [], index: .init(address: index, size: UInt64(table.count)),
+      frames: .init(address: frames, size: UInt64(bytes.count - table.count)))
+    return try resealed(header.encoded + bytes)
+  }
 }
 
 @Suite("Unwind files")
@@ -40,6 +68,17 @@ struct UnwindTablesTests {
     let id = header.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(id.count == 40)
     #expect(try Self.tables(of: Snapshot.program, buildID: id).output == answer.output)
+  }
+
+  @Test("are none where the file is shorter than its header says, or than a header is")
+  func shortFile() throws {
+    let header = UnwindTablesHeader(
+      checksum: 0, buildID: [0xab], index: .init(address: 0, size: 0), frames: .init(address: 0, size: 0))
+    #expect(UnwindTablesHeader(header.encoded, fileSize: UnwindTablesHeader.size)?.buildIDText == "ab")
+    // It was read before it was cut off.
+    for size in [-1, 0, UnwindTablesHeader.size - 1] {
+      #expect(UnwindTablesHeader(header.encoded, fileSize: size) == nil)
+    }
   }
 
   @Test("are not made of another build, nor of what is no image")

@@ -80,6 +80,6 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
 
 // A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL); for tests.
 int cd_memory_create(size_t size, int *ret_descriptor);
-int cd_memory_seal(int descriptor);
+int cd_memory_seal(int descriptor, bool stays_writable);
 
 #endif

@@ -10,6 +10,8 @@ actor CrashPipeline: Service {
     var process: AttachedProcess
     /// Symbol jobs for its images are in the queue when this has ended.
     var preparation: Task<Void, Never>
+    /// The same of the jobs for its unwind tables.
+    var tables: Task<Void, Never>
     /// The policy knows of it when this has ended.
     var registration: Task<Void, Never>
     var isBusy = false
@@ -49,7 +51,7 @@ actor CrashPipeline: Service {
   private var isSpoolBusy = false
   /// How often a report that changes meanwhile is improved.
   private static let improvements = 4
-  /// Second unwindings of spooled rings, for which no other ring waits.
+  /// Second unwindings, for which no other ring and nobody who waits for a report waits.
   private var unwindings: [UInt64: Task<Void, Never>] = [:]
   private var nextUnwinding: UInt64 = 0
   private var waiters: [UInt64: (pid: Int32, continuation: CheckedContinuation<Void, Never>)] = [:]
@@ -90,10 +92,11 @@ actor CrashPipeline: Service {
       let (caches, tables) = (analysis.caches, analysis.unwinder.tables)
       let preparation = Task { await caches.prepare(images, for: process.facts.peer.uid) }
       // No report waits for these.
-      Task { await tables.prepare(images, for: process.facts.peer.uid) }
+      let unwinding = Task { await tables.prepare(images, for: process.facts.peer.uid) }
       let policy = analysis.policy
       let registration = Task { if let policy { await policy.attached(process) } }
-      entries[process.number] = Entry(process: process, preparation: preparation, registration: registration)
+      entries[process.number] = Entry(
+        process: process, preparation: preparation, tables: unwinding, registration: registration)
     case .announced(let process):
       guard var entry = entries[process.number] else { return }
       let isIgnored = entry.emptyWakes >= limits.emptyWakes && !process.hasEnded.load(ordering: .acquiring)
@@ -139,7 +142,7 @@ extension CrashPipeline {
         if outcome != .nothingNew { entries[process.number]?.hasCrashed = true }
         if isFinal { entries[process.number]?.isRead = true }
         if isFinal, entries[process.number]?.hasCrashed == true, let id = entries[process.number]?.reports.last {
-          await analysis.unwindAgain(process, report: id)
+          unwindAgain(process, report: id, after: entry.tables)
         }
         await observe(process)
       }
@@ -207,7 +210,7 @@ extension CrashPipeline {
     // More threads of its process may be read meanwhile, or its stacks unwound again, perhaps with the symbols of before.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
-        _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all)
+        _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
@@ -316,11 +319,12 @@ extension CrashPipeline {
     }
   }
 
-  /// The report is stored and the ring's file can go: this one stays mapped.
-  private func unwindAgain(_ process: AttachedProcess, report id: String) {
+  /// The report is stored, and the ring stays mapped: its file can go, and who waits for the report has it.
+  private func unwindAgain(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
     nextUnwinding += 1
     let number = nextUnwinding
     unwindings[number] = Task {
+      await tables?.value
       await analysis.unwindAgain(process, report: id)
       unwindings[number] = nil
     }

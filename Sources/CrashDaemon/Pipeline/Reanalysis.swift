@@ -40,10 +40,14 @@ actor Reanalysis {
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
   /// Analyses the report whose id begins with `prefix` again and stores what it says now.
-  func run(idPrefix prefix: String?, for user: UInt32, visibility: Visibility) async throws(Failure) -> Outcome {
+  ///
+  /// Nobody who asks holds his place in line behind the crashes that are being unwound again, unless he `waits`.
+  func run(
+    idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
+  ) async throws(Failure) -> Outcome {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, raw, builder, unwinding) = try await reopen(prefix, visibility)
+    let (before, raw, builder, unwinding) = try await reopen(prefix, visibility, waits: waits)
     let (old, symbols) = (before.report, builder.symbols)
     guard var report = Self.report(builder, old) else { throw .unreadable("no thread's record in it is whole") }
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
@@ -53,6 +57,14 @@ actor Reanalysis {
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
     let new = report
+    report.unwinding = old.unwinding
+    if report == old, new.unwinding != old.unwinding {
+      // An agreement is no event, today as when the process died.
+      guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
+        throw .changed
+      }
+      return Outcome(report: new, hasChanged: false)
+    }
     let change = try stored { () throws(StoreError) in
       try analysis.store.put(new, raw: raw, replacing: before.cursor)
     }
@@ -66,7 +78,7 @@ actor Reanalysis {
   ) async throws(Failure) -> Explanation {
     try begin(user, visibility)
     defer { busy.remove(user) }
-    let (before, _, builder, _) = try await reopen(prefix, visibility)
+    let (before, _, builder, _) = try await reopen(prefix, visibility, waits: false)
     let old = before.report
     if let death = old.death {
       let rules = SilentDeath(death, losses: old.losses).explanation(losses: old.losses)
@@ -82,23 +94,36 @@ actor Reanalysis {
 
   /// The report with what it is made of: the frames are those of a second unwinding where these are better.
   private func reopen(
-    _ prefix: String?, _ visibility: Visibility
+    _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (StoredReport, [UInt8], ReportBuilder<OpenCaches>, [CrashReport.Unwinding]?) {
     let (before, raw) = try stored { () throws(StoreError) in
       try analysis.store.reportAndRaw(idPrefix: prefix, visibility: visibility)
     }
     let process = try Self.process(of: before.report, raw: raw)
     var (contents, symbols) = await analysis.openAgain(process)
-    let second = await analysis.unwinder.unwind(contents, for: process.facts.peer.uid)
+    let second: SnapshotUnwinder.Outcome?
+    do throws(SnapshotUnwinder.Busy) {
+      second = try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)
+    } catch {
+      throw .busy
+    }
+    // Tables may be gone that it was unwound with.
+    let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
+    guard lost.isEmpty else {
+      throw .unreadable("its frames came from a second unwinding, which is not possible today")
+    }
     if let second, second.isBetter {
       contents = second.contents
       symbols = await analysis.openCaches(for: contents, of: process)
-    } else if second == nil, before.report.unwinding?.contains(where: { $0.shown == .snapshot }) == true {
-      throw .unreadable("its frames came from a second unwinding, which is not possible today")
     }
     return (
       before, raw, ReportBuilder(contents, process: process.facts, symbols: symbols), second?.findings
     )
+  }
+
+  /// The threads that have the frames of a second unwinding.
+  private static func better(_ unwinding: [CrashReport.Unwinding]?) -> Set<Int> {
+    Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
   /// A silent death stays one: how the process ended is in its report alone.

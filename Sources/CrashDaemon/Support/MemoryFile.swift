@@ -12,9 +12,9 @@ struct MemoryFile {
     descriptor = Descriptor(owning: number)
   }
 
-  /// Its size can change no more, whoever has it.
-  func seal() throws(SystemError) {
-    try SystemError.check(cd_memory_seal(descriptor.number), "seal a file in memory")
+  /// Its size can change no more, whoever has it; nor can its bytes, unless it `staysWritable`.
+  func seal(staysWritable: Bool = true) throws(SystemError) {
+    try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }
 
   func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
@@ -44,7 +44,8 @@ struct MemoryFile {
     try Self.read(descriptor, limitBytes: limitBytes)
   }
 
-  private static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
+  /// The first bytes of a file.
+  static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
     var done = 0
     while done < bytes.count {

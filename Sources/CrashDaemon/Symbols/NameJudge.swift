@@ -59,6 +59,7 @@ actor NameJudge {
     }
     let input = try MemoryFile()
     try input.write(text, at: 0)
+    try input.seal(staysWritable: false)
     // Of a fixed size: a child that somebody has taken over cannot fill the memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()

@@ -12,7 +12,7 @@ extension SymbolCaches {
       guard case .ready(let cache, _) = entries[name] else { continue }
       let debugFiles = debugFiles(of: image.path, name, for: user).open(buildID: name.buildID, link: cache.debugLink)
       var sources: [ImageFile.Identity: Source] = [:]
-      for file in debugFiles where !failures.contains(Failure(name: name, file: file.identity)) {
+      for file in debugFiles where !hasFailed(Failure(name: name, file: file.identity)) {
         let source = Source(image: file.descriptor, path: image.path, user: user)
         guard sources.updateValue(source, forKey: file.identity) == nil else { continue }
         waiting.append(

@@ -51,7 +51,10 @@ actor SymbolCaches {
 
   let configuration: Configuration
   var entries: [CacheName: Entry] = [:]
-  private(set) var failures: Set<Failure> = []
+  /// How often each has failed.
+  private var failures: [Failure: Int] = [:]
+  /// How often a file is tried that fails by passing trouble: a job that takes too long costs its minute each time.
+  private static let attempts = 3
   var waiting: [Job] = []
   private var running: [UInt32: Int] = [:]
   private var clock: UInt64 = 0
@@ -113,7 +116,7 @@ extension SymbolCaches {
       do throws(SystemError) {
         let opened = try image.open(for: user)
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
-        if failures.contains(Failure(name: name, file: opened.identity)) { continue }
+        if hasFailed(Failure(name: name, file: opened.identity)) { continue }
         var files: [ImageFile.Identity: Source] = [:]
         if case .pending(let known) = entries[name] { files = known }
         let source = Source(image: opened.descriptor, path: image.path, user: user)
@@ -211,6 +214,9 @@ extension SymbolCaches {
 
 // Failing.
 extension SymbolCaches {
+  /// Whether it would fail again.
+  func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
+
   /// The next file may have what this one has not.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
@@ -221,9 +227,10 @@ extension SymbolCaches {
     }
     refuse(job.name, because: "\(error)")
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
-    guard error is HelperChild.Failure else { return }
-    if failures.count >= configuration.limits.openCaches { failures = [] }
-    failures.insert(Failure(name: job.name, file: job.file))
+    guard let failure = error as? HelperChild.Failure else { return }
+    if failures.count >= configuration.limits.openCaches { failures = [:] }
+    // Passing trouble says little about it, the first times.
+    failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }
 }
 

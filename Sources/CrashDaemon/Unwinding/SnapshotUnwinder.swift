@@ -35,6 +35,9 @@ actor SnapshotUnwinder {
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
+  /// There is no place, and whoever asked does not wait for one.
+  struct Busy: Error {}
+
   /// The images that unwinding a ring again can need; nil where there is nothing to walk.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
@@ -45,6 +48,15 @@ actor SnapshotUnwinder {
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
     guard let images = Self.images(of: contents) else { return nil }
     return await unwind(with: images, for: user) { contents }
+  }
+
+  /// The same; unless he `waits`, whoever asks is sent away when there is no place at once.
+  func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
+    // Nothing that has to be counted: the report stays as it is, and he may ask again.
+    if !waits, configuration.program != nil, Self.images(of: contents) != nil, !places.hasRoom(for: user) {
+      throw Busy()
+    }
+    return await unwind(contents, for: user)
   }
 
   /// The same of a ring that is read when it is its turn: until then only the names of its `images` are kept.

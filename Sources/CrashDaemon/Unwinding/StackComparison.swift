@@ -45,7 +45,10 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      (agreement, shown) = (.different, hasGuessed && isFound && isWhole ? .snapshot : .handler)
+      // Without the tables that the handler had, libunwind only guesses: that is no contradiction.
+      let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
+      agreement = isGuess ? .shorter : .different
+      shown = hasGuessed && isFound && isWhole ? .snapshot : .handler
     }
     self.meeting = shown == .snapshot ? meeting : nil
   }

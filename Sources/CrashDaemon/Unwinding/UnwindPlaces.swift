@@ -20,6 +20,11 @@ struct UnwindPlaces {
 
   init(_ limits: Limits) { self.limits = limits }
 
+  /// Whether one who comes now is let in, and has not to wait.
+  func hasRoom(for user: UInt32) -> Bool {
+    !isStopped && waiting.isEmpty && running < limits.unwinds && inside[user, default: 0] < limits.unwindsPerUser
+  }
+
   /// Lets one in, who leaves by `leave`; false when too many are in.
   mutating func enter(_ user: UInt32) -> Bool {
     let count = inside.values.reduce(0, +)

@@ -59,17 +59,22 @@ struct UnwindQuestion {
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
       end += record.stack.count
     }
+    // Many images may name one build.
+    var places: [String: UnwindRequest.Place] = [:]
     for image in images {
-      var place = UnwindRequest.Place(offset: 0, size: 0)
-      if let table = tables[image.buildID] {
+      var place = places[image.buildID] ?? UnwindRequest.Place(offset: 0, size: 0)
+      if place.size == 0, let table = tables[image.buildID] {
         let size = try file.copy(table, at: end, limitBytes: min(UnwindTablesHeader.fileLimitBytes, limitBytes - end))
         if let size { place = UnwindRequest.Place(offset: UInt64(end), size: UInt64(size)) }
         end += size ?? 0
+        places[image.buildID] = place
       }
       request.images.append(
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
+    // The child has it as a file that can be written: a child that somebody has taken over must not fill it.
+    try file.seal(staysWritable: false)
     return file
   }
 

@@ -8,6 +8,8 @@ struct UnwindTableJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
+  /// A crash waits for it.
+  var isUrgent = false
 
   /// Waits for the child; the file stands at `output` when this returns, and nothing when it throws.
   func run() throws {
@@ -16,9 +18,13 @@ struct UnwindTableJob: Sendable {
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     defer { _ = unsafe unlink(partial) }
+    let file = Descriptor(owning: number)
     let child = HelperChild(
-      program: program, arguments: ["unwind-tables", "--build-id", buildID], timeout_ms: timeout_ms)
-    try child.run(input: image, output: Descriptor(owning: number))
+      program: program, arguments: ["unwind-tables", "--build-id", buildID] + (isUrgent ? ["--urgent"] : []),
+      timeout_ms: timeout_ms)
+    try child.run(input: image, output: file)
+    // After a power failure the name must not be there without the bytes.
+    guard fsync(number) == 0 else { throw SystemError("write '\(partial)'") }
     guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
   }
 }

@@ -1,3 +1,4 @@
+import CrashUnwinding
 import Glibc
 import Logging
 
@@ -83,7 +84,8 @@ extension UnwindTables {
   private func start(_ job: Job) {
     let work = UnwindTableJob(
       program: configuration.program ?? "", image: job.image, buildID: job.name.buildID,
-      output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms)
+      output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms,
+      isUrgent: job.isUrgent)
     do {
       try Directories.make(job.name.directory(in: configuration.directory), mode: 0o700)
       try Thread.start(named: "unwind-tables") { [self] in
@@ -111,7 +113,6 @@ extension UnwindTables {
   private func note(_ job: Job, _ result: Result<Void, any Error>) {
     do {
       try result.get()
-      try CacheDirectory(path: configuration.directory).prune(configuration.limits)
     } catch let error as HelperChild.Failure {
       // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
       if !error.isPassing {
@@ -121,6 +122,11 @@ extension UnwindTables {
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
       configuration.logger.warning("cannot keep the unwind tables of build \(job.name.buildID): \(error), ignoring")
+    }
+    do {
+      try CacheDirectory(path: configuration.directory).prune(configuration.limits)
+    } catch {
+      configuration.logger.warning("cannot remove old unwind tables: \(error), ignoring")
     }
     for (number, waiter) in waiters where isSettled(waiter.names) { giveUp(number) }
   }
@@ -139,11 +145,9 @@ extension UnwindTables {
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .everybody {
-      // No variadic argument: nothing is created.
-      let number = unsafe open(name.unwindPath(in: configuration.directory), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-      guard number >= 0 else { continue }
+      guard let file = open(name) else { continue }
       CacheDirectory.touch(name.unwindPath(in: configuration.directory))
-      found[name.buildID] = Descriptor(owning: number)
+      found[name.buildID] = file
     }
     return found
   }
@@ -181,7 +185,27 @@ extension UnwindTables {
     [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
-  private func isThere(_ name: CacheName) -> Bool {
-    unsafe access(name.unwindPath(in: configuration.directory), R_OK) == 0
+  private func isThere(_ name: CacheName) -> Bool { open(name) != nil }
+
+  /// The file; nil where there is none of its build.
+  ///
+  /// One that does not begin as one of its build and length does, as after a power failure, is removed: it is made anew
+  /// then. What it holds is checked where it is read.
+  private func open(_ name: CacheName) -> Descriptor? {
+    let path = name.unwindPath(in: configuration.directory)
+    // No variadic argument: nothing is created.
+    let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard number >= 0 else { return nil }
+    let file = Descriptor(owning: number)
+    do {
+      let bytes = try MemoryFile.read(file, limitBytes: UnwindTablesHeader.size)
+      let header = UnwindTablesHeader(bytes, fileSize: Int(try file.status().st_size))
+      if header?.buildIDText == name.buildID { return file }
+      configuration.logger.info("not used: '\(path)': it is damaged")
+      _ = unsafe unlink(path)
+    } catch {
+      configuration.logger.info("not used: '\(path)': \(error)")
+    }
+    return nil
   }
 }

@@ -118,11 +118,13 @@ struct TestRing {
 
   /// A complete record of a trap at 0x10010 in image 0.
   mutating func addCrash(
-    slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = []
+    slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
+    unwindStop: UInt32 = 0
   ) {
     let base = record(slot)
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
+    put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
     // Swift does not import the array: it is the last field, of a size that no padding follows.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
@@ -186,7 +188,7 @@ extension TestRing {
     try SystemError.check(unsafe cd_memory_create(bytes.count, &number), "make a memfd")
     let descriptor = Descriptor(owning: number)
     try write(to: descriptor)
-    if isSealed { try SystemError.check(cd_memory_seal(number), "seal a memfd") }
+    if isSealed { try SystemError.check(cd_memory_seal(number, true), "seal a memfd") }
     return descriptor
   }
 
