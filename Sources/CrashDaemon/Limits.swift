@@ -62,6 +62,12 @@ public struct Limits: Sendable {
   public var judgedNamesBytes = 4 << 20
   /// How long it may take to look at the names of one report.
   public var judgeNames_ms = 5_000
+  /// Places of faults whose variables are looked at, at once; others go without.
+  public var scopes = 3
+  /// Those of one user.
+  public var scopesPerUser = 2
+  /// How long looking at the variables of one place may take.
+  public var scope_ms = 1_000
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.

@@ -181,14 +181,22 @@ extension CrashReport {
     public var confidence: Double
     /// The class of the object that it is about; nil where there is none, or it is not known.
     public var className: String?
+    /// Which field of what a null pointer was asked for, as a guess; nil where nothing tells.
+    ///
+    /// `confidence` does not speak of it.
+    public var field: AccessedField?
 
     /// Makes a diagnosis from its parts.
-    public init(cause: String, sentence: String, rule: String, confidence: Double, className: String? = nil) {
+    public init(
+      cause: String, sentence: String, rule: String, confidence: Double, className: String? = nil,
+      field: AccessedField? = nil
+    ) {
       self.className = className
       self.cause = cause
       self.sentence = sentence
       self.rule = rule
       self.confidence = confidence
+      self.field = field
     }
   }
 

@@ -37,12 +37,17 @@ public enum BuildCacheJob: Sendable {
         image: STDIN_FILENO, buildID: buildID, addresses: addresses, output: STDOUT_FILENO)
       return .good
     } catch {
-      switch error {
-      case .badImage(let problem): return fail(.badImage, problem)
-      case .wrongBuildID(let expected, let found):
-        return fail(.badImage, "the image has build id \(found.isEmpty ? "(none)" : found), not \(expected)")
-      case .write(let code): return fail(.inputOutput, "cannot write the cache: \(reason(code))")
-      }
+      return fail(error)
+    }
+  }
+
+  /// Says why there is nothing, and returns the status.
+  static func fail(_ error: SymbolCacheBuilder.Failure) -> Status {
+    switch error {
+    case .badImage(let problem): fail(.badImage, problem)
+    case .wrongBuildID(let expected, let found):
+      fail(.badImage, "the image has build id \(found.isEmpty ? "(none)" : found), not \(expected)")
+    case .write(let code): fail(.inputOutput, "cannot write the cache: \(reason(code))")
     }
   }
 

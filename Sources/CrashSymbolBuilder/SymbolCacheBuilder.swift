@@ -29,20 +29,14 @@ public enum SymbolCacheBuilder: Sendable {
   public static func contents(
     image descriptor: Int32, buildID: String, addresses: [UInt64]? = nil
   ) throws(Failure) -> SymbolCacheContents {
+    let image = try OpenImage(descriptor, buildID: buildID)
+    defer { image.close() }
     var problem = cs_image_problem()
-    // The problem outlives the call; the descriptor stays open as long as the image, which this function closes.
-    guard let image = unsafe cs_image_open(descriptor, &problem) else { throw .badImage(text(of: problem)) }
-    defer { unsafe cs_image_close(image) }
-    var idCount = 0
-    // libelf's bytes live as long as the image and are copied at once.
-    let id = unsafe cs_image_read_build_id(image, &idCount).map {
-      unsafe Array(UnsafeBufferPointer(start: $0, count: idCount))
-    }
-    let found = hexadecimal(id ?? [])
-    guard buildID.isEmpty || buildID == found else { throw .wrongBuildID(expected: buildID, found: found) }
     var symbols = unsafe cs_symbols()
-    guard unsafe read(image, addresses, &symbols, &problem) else { throw .badImage(text(of: problem)) }
-    var contents = unsafe contents(of: symbols, buildID: id ?? [])
+    guard unsafe read(image.pointer, addresses, &symbols, &problem) else {
+      throw .badImage(OpenImage.text(of: problem))
+    }
+    var contents = unsafe contents(of: symbols, buildID: image.buildID)
     contents.isPartial = addresses != nil
     // A string of the image, which is still open.
     if let link = unsafe symbols.debug_link { contents.debugLink = unsafe String(cString: link) }
@@ -102,14 +96,5 @@ public enum SymbolCacheBuilder: Sendable {
       case .write(let code): throw .write(code)
       }
     }
-  }
-
-  private static func text(of problem: cs_image_problem) -> String {
-    // snprintf has ended the text within the array.
-    unsafe withUnsafeBytes(of: problem.text) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-  }
-
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

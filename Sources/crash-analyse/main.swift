@@ -7,10 +7,12 @@ import Glibc
 let usage = """
   usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE \
   or crash-analyse unwind-tables --build-id HEX [--urgent] <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER \
-  or crash-analyse check-names <NAMES >VERDICTS
+  or crash-analyse check-names <NAMES >VERDICTS \
+  or crash-analyse describe-scope --build-id HEX --pc HEX <IMAGE >DESCRIPTION
   """
 let arguments = Array(CommandLine.arguments.dropFirst())
 let addresses = arguments.count == 5 && arguments[3] == "--at" ? BuildCacheJob.addresses(of: arguments[4]) : nil
+let pc = arguments.count == 5 && arguments[3] == "--pc" ? UInt64(arguments[4], radix: 16) : nil
 let isOfBuild = arguments.count >= 3 && arguments[1] == "--build-id"
 let status: BuildCacheJob.Status =
   switch (arguments.first, arguments.count) {
@@ -21,6 +23,8 @@ let status: BuildCacheJob.Status =
     UnwindTablesJob.run(buildID: arguments[2].lowercased(), isUrgent: true)
   case ("unwind", 1): UnwindJob.run()
   case ("check-names", 1): CheckNamesJob.run()
+  case ("describe-scope", 5) where isOfBuild && pc != nil:
+    DescribeScopeJob.run(buildID: arguments[2].lowercased(), pc: pc ?? 0)
   default: BuildCacheJob.fail(.usage, usage)
   }
 exit(status.rawValue)

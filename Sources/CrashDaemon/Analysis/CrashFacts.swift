@@ -22,6 +22,8 @@ struct CrashFacts: Sendable {
   var memory: MemoryWords
   /// What tells a freed block from one in use.
   var heap: HeapFacts
+  /// Which field a null pointer was asked for, as a guess.
+  var field: CrashReport.AccessedField?
   /// Classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
   /// What a guard slot wrote of this crash; nil where none did.
@@ -67,6 +69,11 @@ struct CrashFacts: Sendable {
   static let senderCodes: Set<Int32> = [0, -1, -6]
   // SI_TIMER: si_pid is the timer's id.
   var isTimer: Bool { record.code == -2 }
+
+  /// Whether a null pointer was used to read or write, near null.
+  var isNullAccess: Bool {
+    isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
+  }
 
   // Bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }

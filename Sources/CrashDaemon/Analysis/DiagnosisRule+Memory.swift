@@ -7,18 +7,24 @@ extension DiagnosisRule {
   /// Below this, an address is a null pointer and an offset: no mapping can be there (vm.mmap_min_addr).
   static let nullPage: UInt64 = 65_536
 
+  /// Such as `, probably the field 'total' of 'order'`.
+  private static func fieldText(_ facts: CrashFacts) -> String {
+    guard let field = facts.field, facts.isNullAccess else { return "" }
+    return ", probably the field '\(field.name)' of '\(field.type)'"
+  }
+
   static let memory: [DiagnosisRule] = [
     DiagnosisRule("null-call", cause: "null-call", 0.95, on: [.signal, .address, .pc]) { facts in
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
       return "The program called through a null function pointer"
     },
-    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand]) { facts in
+    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand, .field]) { facts in
       guard facts.isMemoryFault, facts.record.address == 0, facts.isBaseNull else { return nil }
-      return "Null pointer: \(facts.access) address 0"
+      return "Null pointer: \(facts.access) address 0" + fieldText(facts)
     },
-    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand]) { facts in
+    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand, .field]) { facts in
       guard facts.isMemoryFault, facts.record.address < nullPage, facts.isBaseNull else { return nil }
-      return "Null pointer: \(facts.access) offset \(facts.record.address) of null"
+      return "Null pointer: \(facts.access) offset \(facts.record.address) of null" + fieldText(facts)
     },
     DiagnosisRule("stack-overflow", 0.95, on: [.signal, .address, .stackPointer, .stack]) { facts in
       guard facts.isMemoryFault, !facts.isFetch else { return nil }

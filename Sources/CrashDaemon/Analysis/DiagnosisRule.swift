@@ -33,7 +33,8 @@ extension DiagnosisRule {
     for rule in all {
       if let sentence = rule.sentence(facts) {
         return CrashReport.Diagnosis(
-          cause: rule.cause, sentence: sentence + place(frame) + ".", rule: rule.name, confidence: rule.confidence)
+          cause: rule.cause, sentence: sentence + place(frame) + ".", rule: rule.name, confidence: rule.confidence,
+          field: rule.looksAt.contains(.field) && facts.isNullAccess ? facts.field : nil)
       }
     }
     let name = SignalNames.name(of: Int(facts.record.signal))

@@ -4,7 +4,7 @@ import CrashRing
 /// What a rule looks at: its name, and what stands there in a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
-  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap
+  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field
 
   /// Such as `address 0x10`.
   func text(_ facts: CrashFacts) -> String {
@@ -35,6 +35,9 @@ enum Evidence: Sendable, CaseIterable {
     case .frames:
       let names = facts.frames.prefix(3).map { $0.mangled.isEmpty ? $0.address.description : $0.mangled }
       return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
+    case .field:
+      guard let field = facts.field else { return "field: no variable tells" }
+      return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
     case .runtimeFailure: return "inlined reason: " + Self.quoted(facts.runtimeFailure ?? "")
     case .message: return "Swift's message: " + Self.quoted(record.message)
     case .abortMessage: return "glibc's message: " + Self.quoted(record.abortMessage)

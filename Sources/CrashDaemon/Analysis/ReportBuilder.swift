@@ -8,6 +8,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var contents: RingContents
   var process: ProcessFacts
   var symbols: Symbols
+  /// What the place of the first crash can see, where that was asked.
+  var scope: ScopeDescription?
+  /// What an earlier analysis found of it, for when nothing tells any more.
+  var earlierField: CrashReport.AccessedField?
 
   /// Text of the frames of one report: far below what clients read as one message.
   static var frameLimitBytes: Int { 8 << 20 }
@@ -63,6 +67,20 @@ struct ReportBuilder<Symbols: SymbolLookup> {
         ? SymbolGap(reason: "it has no build id, by which symbols are found") : symbols.gap(buildID: image.buildID)
       if let gap, !gap.isNamesOnly || own.contains(image.path) { report.images[index].symbols = gap.reason }
     }
+  }
+
+  /// Where the first crashed thread used a null pointer, when there are lines for that place: its variables can tell what
+  /// the pointer was to.
+  var nullAccess: (image: RingContents.Image, linkAddress: UInt64)? {
+    guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact,
+      CrashFacts(record: record, pid: contents.identity.pid).isNullAccess,
+      let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty
+    else { return nil }
+    let address = frame.linkAddress(in: image)
+    guard symbols.frames(buildID: image.buildID, linkAddress: address).contains(where: { $0.line != nil }) else {
+      return nil
+    }
+    return (image, address)
   }
 
   /// What each rule makes of the first crashed thread; empty when none crashed.
@@ -121,6 +139,9 @@ extension ReportBuilder {
       heap: HeapFacts(contents.memory, end: record.heapEnd))
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
+    if facts.isNullAccess, record.slot == latestFirst.first?.slot {
+      facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField
+    }
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,

@@ -21,7 +21,7 @@ extension CrashAnalysis {
         return
       }
       let symbols = await openCaches(for: outcome.contents, of: process)
-      let builder = ReportBuilder(outcome.contents, process: process.facts, symbols: symbols)
+      let builder = await builder(outcome.contents, of: process, symbols, old: report)
       guard var better = builder.report(id: id) else { return }
       better.timing = report.timing
       better.losses = report.losses

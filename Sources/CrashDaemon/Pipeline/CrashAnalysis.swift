@@ -65,7 +65,7 @@ struct CrashAnalysis: Sendable {
       if symbols.cover(contents.addressesOfFrames) { break }
       symbols = await openCaches(for: contents, of: process)
     }
-    let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    let builder = await builder(contents, of: process, symbols)
     do {
       var made: CrashReport?
       let (id, place) = try put(of: process) { id in
@@ -132,6 +132,17 @@ struct CrashAnalysis: Sendable {
     var open = OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
     open.unreadable = await caches.judge.unreadable(of: open.names)
     return open
+  }
+
+  /// What makes the report, and `old` made it before; with the variables of the place that used a null pointer.
+  func builder(
+    _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil
+  ) async -> ReportBuilder<OpenCaches> {
+    var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    builder.earlierField = old?.diagnosis.field
+    guard let (image, address) = builder.nullAccess, let file = ImageFile.list([image]).first else { return builder }
+    builder.scope = await caches.scopes.scope(of: file, at: address, for: process.facts.peer.uid)
+    return builder
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {

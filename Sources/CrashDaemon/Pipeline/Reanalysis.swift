@@ -116,9 +116,8 @@ actor Reanalysis {
       contents = second.contents
       symbols = await analysis.openCaches(for: contents, of: process)
     }
-    return (
-      before, raw, ReportBuilder(contents, process: process.facts, symbols: symbols), second?.findings
-    )
+    let builder = await analysis.builder(contents, of: process, symbols, old: before.report)
+    return (before, raw, builder, second?.findings)
   }
 
   /// The threads that have the frames of a second unwinding.

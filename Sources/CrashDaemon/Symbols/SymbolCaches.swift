@@ -83,10 +83,12 @@ actor SymbolCaches {
   let lateContinuation: AsyncStream<LateReport>.Continuation
 
   nonisolated let judge: NameJudge
+  nonisolated let scopes: ScopeReader
 
   init(_ configuration: Configuration) {
     self.configuration = configuration
     judge = NameJudge(configuration)
+    scopes = ScopeReader(configuration)
     (lateReports, lateContinuation) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(configuration.limits.lateReports))
   }

@@ -12,7 +12,7 @@ extension Expectation {
     "dispatch-unbalanced-leave": ["dispatch_group_leave"],
     "null-read": ["read of address 0"],
     "null-write": ["write to address 0"],
-    "null-plus-offset": ["read of offset 512 of null"],
+    "null-plus-offset": ["read of offset 512 of null, probably the field 'total' of 'order'"],
     "null-call": ["null function pointer"],
     "wild-read": ["read of 0x123456789000"],
     "memcpy-bad-pointer": ["read of 0x123456789000"],

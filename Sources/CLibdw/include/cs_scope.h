@@ -1,0 +1,23 @@
+// What a place in the code can see: its variables that hold pointers, where they are, and what they point at.
+//
+// The description is text, a line an entry, its words separated by spaces, a name last, which may hold more of them.
+// Registers have their DWARF numbers, types count from 0, "-" is no type with members.
+//
+// "V KIND REGISTER OFFSET TYPE NAME", a variable: KIND r, its value is REGISTER + OFFSET; m, it is the word there.
+//
+// "T TYPE NAME", a type, a Swift class with its linkage name; the members that follow are its.
+//
+// "F OFFSET SIZE KIND TYPE NAME", a member: KIND p, a pointer to TYPE; v, a TYPE within this one; -, neither. One
+// without a name is a base class or an anonymous union; those of Swift classes have a SIZE of 0.
+//
+// "S SIZE", how large an instance of a Swift class is.
+#pragma once
+
+#include "cs_libdw.h"
+
+/// What fits into a description; what does not is left out, whole lines at a time.
+#define CS_SCOPE_TEXT_BYTES (64u << 10)
+
+/// Describes the place at the link address `pc`: 0 bytes when there is no debug information about it. Returns how many
+/// bytes were written; `ret_text` has room for CS_SCOPE_TEXT_BYTES.
+size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text);

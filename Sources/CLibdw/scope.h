@@ -1,0 +1,50 @@
+// A place in the code that is being described.
+#pragma once
+
+#include "cs_scope.h"
+#include "image.h"
+
+#define CS_SCOPE_TYPES 64
+
+/// A type that the text speaks of: its place in the list is its number.
+struct cs_scope_type {
+  Dwarf_Off offset; // of its DIE
+  uint32_t steps;   // pointers that lead to it from a variable
+};
+
+struct cs_scope {
+  struct cs_image *image;
+  uint64_t pc;
+  Dwarf_CFI *frames; // NULL when the file has none
+  char *text;
+  size_t count;
+  struct cs_scope_type types[CS_SCOPE_TYPES];
+  size_t type_count;
+};
+
+/// Where a variable is: a value of register + offset, or a word of memory there.
+struct cs_scope_location {
+  int64_t offset;
+  uint32_t number;
+  bool is_memory;
+};
+
+/// False where it is nowhere, or somewhere that one register and a number do not tell. `function` is the innermost
+/// function that is not inlined.
+bool cs_scope_locate(const struct cs_scope *scope, Dwarf_Die *variable, Dwarf_Die *function,
+                     struct cs_scope_location *ret_location);
+
+/// Whether a type is a pointer to anything.
+bool cs_scope_is_pointer(Dwarf_Die *die);
+
+/// The number of the type that `die`, a type, points at; CS_SCOPE_TYPES when it is no pointer to a type with members.
+size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps);
+
+/// Adds every type that has a number, and those that they lead to.
+void cs_scope_add_types(struct cs_scope *scope);
+
+/// Adds the stored properties of a Swift class, whose type has this linkage name: `$s4shop4CartCD`.
+void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name);
+
+/// Adds a line; nothing when it does not fit.
+void cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,107 @@
+import CrashReport
+import CrashRing
+import CrashSymbols
+
+/// Which field a null pointer was asked for: from the variables that the faulting place can see, with the types that the
+/// debug information gives them, and the values that the record gives them.
+///
+/// A guess: the pointer may never have stood in a variable, or in one that is no more.
+struct FieldGuess {
+  private let scope: ScopeDescription
+  private let facts: CrashFacts
+  /// How deep values are looked for in values; a damaged description leads in circles.
+  private static let depthLimit = 8
+  /// As large as what is no array and has no members.
+  private static let plainBytes: UInt64 = 16
+  /// What is looked at of one description.
+  private static let fieldLimit = 4_096
+
+  init(_ scope: ScopeDescription, _ facts: CrashFacts) {
+    self.scope = scope
+    self.facts = facts
+  }
+
+  /// nil where no variable explains the fault, or variables of different types do.
+  ///
+  /// A variable that is null explains it if its type has a field there. So does a pointer in what a variable points at;
+  /// where the record has no value for that pointer, only if nothing else does.
+  var field: CrashReport.AccessedField? {
+    let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
+    let nulls = values.filter { isNull($0.1) }
+    // A pointer to a number explains the fault as well.
+    if facts.record.address < Self.plainBytes, nulls.contains(where: { $0.0.type == nil }) { return nil }
+    let direct = nulls.compactMap { variable, value in
+      variable.type.flatMap { field(of: $0, at: facts.record.address &- value, through: variable.name) }
+    }
+    if let guess = Self.common(direct) { return guess }
+    guard direct.isEmpty else { return nil }
+    let indirect = values.filter { $0.1 >= DiagnosisRule.nullPage }.flatMap { members(of: $0, at: $1) }
+    let known = indirect.filter(\.isKnown).map(\.field)
+    return Self.common(known) ?? (known.isEmpty ? Self.common(indirect.map(\.field)) : nil)
+  }
+
+  private func value(of variable: ScopeDescription.Variable) -> UInt64? {
+    guard facts.record.registers.indices.contains(variable.register) else { return nil }
+    let value = facts.record.registers[variable.register] &+ variable.offset
+    return variable.isMemory ? facts.memory.word(at: value) : value
+  }
+
+  /// Whether this pointer can be the one of the fault: null, or the wrong value that the instruction had.
+  private func isNull(_ value: UInt64) -> Bool {
+    guard value != 0 else { return true }
+    guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }
+    return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
+  }
+
+  /// What pointers in the value of a variable would explain the fault.
+  private func members(
+    of variable: ScopeDescription.Variable, at start: UInt64
+  ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {
+    (variable.type.map(fields) ?? []).compactMap { member in
+      guard case .pointer(let type) = member.content else { return nil }
+      let value = facts.memory.word(at: start &+ member.offset)
+      if let value, !isNull(value) { return nil }
+      let name = "\(variable.name).\(member.name)"
+      return field(of: type, at: facts.record.address &- (value ?? 0), through: name).map { ($0, value != nil) }
+    }
+  }
+
+  private func field(of type: Int, at offset: UInt64, through variable: String) -> CrashReport.AccessedField? {
+    guard let found = fields(of: type).first(where: { offset &- $0.offset < max(1, $0.size) }) else { return nil }
+    return CrashReport.AccessedField(
+      name: CleanText.line(found.name), type: CleanText.line(scope.types[type].name),
+      variable: CleanText.line(variable), offset: Int(clamping: offset))
+  }
+
+  /// The fields of a type, those of its bases and of values in it with it.
+  private func fields(of type: Int) -> [ScopeDescription.Field] {
+    var fields: [ScopeDescription.Field] = []
+    collect(type, "", 0, 0, &fields)
+    return fields
+  }
+
+  private func collect(
+    _ type: Int, _ prefix: String, _ start: UInt64, _ depth: Int, _ fields: inout [ScopeDescription.Field]
+  ) {
+    guard scope.types.indices.contains(type), depth < Self.depthLimit else { return }
+    for member in scope.types[type].fields where fields.count < Self.fieldLimit {
+      var field = member
+      field.offset = start &+ member.offset
+      field.name = member.name.isEmpty ? prefix : prefix.isEmpty ? member.name : "\(prefix).\(member.name)"
+      if case .value(let inner) = member.content {
+        collect(inner, field.name, field.offset, depth + 1, &fields)
+      } else if !field.name.isEmpty {
+        fields.append(field)
+      }
+    }
+  }
+
+  /// The one that all agree in; nil when there is none, or another one.
+  private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
+    guard let first = fields.first else { return nil }
+    let isCommon = fields.allSatisfy {
+      $0.name == first.name && $0.type == first.type && $0.offset == first.offset
+    }
+    return isCommon ? first : nil
+  }
+}

@@ -1,0 +1,80 @@
+import CrashSymbols
+import Logging
+
+/// Has `crash-analyse` describe what the place of a fault can see.
+///
+/// Only for what needs it, after the crash: to keep all types of all images would make the symbol caches several times
+/// as large.
+actor ScopeReader {
+  private let configuration: SymbolCaches.Configuration
+  private var running: [UInt32: Int] = [:]
+
+  init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
+
+  /// What the place at a link address of an image can see; nil when nothing tells, or too many ask.
+  ///
+  /// The file is opened by the path that the process gave: where another build stands there now, nothing tells.
+  func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
+    let limits = configuration.limits
+    guard let program = configuration.program, running.values.reduce(0, +) < limits.scopes,
+      running[user, default: 0] < limits.scopesPerUser
+    else { return nil }
+    running[user, default: 0] += 1
+    defer {
+      running[user, default: 1] -= 1
+      if running[user] == 0 { running[user] = nil }
+    }
+    let job = Job(
+      program: program, buildID: image.buildID, pc: pc, timeout_ms: limits.scope_ms,
+      debugFiles: DebugFiles(
+        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
+    do {
+      return try await ask(job, image, user)
+    } catch {
+      configuration.logger.debug("no variables at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
+      return nil
+    }
+  }
+
+  /// Runs the child on a thread of its own, which waits for it in the kernel.
+  private func ask(_ job: Job, _ image: ImageFile, _ user: UInt32) async throws -> ScopeDescription? {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        try Thread.start(named: "scope") { continuation.resume(with: Result { try job.run(image, user) }) }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  private struct Job {
+    var program: String
+    var buildID: String
+    var pc: UInt64
+    var timeout_ms: Int
+    var debugFiles: DebugFiles
+
+    /// Of the image itself, or of the first debug file that has something to tell.
+    func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
+      let opened = try image.open(for: user)
+      let own = try describe(opened.descriptor)
+      if !own.types.isEmpty { return own }
+      var files = debugFiles
+      files.owner = opened.owner
+      for file in files.open(buildID: buildID, link: nil) {
+        if let other = try? describe(file.descriptor), !other.types.isEmpty { return other }
+      }
+      return nil
+    }
+
+    private func describe(_ file: Descriptor) throws -> ScopeDescription {
+      // Of a fixed size: a child that somebody has taken over cannot fill the memory.
+      let output = try MemoryFile(size: ScopeDescription.limitBytes)
+      try output.seal()
+      let arguments = ["describe-scope", "--build-id", buildID, "--pc", String(pc, radix: 16)]
+      try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms)
+        .run(input: file, output: output.descriptor)
+      return ScopeDescription(try output.read(limitBytes: ScopeDescription.limitBytes))
+    }
+  }
+}

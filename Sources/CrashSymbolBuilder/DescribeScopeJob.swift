@@ -1,0 +1,77 @@
+import CConfine
+import CLibdw
+public import CrashSymbols
+import Glibc
+
+/// `crash-analyse describe-scope`: the image on stdin, on stdout what the place at a link address can see; nothing where the
+/// image has no debug information about it.
+public enum DescribeScopeJob: Sendable {
+  /// What a forged image may take; a large server's takes a tenth.
+  private static let processorTime_s: UInt = 2
+
+  /// Confines the process, then does the job.
+  ///
+  /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image.
+  public static func run(buildID: String, pc: UInt64) -> BuildCacheJob.Status {
+    var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
+    // setrlimit reads one struct rlimit.
+    guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
+      return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
+    }
+    let description: ScopeDescription
+    do throws(SymbolCacheBuilder.Failure) {
+      description = try SymbolCacheBuilder.scope(image: STDIN_FILENO, buildID: buildID, pc: pc)
+    } catch {
+      return BuildCacheJob.fail(error)
+    }
+    var rest = Array(description.text.utf8)[...]
+    while !rest.isEmpty {
+      // write reads as many bytes as the slice has.
+      let count = unsafe rest.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)") }
+      rest = rest.dropFirst(count)
+    }
+    return .good
+  }
+}
+
+extension SymbolCacheBuilder {
+  /// What the place at the link address `pc` of the image open as `image` can see, with readable names.
+  public static func scope(image descriptor: Int32, buildID: String, pc: UInt64) throws(Failure) -> ScopeDescription {
+    let image = try OpenImage(descriptor, buildID: buildID)
+    defer { image.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(CS_SCOPE_TEXT_BYTES))
+    // The call writes at most as many bytes as the array has.
+    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+      unsafe cs_scope_describe(image.pointer, pc, buffer.baseAddress?.assumingMemoryBound(to: CChar.self))
+    }
+    var description = ScopeDescription(Array(bytes.prefix(count)))
+    for index in description.types.indices { description.types[index].writeOutSwiftNames() }
+    return description
+  }
+}
+
+extension ScopeDescription.Structure {
+  /// Gives a Swift class the name that the source has, and its properties their sizes: each ends where the next one
+  /// begins.
+  mutating func writeOutSwiftNames() {
+    guard name.hasPrefix("$s") else { return }
+    name = Demangler.isReasonable(name) ? Self.lastPart(of: Demangler.full(name)) : ""
+    // An object begins with two words of the runtime's: a place of 0 is not known before the program runs.
+    fields.removeAll { $0.offset < 16 }
+    fields.sort { $0.offset < $1.offset }
+    for index in fields.indices {
+      let end = index + 1 < fields.count ? fields[index + 1].offset : size ?? 0
+      fields[index].size = end > fields[index].offset ? end - fields[index].offset : 8
+    }
+  }
+
+  /// `Cart` of `shop.Cart?`, and of `shop.(Cart in _0123…)`, which is private.
+  private static func lastPart(of name: String) -> String {
+    var last = name.split(separator: ".").last ?? ""
+    if last.hasSuffix("?") { last = last.dropLast() }
+    guard last.hasPrefix("("), let end = last.firstRange(of: " in ") else { return String(last) }
+    return String(last[..<end.lowerBound].dropFirst())
+  }
+}

@@ -1,0 +1,123 @@
+/// What a place in the code can see: its variables that hold pointers, and what these point at.
+///
+/// It comes from a confined process that has read a file of strangers: what is no description is left out, and every
+/// number in it is only a number. `cs_scope.h` tells the form.
+public struct ScopeDescription: Sendable, Equatable {
+  /// A variable that holds a pointer.
+  public struct Variable: Sendable, Equatable {
+    /// As the source calls it.
+    public var name: String
+    /// A register by its DWARF number.
+    public var register: Int
+    /// What is added to the register; a negative number as its two's complement.
+    public var offset: UInt64
+    /// Whether the sum is where the variable is, not what it holds.
+    public var isMemory: Bool
+    /// Position in ``ScopeDescription/types``; nil where it points at no members.
+    public var type: Int?
+  }
+
+  /// A type with members.
+  public struct Structure: Sendable, Equatable {
+    /// As the source calls it.
+    public var name: String
+    /// In the order of the debug information.
+    public var fields: [Field]
+    /// Of an instance of a Swift class, where it is known.
+    public var size: UInt64?
+  }
+
+  /// A member.
+  public struct Field: Sendable, Equatable {
+    /// As the source calls it; empty for a base class and an anonymous union.
+    public var name: String
+    /// From the begin of its type.
+    public var offset: UInt64
+    /// 0 when it is not known.
+    public var size: UInt64
+    /// What it is.
+    public var content: Content
+  }
+
+  /// What a member holds.
+  public enum Content: Sendable, Equatable {
+    /// Nothing that this tells more of.
+    case plain
+    /// A pointer to the type at this position in ``ScopeDescription/types``.
+    case pointer(Int)
+    /// A value of that type.
+    case value(Int)
+  }
+
+  /// Innermost scopes last.
+  public var variables: [Variable] = []
+  /// What variables and members point at.
+  public var types: [Structure] = []
+
+  /// More than crash-analyse writes.
+  public static let limitBytes = 64 << 10
+
+  /// Reads a description, up to the first line that is none.
+  public init(_ bytes: [UInt8]) {
+    for line in bytes.prefix(Self.limitBytes).split(separator: UInt8(ascii: "\n")) {
+      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)
+        .map { String(decoding: $0, as: UTF8.self) }
+      guard add(words) else { break }
+    }
+  }
+
+  private mutating func add(_ words: [String]) -> Bool {
+    let rest = { (count: Int) in words.dropFirst(count).joined(separator: " ") }
+    switch (words.first, words.count) {
+    case ("V", 6):
+      guard let register = Int(words[2]), let offset = Int64(words[3]) else { return false }
+      variables.append(
+        Variable(
+          name: words[5], register: register, offset: UInt64(bitPattern: offset), isMemory: words[1] == "m",
+          type: Int(words[4])))
+    case ("T", 3...):
+      guard Int(words[1]) == types.count else { return false }
+      types.append(Structure(name: rest(2), fields: []))
+    case ("F", 6):
+      guard !types.isEmpty, let offset = UInt64(words[1]), let size = UInt64(words[2]) else { return false }
+      types[types.count - 1].fields.append(
+        Field(name: words[5], offset: offset, size: size, content: Self.content(words[3], Int(words[4]))))
+    case ("S", 2):
+      guard !types.isEmpty, let size = UInt64(words[1]) else { return false }
+      types[types.count - 1].size = size
+    default: return false
+    }
+    return true
+  }
+
+  private static func content(_ kind: String, _ type: Int?) -> Content {
+    guard let type else { return .plain }
+    return switch kind {
+    case "p": .pointer(type)
+    case "v": .value(type)
+    default: .plain
+    }
+  }
+
+  /// The description as it is read.
+  public var text: String {
+    var lines = variables.map { variable in
+      "V \(variable.isMemory ? "m" : "r") \(variable.register) \(Int64(bitPattern: variable.offset)) "
+        + "\(variable.type.map(String.init) ?? "-") \(variable.name)"
+    }
+    for (number, type) in types.enumerated() {
+      lines.append("T \(number) \(type.name)")
+      if let size = type.size { lines.append("S \(size)") }
+      for field in type.fields {
+        let content =
+          switch field.content {
+          case .plain: "- -"
+          case .pointer(let type): "p \(type)"
+          case .value(let type): "v \(type)"
+          }
+        lines.append("F \(field.offset) \(field.size) \(content) \(field.name)")
+      }
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+}

@@ -1,0 +1,202 @@
+import CrashSymbols
+import Foundation
+import Testing
+
+/// What a place in the code can see.
+@Suite struct ScopeTests {
+  private static let program = Tools.products.appendingPathComponent("crash-analyse")
+
+  private static func compiler(_ name: String) throws -> URL {
+    try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
+  }
+
+  /// Builds a library of `source`, and describes the place that is `offset` bytes behind the begin of a function.
+  ///
+  /// After 16 bytes its parameters are on the stack.
+  private static func scope(
+    of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
+    offset: UInt64 = 16
+  ) throws -> ScopeDescription {
+    try Tools.withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent(name)
+      try source.write(to: file, atomically: true, encoding: .utf8)
+      let image = folder.appendingPathComponent("image.so")
+      try OptimizedProgram.run(compiler(tool), options + [file.path, "-o", image.path], in: folder)
+      let start = try #require(try ELFFile(path: image.path).addressOfFunction[function])
+      let answer = try Tools.run(
+        program, ["describe-scope", "--build-id", "", "--pc", String(start + offset, radix: 16)], input: image)
+      #expect(answer.status == 0, "\(answer.error)")
+      return ScopeDescription([UInt8](answer.output))
+    }
+  }
+
+  static let source = """
+    struct customer { long id; const char *name; };
+    union amount { int whole; double part; };
+    struct money { char code[4]; union amount amount; };
+    struct order {
+      struct customer *customer;
+      struct money price;
+      union { int open; int closed; };
+      unsigned flag : 1, state : 7;
+      struct order *next;
+    };
+    typedef const struct order *order_list;
+    long total(order_list first, char *text, int count) {
+      volatile long sum = 0;
+      { struct customer *inner = first->customer; sum += inner->id; }
+      return sum + text[0] + count;
+    }
+    """
+
+  @Test("pointers of C have what they point at", arguments: ["-gdwarf-4", "-gdwarf-5"])
+  func variables(version: String) throws {
+    let options = ["-g", version, "-fPIC", "-shared", "-nostdlib"]
+    let scope = try Self.scope(of: Self.source, named: "a.c", "clang", options, at: "total")
+    #expect(scope.variables.map(\.name) == ["first", "text"])
+    #expect(scope.variables.map { $0.type.map { scope.types[$0].name } } == ["order", nil])
+    // On the stack, below the frame pointer.
+    #expect(scope.variables.allSatisfy { $0.isMemory && $0.register == 6 && Int64(bitPattern: $0.offset) < 0 })
+    let order = try #require(scope.types.first)
+    #expect(order.fields.map(\.name) == ["customer", "price", "", "flag", "state", "next"])
+    #expect(order.fields.map(\.offset) == [0, 8, 24, 28, 28, 32])
+    #expect(order.fields.map(\.size) == [8, 16, 4, 4, 4, 8])
+    guard case .pointer(let customer) = order.fields[0].content, case .value(let money) = order.fields[1].content,
+      case .value(let state) = order.fields[2].content
+    else {
+      Issue.record("\(order.fields.map(\.content))")
+      return
+    }
+    #expect(order.fields[5].content == .pointer(0))
+    #expect(scope.types[customer].fields.map(\.name) == ["id", "name"])
+    #expect(scope.types[money].fields.map(\.name) == ["code", "amount"])
+    #expect(scope.types[state].fields.map(\.name) == ["open", "closed"])
+  }
+
+  @Test("in optimised code, where a register or the frame has them; a block's variables only in the block")
+  func optimized() throws {
+    let source = """
+      struct node { int key; struct node *next; };
+      static inline int key(struct node *inner) { return inner->key; }
+      __attribute__((noinline)) int sum(struct node *list) { return key(list) + list->next->key; }
+      """
+    let options = ["-O2", "-g", "-fPIC", "-shared", "-nostdlib"]
+    let scope = try Self.scope(of: source, named: "a.c", "clang", options, at: "sum", offset: 0)
+    // rdi; what is inlined further down is not there yet.
+    #expect(scope.variables.map(\.name) == ["list"])
+    #expect(scope.variables.allSatisfy { !$0.isMemory && $0.register == 5 && $0.offset == 0 })
+    #expect(scope.types.map(\.name) == ["node"])
+  }
+
+  @Test("gcc's frame base is found by the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
+  func frameAddress(option: String) throws {
+    let gcc = URL(fileURLWithPath: "/usr/bin/gcc")
+    try #require(FileManager.default.isExecutableFile(atPath: gcc.path))
+    try Tools.withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("a.c")
+      try Self.source.write(to: file, atomically: true, encoding: .utf8)
+      let image = folder.appendingPathComponent("image.so")
+      let options = option.split(separator: " ").map(String.init) + ["-g", "-fPIC", "-shared", "-nostdlib"]
+      try OptimizedProgram.run(gcc, options + [file.path, "-o", image.path], in: folder)
+      let start = try #require(try ELFFile(path: image.path).addressOfFunction["total"])
+      let pc = String(start + 20, radix: 16)
+      let answer = try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", pc], input: image)
+      let scope = ScopeDescription([UInt8](answer.output))
+      #expect(scope.variables.map(\.name).prefix(2) == ["first", "text"])
+      #expect(scope.variables.allSatisfy { $0.isMemory && $0.register == (option == "-O0" ? 6 : 7) })
+    }
+  }
+
+  @Test("bases of C++ classes are parts of them; this is a variable")
+  func classes() throws {
+    let source = """
+      struct base { virtual ~base(); long a; static int shared; };
+      template <class T> struct box { T item; };
+      struct list : base { list *next; box<int *> boxed; virtual long get(); };
+      base::~base() {}
+      long list::get() { volatile long value = a; return value + (long)boxed.item; }
+      """
+    let options = ["-g", "-fPIC", "-shared", "-nostdlib", "-fno-exceptions", "-fno-rtti"]
+    let scope = try Self.scope(of: source, named: "a.cpp", "clang++", options, at: "_ZN4list3getEv")
+    #expect(scope.variables.map(\.name) == ["this"])
+    let list = try #require(scope.types.first)
+    #expect(list.name == "list")
+    #expect(list.fields.map(\.name) == ["", "next", "boxed"])
+    #expect(list.fields.map(\.offset) == [0, 16, 24])
+    guard case .value(let base) = list.fields[0].content else {
+      Issue.record("the base is no value")
+      return
+    }
+    #expect(scope.types[base].name == "base")
+    #expect(scope.types[base].fields.last?.name == "a")
+  }
+
+  @Test("classes of Swift have their stored properties", arguments: ["-Onone", "-O"])
+  func swift(option: String) throws {
+    let source = """
+      public final class Cart {
+        public var count: Int8 = 1
+        private var next: Cart?
+        public var name = "a"
+        public static var shared = 1
+        public final class Item { public var price = 2 }
+        @inline(never) public func total() -> Int { name.utf8.count + Int(count) + (next?.total() ?? 0) }
+      }
+      """
+    let options = ["-g", option, "-emit-library", "-module-name", "shop", "-parse-as-library"]
+    let scope = try Self.scope(
+      of: source, named: "a.swift", "swiftc", options, at: "$s4shop4CartC5totalSiyF", offset: option == "-O" ? 0 : 24)
+    #expect(scope.variables.map(\.name).contains("self"))
+    let cart = try #require(scope.types.first)
+    #expect(cart.name == "Cart")
+    #expect(cart.fields.map(\.name) == ["count", "next", "name"])
+    #expect(cart.fields.map(\.offset) == [16, 24, 32])
+    #expect(cart.fields.map(\.size) == [8, 8, 16])
+  }
+
+  @Test("of code without debug information nothing is told, of another build neither")
+  func nothing() throws {
+    let library = try Tools.mappedFile(named: "libc.so.6")
+    let abort = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])
+    let pc = String(abort + 1, radix: 16)
+    let answer = try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", pc], input: library)
+    #expect(answer.status == 0 && answer.output.isEmpty)
+    let wrong = try Tools.run(Self.program, ["describe-scope", "--build-id", "00ff", "--pc", pc], input: library)
+    #expect(wrong.status == 65 && wrong.output.isEmpty)
+    #expect(
+      try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", "x"], input: library).status == 64)
+  }
+
+  @Test("a damaged image gives a description, or ends the child and nothing else", arguments: 0..<20)
+  func damaged(seed: Int) throws {
+    var generator = SplitMix64(state: UInt64(seed))
+    let maker = Tools.products.appendingPathComponent("crash-maker")
+    let pc = try #require(try ELFFile(path: maker.path).addressOfFunction["cs_fault_null_plus_offset"])
+    var bytes = try Data(contentsOf: maker)
+    for _ in 0..<5_000 {
+      bytes[Int.random(in: 4096..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+    }
+    try Tools.withTemporaryFolder { folder in
+      let image = folder.appendingPathComponent("image")
+      try bytes.write(to: image)
+      let answer = try Tools.run(
+        Self.program, ["describe-scope", "--build-id", "", "--pc", String(pc + 20, radix: 16)], input: image)
+      // libdw may follow a type in a circle until the kernel ends it.
+      #expect([0, 65, -SIGXCPU, -SIGKILL, -SIGSEGV].contains(answer.status), "\(answer.status) \(answer.error)")
+      #expect(answer.output.count <= ScopeDescription.limitBytes)
+    }
+  }
+
+  @Test("what is no description is left out")
+  func strangers() {
+    #expect(ScopeDescription([]) == ScopeDescription(Array("what\n".utf8)))
+    let text = "V m 6 -8 0 order list\nT 0 a b\nF 0 8 p 7 next one\nT 3 wrong\nV r 5 0 - late\n"
+    let scope = ScopeDescription(Array(text.utf8))
+    #expect(scope.variables.map(\.name) == ["order list"])
+    #expect(scope.variables.map(\.offset) == [UInt64(bitPattern: -8)])
+    #expect(scope.types.map(\.name) == ["a b"])
+    #expect(scope.types.first?.fields.map(\.content) == [.pointer(7)])
+    #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
+    #expect(ScopeDescription([UInt8](repeating: 0xff, count: 70_000)).types.isEmpty)
+  }
+}
