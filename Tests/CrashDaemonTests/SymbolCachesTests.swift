@@ -253,6 +253,23 @@ struct SymbolCachesTests {
     }
   }
 
+  @Test(
+    "a file that fails by passing trouble is tried thrice, one that is no image once",
+    arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
+  func attempts(script: String, count: Int) async throws {
+    let directory = try TestDirectory()
+    // The whole cache; what is made in haste has two more arguments.
+    let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
+    let image = ImageFile(
+      buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
+    for _ in 0..<5 {
+      await caches.prepare([image], for: geteuid())
+      #expect(await caches.caches(of: ["abcd": [1]], for: geteuid(), timeout_ms: 600_000).isEmpty)
+    }
+    let log = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/analyse.log"))
+    #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
+  }
+
   @Test("a report whose symbols come late is told of, once, when they are there")
   func late() async throws {
     let directory = try TestDirectory()
