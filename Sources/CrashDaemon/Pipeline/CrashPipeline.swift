@@ -184,12 +184,13 @@ extension CrashPipeline {
 
   private func end(_ number: UInt64) async {
     guard let entry = entries.removeValue(forKey: number) else { return }
+    // Before anything is waited for: whoever asks meanwhile finds it in one of the two.
+    ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
+    if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
     await entry.registration.value
     await analysis.policy?.ended(entry.process)
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
-    ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
-    if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
   }
 
   /// Processes that are attached now.
