@@ -29,9 +29,10 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    let release = try #require(object.release.first { $0.isOwn })
-    #expect(release.function.contains("faultUseAfterFreeCall"), "\(object.release)")
-    // In optimized code the compiler gives the release no line of the source.
+    // In optimized code the compiler gives the release no line of the source, and so nobody's.
+    let release = try #require(
+      object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
+    #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
     if release.file?.hasSuffix(mark.file) == true { #expect(release.line.map { $0 < mark.line } == true) }
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
@@ -88,8 +89,7 @@ struct DanglingTests {
     }
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
-    let release = try #require(incident.object?.release.first { $0.isOwn })
-    #expect(release.function.contains("faultUseAfterFreeCall"))
+    #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
     // Five crashes of a program that nobody knows yet are not usual; the first counted as all of a loop's.
     let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
     #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("dangling crashes"))
