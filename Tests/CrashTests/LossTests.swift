@@ -133,7 +133,7 @@ struct LossTests {
     }
     connections = []
     // It takes them from the queue one after the other, and closes them.
-    #expect(try await daemon.settledDescriptorCount(at: before) == before)
+    #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     #expect(crash.status.signal == SIGILL)
     #expect(try await daemon.reports(of: crash.pid).count == 1)
@@ -174,7 +174,7 @@ struct LossTests {
       let crash = try await Crasher.run(name, ["--wait-attached"], environment: daemon.place.environment)
       #expect(try await daemon.reports(of: crash.pid).count == 1)
     }
-    #expect(try await daemon.settledDescriptorCount(at: before) == before)
+    #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
     #expect(try processes(mentioning: daemon.place.root.path).isEmpty)
