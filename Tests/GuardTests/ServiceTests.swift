@@ -192,7 +192,9 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.withLock({ $0.count }) < 10 { await Task.yield() }
-      guard order.numbers.withLock({ $0 }) == Array(0..<10), Shield.guardIncidents.map(\.count) == [10] else {
+      // On a machine that stands still, that the main queue is late is told, too.
+      let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
+      guard order.numbers.withLock({ $0 }) == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
       }
       Glibc.exit(right)
