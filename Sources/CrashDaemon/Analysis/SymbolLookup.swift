@@ -64,7 +64,8 @@ extension CrashRecord.Frame {
 }
 
 extension RingContents {
-  /// The link addresses of the records' frames, of the stacks that guard slots kept for them, and of what replaced our handlers, by the build id of their images.
+  /// The link addresses of the records' frames, of the stacks that guard slots kept for them, and of what replaced our
+  /// handlers, by the build id of their images.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]

@@ -47,8 +47,8 @@ extension Shield {
   /// How many bytes the quarantine may hold in this process, objects and their records together; 1 MiB to begin with.
   ///
   /// Counted are the objects' own memory and their records, not what they refer to. Under `absorb` another eighth may wait
-  /// for deinits. A smaller budget takes effect as objects are released. Stacks, incidents and ghost records take up to 1.5 MiB besides, as they are used. An operator's
-  /// word to crashd is stronger than this call.
+  /// for deinits. A smaller budget takes effect as objects are released. Stacks, incidents and ghost records take up to
+  /// 1.5 MiB besides, as they are used. An operator's word to crashd is stronger than this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
   /// The bytes that the quarantine holds now.
