@@ -22,8 +22,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# Tests that run at once: most start processes, and two cores are what CI has.
-SWIFT_TEST   := $(SWIFT) test --experimental-maximum-parallelization-width 4
+# Tests that run at once: most start processes, and two cores are what CI has. What a run prints is in .build-logs.
+SWIFT_TEST    = scripts/run-tests .build-logs/$@$(1).log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
@@ -148,7 +148,7 @@ test-sanitizers: test-packages $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
 	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+	  $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
 fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)
