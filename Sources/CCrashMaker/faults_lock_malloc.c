@@ -23,7 +23,7 @@
 #define STOP_TRIES    2000
 #define PROBE_NS      20000000
 
-static sem_t stopped, go_on, probe, probed;
+static sem_t begin, stopped, go_on, probe, probed;
 static atomic_ulong rounds;
 
 static void stop_here(int signal) {
@@ -39,6 +39,8 @@ static void *allocate_forever(void *unused) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGUSR1);
   pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+  while (sem_wait(&begin) != 0) {
+  }
   for (;;) {
     free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
     atomic_fetch_add(&rounds, 1);
@@ -86,10 +88,18 @@ void cs_prepare_malloc_lock_held(void) {
 FAULT void cs_fault_malloc_lock_held(void) {
   pthread_t worker, prober;
   const struct sigaction action = {.sa_handler = stop_here, .sa_flags = SA_RESTART};
+  sem_t *const semaphores[] = {&begin, &stopped, &go_on, &probe, &probed};
   if (sigaction(SIGUSR1, &action, NULL) != 0) return;
-  if (sem_init(&stopped, 0, 0) + sem_init(&go_on, 0, 0) + sem_init(&probe, 0, 0) + sem_init(&probed, 0, 0) != 0) return;
+  for (size_t n = 0; n < sizeof semaphores / sizeof semaphores[0]; n++)
+    if (sem_init(semaphores[n], 0, 0) != 0) return;
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
+  // What the creation of a thread allocates must not come to lie behind the worker's block: freed, that would be a hole
+  // in the heap, from which the next block is taken without the kernel. A probe's answer says that the thread runs.
+  sem_post(&probe);
+  while (sem_wait(&probed) != 0) {
+  }
+  sem_post(&begin);
   for (int attempt = 0; attempt < STOP_TRIES; attempt++) {
     await_rounds((unsigned long)attempt % 7 + 1);
     pthread_kill(worker, SIGUSR1);
