@@ -92,4 +92,7 @@ final class DirectoryLock: Sendable {
       throw errno == EWOULDBLOCK ? .locked(path: path) : .system("\(SystemError("lock '\(path)'"))")
     }
   }
+
+  /// A child that is being started has a copy of the descriptor until it is its program, and with it the lock.
+  deinit { flock(descriptor.number, LOCK_UN) }
 }

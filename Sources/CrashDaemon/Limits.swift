@@ -67,7 +67,7 @@ public struct Limits: Sendable {
   /// Those of one user.
   public var scopesPerUser = 2
   /// How long looking at the variables of one place may take.
-  public var scope_ms = 1_000
+  public var scope_ms = 5_000
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.
@@ -105,7 +105,7 @@ public struct Limits: Sendable {
   /// Second unwindings of one user that run or wait.
   public var unwindsPerUser = 32
   /// How long the second unwinding of one report may take.
-  public var unwind_ms = 2_000
+  public var unwind_ms = 10_000
   /// Unwind files that one of them has open: the images that a ring can name.
   public var imagesOfOneRing = 512
   /// What is handed to one second unwinding.

@@ -32,8 +32,8 @@ public struct CrashRun: Sendable {
     case survived
   }
 
-  /// How long `waitsForAttach` waits.
-  public static let attachLimit_s = 5
+  /// How long `waitsForAttach` waits, without the time in which the machine stands still.
+  public static let attachLimit_s = 300
 
   /// The stack of `Thread.smallStack`.
   public static let smallStackBytes = 65_536
@@ -61,30 +61,38 @@ public struct CrashRun: Sendable {
   /// Starts the shield and crashes; returns only with the reason why there was no crash.
   public func run() -> Failure {
     scenario.prepare?()
-    let attached = DispatchSemaphore(value: 0)
+    let (told, attached) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let scenario = scenario
     do throws(Shield.StartError) {
       try Shield.start(
         Shield.Configuration(annotations: ["scenario": scenario.name]) { status in
-          guard status == .attached else { return }
-          if case .status(let fault) = scenario.fault { fault() }
-          attached.signal()
+          if status == .attached {
+            if case .status(let fault) = scenario.fault { fault() }
+            attached.signal()
+          }
+          told.signal()
         })
     } catch {
       return .start(error)
     }
     for name in protectedClasses where !protect(name) { return .notProtected(name) }
     if waitsForAttach && Shield.isStarted {
-      guard attached.wait(timeout: .now() + .seconds(Self.attachLimit_s)) == .success else { return .notAttached }
+      guard Self.wait(for: attached) else { return .notAttached }
       print("attached")
       fflush(nil)
     }
+    if scenario.awaitsStatus && Shield.isStarted && !Self.wait(for: told) { return .notAttached }
     if waitsForInput {
       // An error is as good as a byte here.
       _ = getchar()
     }
     Shield.breadcrumb("about to crash: \(scenario.name)")
     return crash()
+  }
+
+  /// Second by second: a machine that stands still uses up one of them.
+  private static func wait(for semaphore: DispatchSemaphore) -> Bool {
+    (0..<attachLimit_s).contains { _ in semaphore.wait(timeout: .now() + .seconds(1)) == .success }
   }
 
   private func protect(_ name: String) -> Bool {

@@ -4,7 +4,7 @@ internal import CCrashMaker
 extension Scenario {
   static let world = [
     c("no-descriptors", "SIGSEGV", "crash with no descriptor left", cs_fault_no_descriptors),
-    c("no-memory", "SIGSEGV", "crash with no address space left", cs_fault_no_memory),
+    c("no-memory", "SIGSEGV", "crash with no address space left", cs_fault_no_memory).with { $0.awaitsStatus = true },
     c("seccomp-strict-profile", "SIGSEGV", "crash under a filter of system calls", cs_fault_seccomp_strict_profile),
     c("full-disk", "SIGSEGV", "crash with a full disk", cs_fault_full_disk).with { $0.needsRoot = true },
     c("read-only-root", "SIGSEGV", "crash with everything read-only", cs_fault_read_only_root).with {

@@ -45,6 +45,8 @@ public struct Scenario: Sendable {
   public var needsMemoryLimit = false
   /// Whether only root can do it.
   public var needsRoot = false
+  /// Whether the shield's thread must have told whether there is a crashd: it would not find the memory for it any more.
+  public var awaitsStatus = false
   /// Threads on which the report is known to lack something, and the reason.
   public var gap: Gap?
   /// What must be set in the environment when the process begins.

@@ -21,7 +21,7 @@
 // What only a failing test meets, on a machine that stands still for minutes too.
 #define PATIENCE_MS 300000
 
-int cs_test_fork(void) {
+static int fork_with_descriptors(void) {
   const int child = fork();
   if (child != 0) return child;
   const struct rlimit none = {0, 0};
@@ -33,6 +33,13 @@ int cs_test_fork(void) {
   sigemptyset(&nothing);
   sigprocmask(SIG_SETMASK, &nothing, NULL);
   return 0;
+}
+
+int cs_test_fork(void) {
+  const int child = fork_with_descriptors();
+  // Other tests of this process have locks, listeners, and pipes whose end somebody awaits.
+  if (child == 0) close_range(3, ~0U, 0);
+  return child;
 }
 
 int cs_test_wait(int child) {
@@ -158,10 +165,7 @@ int cs_test_run_attached(const char *directory, int *ret_wait_status) {
   const int listener = cs_test_listen(directory);
   if (listener < 0) return __LINE__;
   const int child = cs_test_fork();
-  if (child == 0) {
-    close(listener);
-    _exit(cs_test_way_run(CS_TEST_ONCE_ATTACHED, directory));
-  }
+  if (child == 0) _exit(cs_test_way_run(CS_TEST_ONCE_ATTACHED, directory));
   const int line = serve(listener, true);
   close(listener);
   *ret_wait_status = cs_test_wait(child);
@@ -194,7 +198,7 @@ int cs_test_run_crash_connects(const char *directory, int *ret_wait_status) {
   int asked[2];
   char byte = 0;
   if (pipe2(told, O_CLOEXEC) != 0 || pipe2(asked, O_CLOEXEC) != 0) return __LINE__;
-  const int child = cs_test_fork();
+  const int child = fork_with_descriptors();
   if (child == 0) crash_when_asked(directory, told[1], asked[0]);
   struct pollfd wait = {.fd = told[0], .events = POLLIN};
   int line = poll(&wait, 1, PATIENCE_MS) == 1 ? 0 : __LINE__;

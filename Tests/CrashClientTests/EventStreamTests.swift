@@ -78,6 +78,8 @@ struct EventStreamTests {
     var ends: [Int32] = [0, 0]
     // The pointer covers the two elements.
     try #require(unsafe pipe(&ends) == 0)
+    // A child of another test would keep the end open.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[1]) }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()
     #expect(try stream.next(hangup: ends[1]) == .ready)

@@ -81,6 +81,8 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
+      // The reply comes before the pipeline knows of the process.
+      _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
       ring.addCrash()
@@ -218,7 +220,7 @@ struct AttachServerTests {
 
   @Test("wake-ups without news are ignored after a while, the last look is not")
   func emptyWakes() async throws {
-    var limits = Limits()
+    var limits = Limits.patient
     limits.emptyWakes = 3
     try await TestDaemon.run(limits: limits) { daemon in
       var ring = TestRing()
@@ -252,7 +254,7 @@ struct AttachServerTests {
 
   @Test("more processes than the limit are refused as such")
   func limit() async throws {
-    var limits = Limits()
+    var limits = Limits.patient
     limits.processes = 1
     try await TestDaemon.run(limits: limits) { daemon in
       let first = try await daemon.attach()
@@ -264,7 +266,7 @@ struct AttachServerTests {
 
   @Test("rings that are still held count too: a process more is refused as such")
   func ringLimit() async throws {
-    var limits = Limits()
+    var limits = Limits.patient
     limits.rings = 1
     try await TestDaemon.run(limits: limits) { daemon in
       let first = try await daemon.attach()

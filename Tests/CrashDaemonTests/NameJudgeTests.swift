@@ -9,7 +9,7 @@ import Testing
 struct NameJudgeTests {
   private func judge(_ directory: TestDirectory, script: String) throws -> NameJudge {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
-    let limits = Limits()
+    let limits = Limits.patient
     return NameJudge(
       SymbolCaches.Configuration(
         directory: directory.path, program: program, limits: limits,

@@ -122,6 +122,8 @@ struct ReanalysisTests {
       limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
+      // Before it is stored there is no such report, which is an error.
+      try await client.untilReports(1)
       try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
       try await body(daemon, client, left.id, answer)
     }

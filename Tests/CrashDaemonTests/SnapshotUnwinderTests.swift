@@ -76,7 +76,7 @@ struct SnapshotUnwinderTests {
     _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
   ) throws -> SnapshotUnwinder {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
-    var limits = Limits()
+    var limits = Limits.patient
     change(&limits)
     return SnapshotUnwinder(
       SymbolCaches.Configuration(
@@ -262,7 +262,7 @@ struct UnwindTableFileTests {
     _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
   ) throws -> UnwindTables {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
-    var limits = Limits()
+    var limits = Limits.patient
     change(&limits)
     return UnwindTables(
       SymbolCaches.Configuration(

@@ -57,7 +57,8 @@ struct SymbolJobTests {
     let error = #expect(throws: HelperChild.Failure.self) {
       try job("while :; do :; done", in: directory, timeout_ms: 1).run()
     }
-    #expect(error?.description == "it took longer than 1 ms")
+    // Words follow when the kernel takes long to end it.
+    #expect(error?.description.hasPrefix("it took longer than 1 ms") == true)
     #expect(try files(directory) == ["analyse", "image"])
   }
 

@@ -17,7 +17,7 @@ struct DebuginfodTests {
     defer { server.stop() }
     // It serves at once and knows its files later: until then it says that it does not have them, or cannot be reached.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
-    while [66, 69].contains(answer.status), server.isRunning, answer.error.contains("connect") || answer.status == 66 {
+    while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     }
     let log = try server.log

@@ -60,6 +60,7 @@ final class Server: Sendable {
     defer { close(listener) }
     while true {
       let connection = accept(listener, nil, nil)
+      if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
       // A child of another test may have been started in between and have it, too: closed alone, it would stay open.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)

@@ -59,8 +59,10 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The note of an agreement is no event.
-    while report.unwinding == nil {
+    // The note of an agreement is no event; none comes after one that failed.
+    let client = daemon.client
+    let failed = "failed"
+    while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {
       report = try #require(try await daemon.reports(of: crash.pid).first)
     }
     let unwinding = try #require(report.unwinding?.first, "\(scenario) was not unwound again")

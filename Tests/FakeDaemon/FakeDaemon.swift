@@ -33,6 +33,7 @@ public final class FakeDaemon: Sendable {
         let descriptor = accept(listener, nil, nil)
         if descriptor < 0 && errno == EINTR { continue }
         guard descriptor >= 0 else { break }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         Thread.detachNewThread { answer(FakeConnection(descriptor: descriptor)) }
       }
       close(listener)
@@ -53,7 +54,11 @@ public final class FakeConnection {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A child of another test may have a copy.
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+  }
 
   /// The next call, without its NUL; nil when the client hung up.
   public func call() -> String? {

@@ -21,6 +21,7 @@ import json
 import os
 import pathlib
 import queue
+import resource
 import signal
 import socket
 import subprocess
@@ -31,6 +32,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE_S = 120
+ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
@@ -183,6 +185,11 @@ def scenarios(program: pathlib.Path) -> list[Case]:
     return found
 
 
+def limit_memory():
+    # A broken heap may make a program allocate for ever.
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
+
+
 def crash(daemon: Daemon, library: pathlib.Path, case: Case) -> Verdict:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
     variables = kept | {
@@ -191,7 +198,7 @@ def crash(daemon: Daemon, library: pathlib.Path, case: Case) -> Verdict:
         # A session of its own: what a scenario leaves can be ended with it.
         child = subprocess.Popen(
             case.command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True)
+            stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory)
         try:
             status = child.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:

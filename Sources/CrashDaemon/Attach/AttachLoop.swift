@@ -66,6 +66,8 @@ struct AttachLoop {
   var memory: MemoryWatch
   var nextToken = Self.firstToken
   private var isListening = false
+  /// Not before this: crashd has no descriptor for another connection, and would only be told of it again at once.
+  private var listensAgain_ns: UInt64 = 0
   /// Of the board, when it was looked at last.
   var boardVersion: UInt64 = 0
 
@@ -149,7 +151,7 @@ struct AttachLoop {
 // Connections that begin.
 extension AttachLoop {
   private mutating func listen() throws(SystemError) {
-    guard !isListening else { return }
+    guard !isListening, Moment.monotonic_ns() >= listensAgain_ns else { return }
     try poller.add(configuration.listener, token: Self.listenerToken)
     isListening = true
   }
@@ -166,6 +168,7 @@ extension AttachLoop {
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
+        listensAgain_ns = Moment.monotonic_ns() + UInt64(Self.pause_ms) * 1_000_000
         return
       default: return
       }

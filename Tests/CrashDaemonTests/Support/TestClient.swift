@@ -114,7 +114,7 @@ final class TestClient: Sendable {
 extension TestClient {
   /// Waits until everything of this test process is stored.
   func awaitProcess() async throws -> [String: JSONValue] {
-    let progress = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid()))])
+    let progress = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(600_000)])
     guard progress["settled"] == .bool(true) else { throw SystemError("await the process", code: ETIMEDOUT) }
     return progress
   }
@@ -129,12 +129,14 @@ extension TestClient {
     }
   }
 
-  /// Asks the daemon again and again, at most 10,000 times; each answer lets its tasks run.
+  /// Asks the daemon again and again, for five minutes at most; each answer lets its tasks run.
   func until(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<10_000 {
+    let clock = ContinuousClock()
+    let end = clock.now.advanced(by: .seconds(300))
+    repeat {
       if try await condition() { return }
       _ = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
-    }
+    } while clock.now < end
     throw SystemError("wait for the daemon", code: ETIMEDOUT)
   }
 }

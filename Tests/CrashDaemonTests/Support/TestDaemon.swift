@@ -83,6 +83,10 @@ extension Limits {
     limits.control_ms = 600_000
     limits.symbolJob_ms = 600_000
     limits.hastySymbolJob_ms = 600_000
+    limits.unwind_ms = 600_000
+    limits.unwindTables_ms = 600_000
+    limits.judgeNames_ms = 600_000
+    limits.scope_ms = 600_000
     return limits
   }
 }

@@ -19,10 +19,27 @@ final class TestDirectory: Sendable {
 
   func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
     let file = "\(path)/\(name)"
-    try Data(bytes).write(to: URL(fileURLWithPath: file))
-    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    // Not Data.write: its descriptor is not close-on-exec, and children of other tests would keep it.
+    let number = unsafe open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw SystemError("create '\(file)'") }
+    try Self.fill(Descriptor(owning: number), bytes, mode: mode, file)
     if mode & 0o111 != 0 { try Self.awaitLastWriter(of: file) }
     return file
+  }
+
+  /// Consumes the descriptor: it is closed when this returns.
+  private static func fill(_ descriptor: consuming Descriptor, _ bytes: [UInt8], mode: UInt16, _ file: String) throws {
+    var done = 0
+    while done < bytes.count {
+      // write reads what the array has behind `done`.
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Glibc.write(descriptor.number, $0.baseAddress! + done, $0.count - done)
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw SystemError("write '\(file)'") }
+      done += count
+    }
+    guard fchmod(descriptor.number, mode_t(mode)) == 0 else { throw SystemError("chmod '\(file)'") }
   }
 
   /// Returns when nobody has a file open for writing: until then it cannot be run (ETXTBSY).
@@ -33,10 +50,10 @@ final class TestDirectory: Sendable {
     guard number >= 0 else { throw SystemError("open '\(file)'") }
     let reader = Descriptor(owning: number)
     // The kernel grants a read lease only on a file without writers. Bounded, for a writer that stays.
-    for _ in 0..<100_000 {
+    for _ in 0..<60_000 {
       if fcntl(reader.number, setLease, F_RDLCK) == 0 { return }
       guard errno == EAGAIN else { throw SystemError("lease '\(file)'") }
-      sched_yield()
+      usleep(1_000)
     }
     throw SystemError("wait for the last writer of '\(file)'", code: ETIMEDOUT)
   }

@@ -84,6 +84,17 @@ final class ChildProcess: Sendable {
     }
   }
 
+  /// Whether it has ended, reaped or not.
+  var hasEnded: Bool {
+    status.withLock { status in
+      if status != nil { return true }
+      var information = unsafe siginfo_t()
+      // waitid writes one siginfo_t; with WNOHANG it stays zero while the child runs.
+      return unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+        && information.si_signo == SIGCHLD
+    }
+  }
+
   /// Waits until the child has ended and reaps it; kills it and throws after as many slices of patience.
   @discardableResult
   func wait(slices: Int = Patience.slices) async throws -> ExitStatus {

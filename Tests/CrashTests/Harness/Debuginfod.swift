@@ -32,7 +32,7 @@ final class Debuginfod: Sendable {
       let status = try await fetch.wait()
       if status.code == 0 { return }
       // 66: not yet; 69: it does not listen yet.
-      guard [66, 69].contains(status.code), kill(process.pid, 0) == 0 else {
+      guard [66, 69].contains(status.code), !process.hasEnded else {
         throw SystemError("crash-fetch ended with \(status): \(try contents(of: logPath))", 0)
       }
     }

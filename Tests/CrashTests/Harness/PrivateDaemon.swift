@@ -20,8 +20,8 @@ final class PrivateDaemon: Sendable {
       state = try root.directory("state")
     }
 
-    /// What a process needs to know in order to find the daemon.
-    var environment: [String: String] { ["CRASHSHIELD_SOCKET": runtime + "/attach"] }
+    /// What a process needs to know in order to find the daemon; its sweep waits for threads of a machine that stalls.
+    var environment: [String: String] { ["CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800"] }
     var varlinkSocket: String { runtime + "/io.crashshield.Crashd" }
     /// Everything that daemons wrote to standard error here.
     var logPath: String { root.path + "/log" }
@@ -139,9 +139,12 @@ final class PrivateDaemon: Sendable {
     var last = -1
     var same = 0
     for _ in 0..<2_000 {
-      let status = try await blocking { try client.status() }
+      let status = try await blocking {
+        usleep(5_000)
+        return try client.status()
+      }
       let count = try descriptorCount()
-      if let limit, count <= limit { return count }
+      if let limit, count <= limit, status.processes == 0 { return count }
       same = count == last && status.processes == 0 ? same + 1 : 0
       last = count
       if limit == nil && same == 50 { return count }

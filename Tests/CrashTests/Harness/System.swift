@@ -87,15 +87,19 @@ final class FileDescriptor: Sendable {
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
       // One pollfd is given and one is told.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
-      if ready < 0 { throw SystemError("poll", errno) }
-      return ready == 0 ? nil : ()
+      if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
+      return ready <= 0 ? nil : ()
     }
   }
 
   /// At most `count` bytes; none at the end.
   func read(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let got = unsafe Glibc.read(number, &bytes, count)
+    var got = -1
+    repeat {
+      // read writes at most as many bytes as the array has.
+      got = unsafe Glibc.read(number, &bytes, count)
+    } while got < 0 && errno == EINTR
     guard got >= 0 else { throw SystemError("read", errno) }
     return Array(bytes.prefix(got))
   }
