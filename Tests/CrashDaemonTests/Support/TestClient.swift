@@ -114,7 +114,8 @@ final class TestClient: Sendable {
 extension TestClient {
   /// Waits until everything of this test process is stored.
   func awaitProcess() async throws -> [String: JSONValue] {
-    let progress = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(600_000)])
+    let progress = try await call(
+      "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(600_000)])
     guard progress["settled"] == .bool(true) else { throw SystemError("await the process", code: ETIMEDOUT) }
     return progress
   }

@@ -29,15 +29,13 @@ final class TestDirectory: Sendable {
 
   /// Consumes the descriptor: it is closed when this returns.
   private static func fill(_ descriptor: consuming Descriptor, _ bytes: [UInt8], mode: UInt16, _ file: String) throws {
-    var done = 0
-    while done < bytes.count {
-      // write reads what the array has behind `done`.
-      let count = unsafe bytes.withUnsafeBytes {
-        unsafe Glibc.write(descriptor.number, $0.baseAddress! + done, $0.count - done)
-      }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // write reads as many bytes as the slice has.
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor.number, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw SystemError("write '\(file)'") }
-      done += count
+      rest = rest.dropFirst(count)
     }
     guard fchmod(descriptor.number, mode_t(mode)) == 0 else { throw SystemError("chmod '\(file)'") }
   }
