@@ -19,7 +19,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var fileID: String
   var line: Int
 
-  static let all = collections + values + foundation
+  static let all = collections + values + foundation + json
 
   var testDescription: String { name }
 

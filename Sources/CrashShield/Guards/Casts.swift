@@ -64,9 +64,11 @@ extension Shield {
 }
 
 /// What a value can be taken for.
-enum Casts {
+///
+/// `CrashShieldFoundation` asks, too.
+package enum Casts {
   /// Optionals in `Any` may be nested.
-  static func unwrapped(_ value: Any?) -> Any? {
+  package static func unwrapped(_ value: Any?) -> Any? {
     guard let value else { return nil }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }
@@ -78,7 +80,7 @@ enum Casts {
     value.map { "\(type(of: $0))" == "NSNull" } ?? true
   }
 
-  static func converted<Target>(_ value: Any, to target: Target.Type) -> Target? {
+  package static func converted<Target>(_ value: Any, to target: Target.Type) -> Target? {
     if let text = value as? String {
       if target == Int.self { return Int(text) as? Target }
       if target == Double.self { return Double(text) as? Target }

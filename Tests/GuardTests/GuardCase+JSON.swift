@@ -1,0 +1,77 @@
+// What is never to be done is what is done here.
+// swift-format-ignore-file: NeverForceUnwrap
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+
+extension GuardCase {
+  static let json: [GuardCase] = [
+    GuardCase("JSON's null for a text", .null, SIGABRT, plain: { use(member("null")! as! String) }) {
+      document.null.string() == nil
+    },
+    GuardCase("JSON's null for an integer", .null, SIGABRT, plain: { use(member("null")! as! Int) }) {
+      document.null.int(or: 7) == 7
+    },
+    GuardCase("JSON's null for an array", .null, SIGABRT, plain: { use(member("null")! as! [Any]) }) {
+      document.null.array() == nil
+    },
+    GuardCase("JSON's null for an object", .null, SIGABRT, plain: { use(member("null")! as! [String: Any]) }) {
+      document.null.object() == nil
+    },
+    GuardCase("JSON's null for a number", .null, SIGABRT, plain: { use(member("null")! as! Double) }) {
+      document.null.double(or: 1) == 1
+    },
+    GuardCase("JSON's null for a truth", .null, SIGABRT, plain: { use(member("null")! as! Bool) }) {
+      document.null.bool(or: true)
+    },
+    GuardCase("a member that is missing", .missingValue, plain: { use(member("nothing")! as! String) }) {
+      document.nothing.string(or: "-") == "-"
+    },
+    GuardCase("an element that is missing", .missingValue, plain: { use((member("list")! as! [Any])[opaque(3)]) }) {
+      document.list[opaque(3)].int() == nil
+    },
+    GuardCase(
+      "a member of what is null", .null, SIGABRT, plain: { use((member("null")! as! [String: Any])["deep"]! as! Int) }
+    ) {
+      document.null.deep.deeper[2].deepest.int() == nil
+    },
+    GuardCase(
+      "an element of an object", .cast, SIGABRT, plain: { use((member("members")! as! [Any])[0] as! Int) }
+    ) {
+      document.members[0].int() == nil
+    },
+    GuardCase("a member of an array", .cast, SIGABRT, plain: { use((member("list")! as! [String: Any])["a"]!) }) {
+      document.list.a.int() == nil
+    },
+    GuardCase("JSON's text for an array", .cast, SIGABRT, plain: { use(member("text")! as! [Any]) }) {
+      document.text.array() == nil
+    },
+    GuardCase("JSON's number in a text", .cast, SIGABRT, plain: { use(member("digits")! as! Int) }) {
+      document.digits.int() == 42
+    },
+    GuardCase("a text from JSON's number", .cast, SIGABRT, plain: { use(member("integer")! as! String) }) {
+      document.integer.string() == "42"
+    },
+    GuardCase("a text from JSON's truth", .cast, SIGABRT, plain: { use(member("truth")! as! String) }) {
+      document.truth.string() == "true"
+    },
+    GuardCase("a fraction of JSON for an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
+      document.fraction.int() == nil
+    },
+    GuardCase("an integer of JSON that is too large", .cast, plain: { use(member("large")! as! Int) }) {
+      document.large.int() == nil
+    },
+  ]
+
+  /// What a program without guards reads.
+  private static func member(_ key: String) -> Any? {
+    (try? JSONSerialization.jsonObject(with: Data(source.utf8)) as? [String: Any])?[opaque(key)]
+  }
+
+  private static var document: ShieldedJSON { (try? ShieldedJSON(data: Data(source.utf8))) ?? ShieldedJSON(nil) }
+
+  private static let source = """
+    {"null": null, "text": "x", "digits": "42", "integer": 42, "fraction": 3.5, "truth": true, "list": [1, "b", null],
+     "members": {"a": 1}, "large": 18446744073709551615}
+    """
+}
