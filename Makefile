@@ -14,6 +14,7 @@
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages under libFuzzer, 3.7 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
+#   make deb      a Debian package of what `make release` has built, in .build-deb
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
 
 SHELL := /bin/bash
@@ -38,11 +39,12 @@ BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
 TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gcc gdb libjemalloc2 libtcmalloc-minimal4 python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
-BOX_PACKAGES   := dbus libpam-systemd systemd systemd-container
+DEB_PACKAGES   := binutils dpkg-dev
+BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz install clean \
+.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
@@ -62,6 +64,7 @@ release: build-packages
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
 
+	@scripts/build-manuals $(RELEASE)
 	@$(MAKE) preload
 
 preload:
@@ -85,7 +88,7 @@ check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check-c
-	grep -lIE '^#!/bin/(ba)?sh' -r scripts .ci Tests | xargs shellcheck
+	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
 check-units: build
 	scripts/check-units .build/debug/crashd
@@ -196,6 +199,10 @@ verdicts: release dynamic
 peers: release dynamic
 	@scripts/install-packages $(PEER_PACKAGES)
 	@scripts/peers $(RELEASE)/release $(DYNAMIC)/release/crash-maker docs/peers.md
+
+deb: release
+	@scripts/install-packages $(DEB_PACKAGES)
+	@scripts/build-deb $(RELEASE)/release .build-deb
 
 install:
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
