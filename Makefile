@@ -191,7 +191,7 @@ symbols: release $(VENV)/bin/python3
 	$(SWIFT)c -O Benchmarks/Symbols/runtime.swift -o .build-bench/runtime
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
 	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
-	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server
+	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
 verdicts: release dynamic
 	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""How long after its fault a crash of the large server is on `crashctl follow`, with the symbols ready.
+"""How long after its fault a crash of the large server is on `crashctl follow`, with the symbols ready."""
 
-follow.py BINARIES SERVER [RUNS]    BINARIES has crashd, crashctl and crash-analyse
-"""
-
+import argparse
 import json
 import os
 import signal
@@ -19,6 +17,12 @@ import tools
 GOAL_MS = 50
 FRAMES = 64
 PATIENCE_S = 120  # Only a failing run waits so long.
+SECTION = """
+## How soon after the fault
+
+{runs} crashes of {frames} frames of that server, with its cache present, from the fault to the line that `crashctl follow`
+prints: median {median:.1f} ms, least {least:.1f}, most {most:.1f} (goal {goal}). Of the median: {parts}.
+"""
 
 
 class Daemon:
@@ -85,10 +89,13 @@ def crash(daemon, server, cache):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        raise SystemExit(__doc__)
-    binaries, server = (os.path.abspath(path) for path in sys.argv[1:3])
-    runs = int(sys.argv[3]) if len(sys.argv) == 4 else 15
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("binaries", type=os.path.abspath, help="where crashd, crashctl and crash-analyse are")
+    parser.add_argument("server", type=os.path.abspath)
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--append", help="the document that gets the figures")
+    options = parser.parse_args()
+    binaries, server, runs = options.binaries, options.server, options.runs
     cache = tools.build_id(server).hex() + ".cssym"
     with tempfile.TemporaryDirectory(prefix="follow-") as folder:
         daemon = Daemon(binaries, folder)
@@ -98,10 +105,18 @@ def main():
             daemon.stop()
     times = sorted(time_ms for time_ms, _ in crashes)
     median = times[len(times) // 2]
-    for name, parts in zip(("in the handler", "crashd", "crashctl"), zip(*(parts for _, parts in crashes))):
-        print(f"follow: {name}: median {sorted(parts)[len(parts) // 2]:.1f} ms, most {max(parts):.1f}")
+    shares = [
+        (name, sorted(parts)[len(parts) // 2], max(parts))
+        for name, parts in zip(("in the handler", "crashd", "crashctl"), zip(*(parts for _, parts in crashes)))]
+    for name, middle, most in shares:
+        print(f"follow: {name}: median {middle:.1f} ms, most {most:.1f}")
     print(f"follow: {runs} crashes of {FRAMES} frames, from the fault to the line: median {median:.1f} ms, "
           f"least {times[0]:.1f}, most {times[-1]:.1f} (goal {GOAL_MS})")
+    if options.append:
+        with open(options.append, "a", encoding="utf-8") as file:
+            file.write(SECTION.format(
+                runs=runs, frames=FRAMES, median=median, least=times[0], most=times[-1], goal=GOAL_MS,
+                parts=", ".join(f"{name} {middle:.1f} ms" for name, middle, _ in shares)))
     sys.exit(0 if median <= GOAL_MS else 1)
 
 
