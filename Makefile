@@ -8,6 +8,7 @@
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
+#   make measure-guards  what guards at call sites add where nothing is wrong, in instructions, and what a fault costs
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
@@ -44,7 +45,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure bench-dangling measure-dangling measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
   test-debug test-release test-sanitizers
 
@@ -176,6 +177,10 @@ bench-dangling:
 measure-dangling:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure-dangling
+
+measure-guards: dynamic
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	@scripts/measure-guards $(DYNAMIC)/release
 
 measure-pages:
 	@scripts/install-packages $(SYMBOL_PACKAGES)

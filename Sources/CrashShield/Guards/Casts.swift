@@ -39,27 +39,35 @@ extension Shield {
   ///
   /// In place of `as!`, which ends the process. A number for a text and a text for a number are converted where nothing is lost
   /// ("42" to 42, 42 to "42", true to "true"; not " 42", not "3.5" to an integer); that is recorded, too.
+  @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Target? {
+    // Anything is an `Any`, an optional that is nil too.
+    if Target.self != Any.self, let value, let cast = value as? Target { return cast }
+    return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// The value as this type; its `shieldDefault` where it is none, which is recorded as `cast`, or as `null` for a null.
+  @inlinable
+  public static func cast<Target: ShieldDefault>(
+    _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target {
+    cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
+  }
+
+  @inline(never)
+  @usableFromInline
+  static func otherwiseCast<Target>(_ value: Any?, to target: Target.Type, _ site: ShieldSite) -> Target? {
     let value = Casts.unwrapped(value)
     if let cast = value as? Target { return cast }
-    let kind: ShieldKind = Casts.isNull(value) ? .null : .cast
-    let site = ShieldSite(fileID: fileID, line: line)
-    let isAbsorbed = absorbs(kind, at: site) {
+    let isAbsorbed = absorbs(Casts.isNull(value) ? .null : .cast, at: site) {
       "\(value.map { "a \(type(of: $0))" } ?? "nil") where a \(Target.self) was expected"
     }
     // A forced cast of what cannot be cast: the same trap as without the guard.
     // swift-format-ignore: NeverForceUnwrap
     guard isAbsorbed else { return .some(value as! Target) }
     return value.flatMap { Casts.converted($0, to: target) }
-  }
-
-  /// The value as this type; its `shieldDefault` where it is none, which is recorded as `cast`, or as `null` for a null.
-  public static func cast<Target: ShieldDefault>(
-    _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Target {
-    cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 }
 
