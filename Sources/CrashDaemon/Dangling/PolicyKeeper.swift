@@ -28,6 +28,16 @@ actor PolicyKeeper {
     var counted_s: Double
     /// When the budget was last split.
     var split_s: Double?
+    /// The incarnations whose crashes were counted last.
+    var crashed: [String] = []
+
+    /// Whether no crash of this incarnation was counted: its report is made anew when more of its threads are in it.
+    mutating func isNew(_ incarnation: String) -> Bool {
+      guard !crashed.contains(incarnation) else { return false }
+      if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
+      crashed.append(incarnation)
+      return true
+    }
   }
 
   struct Attached {
@@ -38,6 +48,7 @@ actor PolicyKeeper {
 
   /// What a crash needs to count.
   static let leastConfidence = 0.8
+  private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
   /// Smaller changes of a limit are not worth that a quarantine is emptied.
   private static let limitChange = 0.25
@@ -113,7 +124,9 @@ extension PolicyKeeper {
   func stored(_ report: CrashReport, of facts: ProcessFacts) {
     guard report.diagnosis.cause == "dangling", report.diagnosis.confidence >= Self.leastConfidence else { return }
     let key = ServiceKey(facts)
-    guard makeService(key, name: facts.identity.name, peer: facts.peer), let before = services[key] else { return }
+    guard makeService(key, name: facts.identity.name, peer: facts.peer),
+      services[key]?.isNew(facts.identity.ringID) == true, let before = services[key]
+    else { return }
     let build = Self.build(facts)
     let className = report.diagnosis.className.flatMap(Self.usable)
     let crash = DanglingCrash(
