@@ -16,8 +16,8 @@ enum JSONNode: Sendable {
   // The name of its type.
   case other(String)
 
-  // Who writes a text of JSON says how deep it is; a stack has an end. It is what JSONSerialization takes.
-  private static let limit = 512
+  // Who writes a text of JSON says how deep it is; a stack has an end. In a debug build 128 fit into one of a megabyte.
+  private static let limit = 128
 
   init(_ value: Any?, depth: Int = 0) {
     guard depth < Self.limit else {
@@ -28,7 +28,7 @@ enum JSONNode: Sendable {
     case nil: self = .missing
     case is NSNull: self = .null
     case let text as String: self = .text(text)
-    case let list as [Any]: self = .list(list.map { JSONNode($0, depth: depth + 1) }.map(\.asElement))
+    case let list as [Any]: self = .list(list.map { JSONNode($0, depth: depth + 1).asElement })
     case let members as [String: Any]:
       self = .object(members.mapValues { JSONNode($0, depth: depth + 1).asElement })
     case let value?: self = Self.scalar(value)

@@ -25,7 +25,7 @@ public struct ShieldedJSON: Sendable {
 
   /// Takes what `JSONSerialization` makes: dictionaries, arrays, texts, numbers, truths, `NSNull`.
   ///
-  /// Anything else is of another type than whatever is asked for; so is what lies deeper than 512 levels.
+  /// Anything else is of another type than whatever is asked for; so is what lies deeper than 128 levels.
   public init(_ value: Any?) { self.init(JSONNode(value), JSONPath()) }
 
   /// Reads a text of JSON, also that of a scalar alone; throws what `JSONSerialization` throws.

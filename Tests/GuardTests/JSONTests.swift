@@ -92,9 +92,9 @@ struct JSONTests {
   func deep() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var value: [Any] = []
-      for _ in 0..<2000 { value = [value] }
+      for _ in 0..<500 { value = [value] }
       var json = ShieldedJSON(value)
-      for _ in 0..<511 { json = json[0] }
+      for _ in 0..<127 { json = json[0] }
       guard json.array()?.count == 1, json[0].array() == nil else { complain("not so deep") }
       guard Shield.guardIncidents.map(\.kind) == [.cast] else { complain("\(Shield.guardIncidents)") }
       Glibc.exit(right)
