@@ -142,6 +142,7 @@ if !coreOnly {
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ]
   products += [
@@ -163,6 +164,7 @@ if !coreOnly {
         "DanglingStatistics", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        .product(name: "Yams", package: "Yams"),
       ] + nio,
       resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")],
       swiftSettings: swift),

@@ -17,6 +17,7 @@ public final class Daemon: Sendable {
   private let locks: [DirectoryLock]
   let analysis: CrashAnalysis
   let policy: PolicyKeeper
+  private let reload: SettingsReload
   private let services: ServiceGroup
 
   /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
@@ -57,8 +58,11 @@ public final class Daemon: Sendable {
       trouble: StoreTrouble(limits: configuration.limits), ledger: ledger, limits: configuration.limits, logger: logger,
       policy: policy)
     self.policy = policy
+    let live = LiveSettings(configuration.settings.live)
+    reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     services = try Self.services(
-      configuration, analysis, passed, DescriptorStore.processes(in: kept), setAside, policy: policy, board: board)
+      configuration, analysis, passed, DescriptorStore.processes(in: kept), setAside, policy: policy, board: board,
+      live: live)
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -74,7 +78,8 @@ public final class Daemon: Sendable {
 
   private static func services(
     _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
-    _ kept: [KeptProcess], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper, board: ProtectionBoard
+    _ kept: [KeptProcess], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper, board: ProtectionBoard,
+    live: LiveSettings
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
@@ -92,7 +97,7 @@ public final class Daemon: Sendable {
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
-          analysis: analysis, settings: LiveSettings(LiveSettings.Values(retention: configuration.retention)),
+          analysis: analysis, settings: live,
           directory: directories.state, notifier: notifier, descriptors: store, setAside: setAside,
           whenStored: { await pipeline.takeStored() }))
       let interface = CrashdInterface(
@@ -113,10 +118,19 @@ public final class Daemon: Sendable {
   /// Serves until a signal or `stop()`, then stores what is left.
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
+    let reloading = await followReloads()
+    defer { reloading?.cancel() }
     try await services.run()
     await policy.tick()
     do throws(StoreError) { try analysis.store.close() } catch { throw DaemonError.store(error.description) }
     logger.info("stopped")
+  }
+
+  /// Listens to SIGHUP as soon as this returns, so before crashd says that it is ready.
+  private func followReloads() async -> Task<Void, Never>? {
+    guard let read = configuration.readSettings else { return nil }
+    let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)
+    return Task { await reload.follow(hangups, by: read) }
   }
 
   /// Begins a graceful stop.

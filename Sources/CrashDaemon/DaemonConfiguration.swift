@@ -1,4 +1,3 @@
-public import CrashStore
 import Glibc
 
 /// How one crashd runs.
@@ -13,10 +12,12 @@ public struct DaemonConfiguration: Sendable {
   public var debuginfodURLs: [String]
   /// The environment, for systemd's variables.
   public var environment: [String: String]
+  /// What an operator can set; its directories and paths are those above.
+  public var settings: Settings
+  /// Reads the settings again when SIGHUP comes; nil: SIGHUP is not listened to.
+  public var readSettings: (@Sendable () throws(SettingsError) -> Settings)?
   /// What it allows.
-  public var limits: Limits
-  /// What the store keeps.
-  public var retention = RetentionPolicy()
+  public var limits: Limits { settings.limits }
   /// Whether SIGTERM and SIGINT stop it gracefully.
   public var handlesSignals: Bool
   /// Whether classes are protected by itself when dangling crashes become more frequent, in services whose operator has
@@ -30,14 +31,14 @@ public struct DaemonConfiguration: Sendable {
   public init(
     directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],
     environment: [String: String] = [:],
-    limits: Limits = Limits(), handlesSignals: Bool = true, allowsAutomaticProtection: Bool = false
+    settings: Settings = Settings(), handlesSignals: Bool = true, allowsAutomaticProtection: Bool = false
   ) {
     self.directories = directories
     self.analysePath = analysePath
     self.fetchPath = fetchPath
     self.debuginfodURLs = debuginfodURLs
     self.environment = environment
-    self.limits = limits
+    self.settings = settings
     self.handlesSignals = handlesSignals
     self.allowsAutomaticProtection = allowsAutomaticProtection
   }

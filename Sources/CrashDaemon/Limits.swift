@@ -1,5 +1,5 @@
 /// Every limit of crashd, named in one place.
-public struct Limits: Sendable {
+public struct Limits: Sendable, Equatable {
   /// Attached processes in all.
   public var processes = 4096
   /// Attached processes of one user who is not root.

@@ -42,7 +42,19 @@ struct Crashd: AsyncParsableCommand {
   var allowsAutomaticProtection = false
 
   @Option(help: ArgumentHelp("What to log: trace, debug, info, notice, warning, error, critical.", valueName: "level"))
-  var logLevel: Logger.Level = .info
+  var logLevel: Logger.Level?
+
+  @Option(
+    help: ArgumentHelp(
+      "The settings: YAML or JSON. Without it $CONFIGURATION_DIRECTORY/crashd.yaml, where there is one.",
+      valueName: "file"))
+  var config: String?
+
+  @Option(help: ArgumentHelp("One setting, such as retention.age=7d; may stand several times.", valueName: "key=value"))
+  var set: [String] = []
+
+  @Flag(help: "Say whether the settings are good, print them all, and do nothing else.")
+  var checkConfig = false
 
   /// ArgumentParser's own main would leave with 64 (EX_USAGE) for a usage error; ours is 2, as for the other commands.
   static func main() async {
@@ -65,11 +77,29 @@ struct Crashd: AsyncParsableCommand {
 
   func run() async throws {
     let environment = Self.environment()
-    let level = logLevel
+    let (file, set) = (settingsFile(environment), set)
+    let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
+      var reader = SettingsReader()
+      if let file { try reader.read(file: file) }
+      try reader.read(environment: environment)
+      for argument in set { try reader.read(argument: argument) }
+      return reader.settings
+    }
+    let settings: Settings
+    do throws(SettingsError) { settings = try read() } catch {
+      Self.complain(error.description)
+      throw ExitCode(2)
+    }
+    if checkConfig { return print(SettingsReader.text(settings), terminator: "") }
+    // One that comes before crashd listens for it ends nothing; what it asks for was read just now.
+    signal(SIGHUP, SIG_IGN)
+    let level = logLevel ?? settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
     LoggingSystem.bootstrap { _ in StandardErrorLog(level: level, isJournal: isJournal) }
     do {
-      let daemon = try Daemon(configuration(environment), logger: Logger(label: "crashd"))
+      var configuration = try configuration(environment, settings)
+      configuration.readSettings = read
+      let daemon = try Daemon(configuration, logger: Logger(label: "crashd"))
       try await daemon.run()
     } catch {
       Self.complain("\(error)")
@@ -77,15 +107,27 @@ struct Crashd: AsyncParsableCommand {
     }
   }
 
-  private func configuration(_ environment: [String: String]) throws -> DaemonConfiguration {
+  /// The one that is named, else systemd's; nil: there is none.
+  private func settingsFile(_ environment: [String: String]) -> String? {
+    if let config { return config }
+    // systemd lists several with colons; the first is ours.
+    guard let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first else { return nil }
+    let path = "\(directory)/crashd.yaml"
+    // What is there and cannot be read is an error when it is read.
+    return unsafe access(path, F_OK) != 0 && errno == ENOENT ? nil : path
+  }
+
+  private func configuration(_ environment: [String: String], _ settings: Settings) throws -> DaemonConfiguration {
     let standard = Directories.standard(environment: environment, user: geteuid())
-    guard let runtime = runtimeDirectory ?? standard?.runtime, let state = stateDirectory ?? standard?.state else {
+    guard let runtime = runtimeDirectory ?? settings.runtimeDirectory ?? standard?.runtime,
+      let state = stateDirectory ?? settings.stateDirectory ?? standard?.state
+    else {
       throw ValidationError(
         "no directory to use: give --runtime-directory and --state-directory, or set XDG_RUNTIME_DIR")
     }
     return DaemonConfiguration(
-      directories: Directories(runtime: runtime, state: state), analysePath: analysePath, fetchPath: fetchPath,
-      debuginfodURLs: try servers(environment), environment: environment,
+      directories: Directories(runtime: runtime, state: state), analysePath: analysePath ?? settings.analysePath,
+      fetchPath: fetchPath, debuginfodURLs: try servers(environment), environment: environment, settings: settings,
       allowsAutomaticProtection: allowsAutomaticProtection)
   }
 
@@ -104,12 +146,18 @@ struct Crashd: AsyncParsableCommand {
   private static func environment() -> [String: String] {
     let names = [
       "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET",
-      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CRASHD_DEBUGINFOD_URLS",
+      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CONFIGURATION_DIRECTORY",
     ]
     var environment: [String: String] = [:]
-    for name in names {
-      // getenv's string stays as long as nobody changes the environment, and nobody here does.
-      if let value = unsafe getenv(name) { environment[name] = unsafe String(cString: value) }
+    // environ is an array of C strings with a null pointer at the end; nobody changes the environment.
+    var next = unsafe environ
+    while let entry = unsafe next.pointee {
+      let text = unsafe String(cString: entry)
+      unsafe next += 1
+      guard let separator = text.firstIndex(of: "=") else { continue }
+      let name = String(text[..<separator])
+      guard names.contains(name) || name.hasPrefix("CRASHD_") else { continue }
+      environment[name] = String(text[text.index(after: separator)...])
     }
     return environment
   }

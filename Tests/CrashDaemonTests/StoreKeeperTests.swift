@@ -13,7 +13,7 @@ struct StoreKeeperTests {
 
   @Test("a group that grows beyond its limit is thinned as it grows, and its count stays true")
   func thinned() async throws {
-    try await TestDaemon.run(configure: { $0.retention.reportsPerGroup = 8 }) { daemon in
+    try await TestDaemon.run(configure: { $0.settings.retention.reportsPerGroup = 8 }) { daemon in
       for _ in 0..<40 {
         _ = try daemon.store.put(.sample(id: randomID()), raw: [1])
         daemon.hub.notify()
@@ -32,7 +32,7 @@ struct StoreKeeperTests {
     try await TestDaemon(directory).run { daemon in
       for _ in 0..<20 { _ = try daemon.store.put(.sample(id: randomID()), raw: []) }
     }
-    try await TestDaemon(directory, configure: { $0.retention.reportsPerGroup = 5 }).run { daemon in
+    try await TestDaemon(directory, configure: { $0.settings.retention.reportsPerGroup = 5 }).run { daemon in
       let client = try await daemon.client()
       try await client.until { try await client.call("\(Self.own).Status").int("reports") == 5 }
     }

@@ -38,12 +38,13 @@ final class TestDaemon: Sendable {
     try directories.make()
     try prepare(directories)
     var configuration = DaemonConfiguration(
-      directories: directories, analysePath: analysePath, limits: limits, handlesSignals: false)
+      directories: directories, analysePath: analysePath, handlesSignals: false)
+    configuration.settings.limits = limits
     // Reports of tests are of any time, and the machine's disk is not theirs.
-    configuration.retention.age_s = Int.max
-    configuration.retention.history_s = Int.max
-    configuration.retention.reportsPerGroup = Int.max
-    configuration.retention.keepFreeBytes = 0
+    configuration.settings.retention.age_s = Int.max
+    configuration.settings.retention.history_s = Int.max
+    configuration.settings.retention.reportsPerGroup = Int.max
+    configuration.settings.retention.keepFreeBytes = 0
     configure(&configuration)
     daemon = try Daemon(configuration, logger: log.logger)
   }

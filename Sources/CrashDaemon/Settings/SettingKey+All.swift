@@ -1,0 +1,62 @@
+import CrashStore
+
+extension SettingKey {
+  private static let levels: Set = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
+  /// Every key there is; `systemd/crashd.yaml` explains each.
+  static let all: [SettingKey] = [
+    .text("log-level", \.logLevel, "trace, debug, info, notice, warning, error or critical") {
+      levels.contains($0)
+    },
+    .text("runtime-directory", \.runtimeDirectory, "a path", where: isPath),
+    .text("state-directory", \.stateDirectory, "a path", where: isPath),
+    .text("analyse-path", \.analysePath, "a path", where: isPath),
+
+    .age("retention.age", \.retention.age_s),
+    .count("retention.reports-per-group", \.retention.reportsPerGroup),
+    .bytes("retention.bytes", \.retention.bytes),
+    .bytes("retention.keep-free", \.retention.keepFreeBytes),
+    .bytes("retention.minimum", \.retention.minimumBytes),
+    .age("retention.history", \.retention.history_s),
+
+    .count("limits.processes", \.limits.processes, isLive: false),
+    .count("limits.processes-per-user", \.limits.processesPerUser, isLive: false),
+    .count("limits.rings", \.limits.rings, isLive: false),
+    .count("limits.connections", \.limits.connections, isLive: false),
+    .count("limits.connections-per-user", \.limits.connectionsPerUser, isLive: false),
+    .count("limits.symbol-jobs", \.limits.symbolJobs, isLive: false),
+    .count("limits.symbol-jobs-per-user", \.limits.symbolJobsAtOncePerUser, isLive: false),
+    .milliseconds("limits.symbol-wait", \.limits.symbolWait_ms),
+    .bytes("limits.cache-bytes", \.limits.cacheBytes, isLive: false),
+    .count("limits.spool-files", \.limits.spoolFiles, isLive: false),
+    .count("limits.held-reports", \.limits.heldReports, isLive: false),
+    .bytes("limits.held-bytes", \.limits.heldBytes, isLive: false),
+    .milliseconds("limits.reader-timeout", \.limits.write_ms),
+  ]
+
+  @Sendable static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
+
+  /// The key that is meant, perhaps: the one that is the fewest letters away.
+  static func nearest(to name: String, among names: [String]) -> String? {
+    let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
+    guard let found, found.1 <= max(2, name.count / 3) else { return nil }
+    return found.0
+  }
+
+  /// Letters to change, add or take away, to make one text of the other (Levenshtein).
+  static func distance(_ left: String, _ right: String) -> Int {
+    // Long ones are no keys, and would cost the product of their lengths.
+    let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
+    var row = Array(0...right.count)
+    for (index, letter) in left.enumerated() {
+      var corner = row[0]
+      row[0] = index + 1
+      for column in right.indices {
+        let changed = corner + (letter == right[column] ? 0 : 1)
+        corner = row[column + 1]
+        row[column + 1] = min(changed, corner + 1, row[column] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}

@@ -1,0 +1,105 @@
+/// One key: its name, what it takes, and where it goes.
+struct SettingKey: Sendable {
+  /// Such as `retention.age`.
+  var name: String
+  /// For an error: `an age such as 30d`.
+  var takes: String
+  /// Whether a reload changes it in a crashd that runs.
+  var isLive: Bool
+  /// Puts a value where it belongs; false: it is not what the key takes.
+  var apply: @Sendable (inout Settings, SettingValue) -> Bool
+  /// The value as a file would have it; empty: none.
+  var show: @Sendable (Settings) -> String
+
+  /// The name in the environment.
+  var variable: String {
+    "CRASHD_" + String(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+  }
+
+  typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
+
+  static func age(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
+    number(name, path, "an age such as 90s, 12h, 30d or 4w", isLive, SettingText.age, SettingText.text(age:))
+  }
+
+  static func bytes(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
+    number(name, path, "a size such as 64MiB or 2GiB", isLive, SettingText.bytes, SettingText.text(bytes:))
+  }
+
+  static func count(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
+    number(
+      name, path, "a number from 1 to 1000000", isLive, { SettingText.count($0).flatMap { $0 > 0 ? $0 : nil } },
+      { "\($0)" })
+  }
+
+  static func milliseconds(_ name: String, _ path: Path<Int>) -> SettingKey {
+    number(
+      name, path, "an age such as 10s or 5m", false,
+      { SettingText.age($0).flatMap { $0 > 0 && $0 < 86_400 * 365 ? $0 * 1_000 : nil } },
+      { SettingText.text(age: $0 / 1_000) })
+  }
+
+  static func text(
+    _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false,
+    where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty }
+  ) -> SettingKey {
+    SettingKey(
+      name: name, takes: takes, isLive: isLive,
+      apply: { settings, value in
+        guard case .text(let text) = value, isGood(text) else { return false }
+        settings[keyPath: path] = text
+        return true
+      }, show: { $0[keyPath: path] ?? "" })
+  }
+
+  static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> SettingKey {
+    SettingKey(
+      name: name, takes: "true or false", isLive: isLive,
+      apply: { settings, value in
+        guard case .text(let text) = value, let flag = SettingText.flag(text) else { return false }
+        settings[keyPath: path] = flag
+        return true
+      }, show: { "\($0[keyPath: path])" })
+  }
+
+  /// A list in a file; in a text, its parts stand between commas.
+  static func list(
+    _ name: String, _ path: Path<[String]>, _ takes: String,
+    where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty }
+  ) -> SettingKey {
+    SettingKey(
+      name: name, takes: takes, isLive: true,
+      apply: { settings, value in
+        let texts: [String] =
+          switch value {
+          case .list(let texts): texts
+          case .text(let text): text.split(separator: ",").map { $0.trimmed }
+          }
+        guard texts.allSatisfy(isGood) else { return false }
+        settings[keyPath: path] = texts
+        return true
+      }, show: { "[\($0[keyPath: path].joined(separator: ", "))]" })
+  }
+
+  private static func number(
+    _ name: String, _ path: Path<Int>, _ takes: String, _ isLive: Bool,
+    _ read: @escaping @Sendable (String) -> Int?, _ write: @escaping @Sendable (Int) -> String
+  ) -> SettingKey {
+    SettingKey(
+      name: name, takes: takes, isLive: isLive,
+      apply: { settings, value in
+        guard case .text(let text) = value, let number = read(text) else { return false }
+        settings[keyPath: path] = number
+        return true
+      }, show: { write($0[keyPath: path]) })
+  }
+}
+
+extension Substring {
+  /// Without blanks at either end.
+  var trimmed: String {
+    let rest = drop { $0 == " " }
+    return String(
+      rest.prefix(rest.lastIndex { $0 != " " }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0))
+  }
+}

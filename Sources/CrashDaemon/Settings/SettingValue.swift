@@ -1,0 +1,67 @@
+/// What stands behind a key: one text, or several.
+enum SettingValue: Sendable, Equatable {
+  case text(String)
+  case list([String])
+}
+
+/// What is wrong with a value; where it stands is known elsewhere.
+struct SettingProblem: Error, Equatable {
+  var reason: String
+}
+
+/// Reads values as people write them.
+///
+/// What is larger than any machine is no value: whoever adds or multiplies later has room.
+enum SettingText {
+  private static let longestAge_s = 1_000 * 365 * 86_400
+  private static let mostBytes = 1 << 50
+  private static let highestCount = 1_000_000
+
+  private static let ages: [(Character, Int)] = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)]
+  private static let sizes: [(String, Int)] = [
+    ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("K", 1 << 10), ("M", 1 << 20),
+    ("G", 1 << 30), ("T", 1 << 40), ("", 1),
+  ]
+
+  /// Seconds.
+  static func age(_ text: String) -> Int? {
+    guard let (_, factor) = ages.first(where: { $0.0 == text.last }) else { return nil }
+    return product(text.dropLast(), factor, upTo: longestAge_s)
+  }
+
+  static func bytes(_ text: String) -> Int? {
+    guard let (unit, factor) = sizes.first(where: { text.hasSuffix($0.0) }) else { return nil }
+    return product(text.dropLast(unit.count), factor, upTo: mostBytes)
+  }
+
+  static func count(_ text: String) -> Int? { product(text[...], 1, upTo: highestCount) }
+
+  static func flag(_ text: String) -> Bool? {
+    switch text {
+    case "true", "yes", "on": true
+    case "false", "no", "off": false
+    default: nil
+    }
+  }
+
+  private static func product(_ digits: Substring, _ factor: Int, upTo limit: Int) -> Int? {
+    let digits = digits.last == " " ? digits.dropLast() : digits
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let count = Int(digits)
+    else { return nil }
+    let (value, isTooLarge) = count.multipliedReportingOverflow(by: factor)
+    return isTooLarge || value > limit ? nil : value
+  }
+
+  /// The shortest way to write an age, for people.
+  static func text(age seconds: Int) -> String {
+    let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
+    return "\(seconds / unit.1)\(unit.0)"
+  }
+
+  /// The shortest way to write a size.
+  static func text(bytes: Int) -> String {
+    let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
+    return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"
+  }
+}

@@ -1,0 +1,36 @@
+public import CrashStore
+
+/// Everything that an operator can set: by a file, by the environment, on the command line.
+public struct Settings: Sendable, Equatable {
+  /// The least level that is logged; nil: info.
+  public var logLevel: String?
+  /// Where the sockets and the spool are; nil: what the environment says.
+  public var runtimeDirectory: String?
+  /// Where reports and symbol caches are kept; nil: what the environment says.
+  public var stateDirectory: String?
+  /// The crash-analyse to use; nil: the one beside crashd.
+  public var analysePath: String?
+  /// What the store keeps.
+  public var retention = RetentionPolicy()
+  /// What crashd allows.
+  public var limits = Limits()
+
+  /// What crashd does without any of it.
+  public init() {}
+
+  /// What can be changed while crashd runs.
+  var live: LiveSettings.Values {
+    LiveSettings.Values(retention: retention)
+  }
+}
+
+/// Why settings cannot be used: one sentence, with the place.
+public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Such as `crashd.yaml:12`, `CRASHD_RETENTION_AGE` or `--set`.
+  public var place: String
+  /// What is wrong there.
+  public var reason: String
+
+  /// Place and reason.
+  public var description: String { "\(place): \(reason)" }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Yams
+
+// YAML, and JSON, which YAML contains.
+extension SettingsReader {
+  private static let fileLimitBytes = 1 << 20
+  private static let depthLimit = 4
+
+  /// Takes a file.
+  /// - Throws: `SettingsError` with the line.
+  public mutating func read(file path: String) throws(SettingsError) {
+    // FIFOs and devices would have crashd wait, or read for ever.
+    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else { throw SettingsError(place: path, reason: "\(SystemError("read it"))") }
+    let file = Descriptor(owning: number)
+    var bytes = [UInt8](repeating: 0, count: Self.fileLimitBytes + 1)
+    var count = 0
+    while count < bytes.count {
+      // read writes at most as many bytes as the slice has.
+      let more = unsafe bytes[count...].withUnsafeMutableBytes {
+        unsafe Glibc.read(file.number, $0.baseAddress, $0.count)
+      }
+      guard more >= 0 else { throw SettingsError(place: path, reason: "\(SystemError("read it"))") }
+      if more == 0 { break }
+      count += more
+    }
+    guard count <= Self.fileLimitBytes else {
+      throw SettingsError(place: path, reason: "it is longer than \(Self.fileLimitBytes >> 20) MiB")
+    }
+    try read(yaml: String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
+  }
+
+  /// Takes the text of a file.
+  mutating func read(yaml text: String, at path: String) throws(SettingsError) {
+    let root: Node?
+    do { root = try Yams.compose(yaml: text) } catch let error as YamlError {
+      throw Self.error(error, path)
+    } catch { throw SettingsError(place: path, reason: "\(error)") }
+    // Nothing but comments.
+    guard let root, !Self.isNothing(root) else { return }
+    guard case .mapping(let mapping) = root else {
+      throw SettingsError(
+        place: Self.place(path, root), reason: "the file is to have keys and values, such as log-level: info")
+    }
+    try read(mapping, under: "", depth: 0, path)
+  }
+
+  private mutating func read(
+    _ mapping: Node.Mapping, under prefix: String, depth: Int, _ path: String
+  ) throws(SettingsError) {
+    var seen: Set<String> = []
+    for (keyNode, value) in mapping {
+      guard let part = keyNode.scalar?.string, depth < Self.depthLimit else {
+        throw SettingsError(place: Self.place(path, keyNode), reason: "a key is a word")
+      }
+      let name = prefix + part
+      guard seen.insert(part).inserted else {
+        throw SettingsError(place: Self.place(path, keyNode), reason: "'\(name)' stands here a second time")
+      }
+      // A section with nothing in it, as when all of its keys are comments.
+      if Self.isNothing(value) {
+        guard
+          SettingKey.all.contains(where: { $0.name == name || $0.name.hasPrefix(name + ".") })
+        else {
+          throw Self.unknown(name, Self.place(path, keyNode))
+        }
+        continue
+      }
+      switch value {
+      case .mapping(let inner):
+        if let key = SettingKey.all.first(where: { $0.name == name }) {
+          throw SettingsError(
+            place: Self.place(path, keyNode), reason: "\(name) takes \(key.takes), not keys of its own")
+        }
+        guard SettingKey.all.contains(where: { $0.name.hasPrefix(name + ".") }) else {
+          throw Self.unknown(name, Self.place(path, keyNode))
+        }
+        try read(inner, under: name + ".", depth: depth + 1, path)
+      case .scalar(let scalar):
+        try set(name, .text(scalar.string), at: Self.place(path, keyNode))
+      case .sequence(let sequence):
+        let texts = sequence.compactMap { $0.scalar?.string }
+        guard texts.count == sequence.count else {
+          throw SettingsError(place: Self.place(path, value), reason: "'\(name)' takes a list of words")
+        }
+        try set(name, .list(texts), at: Self.place(path, keyNode))
+      case .alias:
+        throw SettingsError(place: Self.place(path, value), reason: "aliases are not supported")
+      }
+    }
+  }
+
+  /// A key or a section that there is not.
+  private static func unknown(_ name: String, _ place: String) -> SettingsError {
+    let sections = SettingKey.all.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } }
+    let nearest = SettingKey.nearest(
+      to: name, among: Array(Set(sections)).sorted() + SettingKey.all.map(\.name))
+    return SettingsError(place: place, reason: "there is no key '\(name)'" + meant(nearest))
+  }
+
+  static func isNothing(_ node: Node) -> Bool {
+    guard case .scalar(let scalar) = node else { return false }
+    return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+  }
+
+  static func place(_ path: String, _ node: Node) -> String { node.mark.map { "\(path):\($0.line)" } ?? path }
+
+  private static func error(_ error: YamlError, _ path: String) -> SettingsError {
+    switch error {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      SettingsError(place: "\(path):\(mark.line)", reason: problem)
+    case .duplicatedKeysInMapping(let duplicates, let context):
+      // The place is that of the keys together.
+      SettingsError(
+        place: "\(path):\(context.mark.line)", reason: "'\(duplicates.first ?? "")' stands here a second time")
+    default: SettingsError(place: path, reason: "\(error)".replacing("\n", with: " "))
+    }
+  }
+}

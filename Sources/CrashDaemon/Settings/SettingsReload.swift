@@ -1,0 +1,35 @@
+import Logging
+import UnixSignals
+
+/// SIGHUP: reads the settings again, and says what changed and what waits for a restart.
+struct SettingsReload: Sendable {
+  /// Those that crashd runs with.
+  var settings: Settings
+  var live: LiveSettings
+  var logger: Logger
+
+  /// Reads them at each signal, until it is cancelled.
+  func follow(_ hangups: UnixSignalsSequence, by read: @Sendable () throws(SettingsError) -> Settings) async {
+    var settings = settings
+    for await _ in hangups { settings = reload(settings, by: read) }
+  }
+
+  /// - Returns: What crashd runs with from now on.
+  func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
+    let new: Settings
+    do throws(SettingsError) { new = try read() } catch {
+      logger.error("settings are as they were: \(error)")
+      return old
+    }
+    let (changed, needRestart) = SettingsReader.changes(from: old, to: new)
+    live.change(to: new.live)
+    logger.notice("settings were read again; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
+    if !needRestart.isEmpty {
+      logger.warning("these wait for a restart of crashd: \(needRestart.joined(separator: ", "))")
+    }
+    // What waits is told again by the next one, until it is done.
+    var running = old
+    running.retention = new.retention
+    return running
+  }
+}

@@ -1,0 +1,195 @@
+import CrashStore
+import FoundationEssentials
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Settings")
+struct SettingsTests {
+  private func read(_ yaml: String) throws(SettingsError) -> Settings {
+    var reader = SettingsReader()
+    try reader.read(yaml: yaml, at: "crashd.yaml")
+    return reader.settings
+  }
+
+  @Test("a file sets what it names, and nothing else")
+  func file() throws {
+    let settings = try read(
+      """
+      log-level: debug
+      retention:
+        age: 2w
+        bytes: 512MiB
+        reports-per-group: 7
+      limits:
+        symbol-wait: 30s
+      """)
+    var wanted = Settings()
+    wanted.logLevel = "debug"
+    wanted.retention.age_s = 14 * 86_400
+    wanted.retention.bytes = 512 << 20
+    wanted.retention.reportsPerGroup = 7
+    wanted.limits.symbolWait_ms = 30_000
+    #expect(settings == wanted)
+  }
+
+  @Test(
+    "JSON is as good as YAML, and a file may be empty",
+    arguments: ["{\"retention\": {\"age\": \"14d\"}}", "# nothing", ""])
+  func json(text: String) throws {
+    let settings = try read(text)
+    #expect(settings.retention.age_s == (text.hasPrefix("{") ? 14 : 30) * 86_400)
+  }
+
+  struct Wrong: Sendable, CustomTestStringConvertible {
+    var yaml: String
+    var error: String
+    var testDescription: String { error }
+  }
+
+  static let wrong: [Wrong] = [
+    Wrong(
+      yaml: "log-level: info\nretention:\n  agee: 3d",
+      error: "crashd.yaml:3: there is no key 'retention.agee'; 'retention.age' is meant, perhaps"),
+    Wrong(
+      yaml: "retension:\n  age: 3d", error: "crashd.yaml:1: there is no key 'retension'; 'retention' is meant, perhaps"),
+    Wrong(yaml: "maxBytes: 3", error: "crashd.yaml:1: there is no key 'maxBytes'"),
+    Wrong(
+      yaml: "retention:\n  age: soon",
+      error: "crashd.yaml:2: retention.age takes an age such as 90s, 12h, 30d or 4w, not 'soon'"),
+    Wrong(
+      yaml: "retention:\n  age: [1d]",
+      error: "crashd.yaml:2: retention.age takes an age such as 90s, 12h, 30d or 4w, not this list"),
+    Wrong(
+      yaml: "retention:\n  bytes: 99999999999TiB",
+      error: "crashd.yaml:2: retention.bytes takes a size such as 64MiB or 2GiB, not '99999999999TiB'"),
+    Wrong(
+      yaml: "retention:\n  age:\n    days: 3",
+      error: "crashd.yaml:2: retention.age takes an age such as 90s, 12h, 30d or 4w, not keys of its own"),
+    Wrong(
+      yaml: "retention:\n  bytes: 2048TiB",
+      error: "crashd.yaml:2: retention.bytes takes a size such as 64MiB or 2GiB, not '2048TiB'"),
+    Wrong(
+      yaml: "limits:\n  processes: 0",
+      error: "crashd.yaml:2: limits.processes takes a number from 1 to 1000000, not '0'"),
+    Wrong(
+      yaml: "limits:\n  rings: 9223372036854775807",
+      error: "crashd.yaml:2: limits.rings takes a number from 1 to 1000000, not '9223372036854775807'"),
+    Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
+  ]
+
+  @Test("what is wrong is named with its line, and the key that was meant", arguments: wrong)
+  func errors(wrong: Wrong) {
+    let error = #expect(throws: SettingsError.self) { try read(wrong.yaml) }
+    #expect(error?.description == wrong.error)
+  }
+
+  @Test("a key that stands twice in a file is an error")
+  func twice() {
+    let error = #expect(throws: SettingsError.self) { try read("retention:\n  age: 1d\n  age: 2d") }
+    #expect(error?.reason.contains("'age' stands here a second time") == true)
+  }
+
+  @Test(
+    "YAML that is none is an error with its place",
+    arguments: [
+      "retention:\n  age: 'x", "a: b: c", "\t- x", "a: *b", "a: \u{0}", "? [a]\n: b",
+    ])
+  func noYAML(text: String) {
+    let error = #expect(throws: SettingsError.self) { try read(text) }
+    #expect(error?.place.hasPrefix("crashd.yaml") == true)
+    #expect(error?.reason.contains("\n") == false)
+  }
+
+  @Test("YAML that is too deep is an error, not the end of the stack", arguments: ["[", "- ", "{a: "])
+  func deep(text: String) {
+    #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
+  }
+
+  @Test("the environment wins over the file, the command line over both; neither takes a key that there is not")
+  func order() throws {
+    var reader = SettingsReader()
+    try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
+    try reader.read(environment: [
+      "CRASHD_RETENTION_AGE": "2d", "CRASHD_RETENTION_BYTES": "2MiB", "CRASHD_SOCKET": "/x",
+    ])
+    try reader.read(argument: "retention.age=3d")
+    let retention = reader.settings.retention
+    #expect(retention.age_s == 3 * 86_400 && retention.bytes == 2 << 20 && retention.reportsPerGroup == 1)
+    var error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_RETENTION_AEG": "1d"]) }
+    #expect(
+      error?.description
+        == "CRASHD_RETENTION_AEG: there is no such setting; 'CRASHD_RETENTION_AGE' is meant, perhaps")
+    error = #expect(throws: SettingsError.self) { try reader.read(argument: "retention.age") }
+    #expect(error?.description == "--set retention.age: it takes KEY=VALUE")
+  }
+
+  @Test("a file that cannot be read is named", arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
+  func unreadable(path: String) {
+    var reader = SettingsReader()
+    let error = #expect(throws: SettingsError.self) { try reader.read(file: path) }
+    #expect(error?.place == path)
+  }
+
+  @Test("what is printed can be read again")
+  func printed() throws {
+    var settings = Settings()
+    settings.retention.age_s = 3_601
+    settings.retention.bytes = (3 << 30) + 1
+    settings.limits.symbolWait_ms = 5_000
+    for line in SettingsReader.text(settings).split(separator: "\n") where line.contains(": ") {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard !parts[1].contains("[") else { continue }
+      var reader = SettingsReader()
+      try reader.read(argument: "\(parts[0])=\(parts[1].dropFirst())")
+      let key = try #require(SettingKey.all.first { $0.name == String(parts[0]) })
+      #expect(key.show(reader.settings) == key.show(settings))
+    }
+  }
+
+  @Test("the sample file has every key, with the value that it has without a file")
+  func sample() throws {
+    let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let path = here.appendingPathComponent("../../systemd/crashd.yaml").path
+    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+    var reader = SettingsReader()
+    try reader.read(yaml: text, at: path)
+    #expect(reader.settings == Settings())
+    // The same with its examples: `#key` without a blank is one.
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
+      let indent = line.prefix { $0 == " " }
+      let rest = line.dropFirst(indent.count)
+      guard rest.hasPrefix("#"), !rest.hasPrefix("# "), rest != "#" else { return String(line) }
+      return String(indent + rest.dropFirst())
+    }
+    var full = SettingsReader()
+    try full.read(yaml: lines.joined(separator: "\n"), at: path)
+    for key in SettingKey.all {
+      let name = String(key.name.split(separator: ".").last ?? "")
+      #expect(lines.contains { $0.drop { $0 == " " }.hasPrefix(name + ":") }, "\(key.name) is not in the sample")
+      let isPlace = ["runtime-directory", "state-directory", "analyse-path", "log-level"].contains(key.name)
+      if !isPlace { #expect(key.show(full.settings) == key.show(Settings()), "\(key.name)") }
+    }
+  }
+
+  @Test("a reload changes what can be changed, and says what waits for a restart")
+  func reload() throws {
+    let log = TestLog()
+    let live = LiveSettings()
+    let service = SettingsReload(settings: Settings(), live: live, logger: log.logger)
+    let running = service.reload(Settings()) { () throws(SettingsError) in
+      var new = Settings()
+      new.retention.age_s = 5
+      new.limits.processes = 7
+      return new
+    }
+    #expect(live.current.retention.age_s == 5)
+    #expect(running.retention.age_s == 5 && running.limits.processes == Limits().processes)
+    #expect(log.contains("changed: retention.age") && log.contains("restart of crashd: limits.processes"))
+    let same = service.reload(running) { () throws(SettingsError) in
+      throw SettingsError(place: "crashd.yaml:3", reason: "it is wrong")
+    }
+    #expect(same == running && live.current.retention.age_s == 5)
+    #expect(log.contains("settings are as they were: crashd.yaml:3: it is wrong"))
+  }
+}
