@@ -111,3 +111,24 @@ import Glibc
     return unsafe start.loadUnaligned(fromByteOffset: Int(index) &* MemoryLayout<Item>.stride, as: Item.self)
   }
 }
+
+extension MappedSection<UInt8> {
+  /// Of the sorted items `low..<high`, the index of the first that is greater than `value`; `high` when none is, nil when
+  /// there are not so many items.
+  @inline(__always)
+  func upperBound(of value: UInt8, from low: UInt32, to high: UInt32) -> UInt32? {
+    guard low <= high, high <= count else { return nil }
+    var (low, high) = (low, high)
+    while low < high {
+      // No more items than bytes in a file: no overflow.
+      let middle = (low &+ high) / 2
+      // Less than `high`, which is not more than there are, whatever the items are and however they are sorted.
+      if unsafe start.load(fromByteOffset: Int(middle), as: UInt8.self) <= value {
+        low = middle &+ 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}

@@ -89,17 +89,12 @@ extension SymbolCache {
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
     // Of an address below the first page this is far too large.
     guard
-      var low = sections.pages[page], var high = sections.pages[page &+ 1], low <= high, high <= sections.ranges.count
+      let low = sections.pages[page], let high = sections.pages[page &+ 1],
+      let next = sections.starts.upperBound(
+        of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    let rest = UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask)
-    while low < high {
-      // No more ranges than bytes in a file: no overflow.
-      let middle = (low &+ high) / 2
-      guard let start = sections.starts[middle] else { return nil }
-      if start <= rest { low = middle &+ 1 } else { high = middle }
-    }
     // None in this page: then the last one of the pages before reaches into it.
-    guard low > 0, let index = sections.ranges[low &- 1], index != SymbolCacheFormat.none else { return nil }
+    guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }
 
