@@ -21,9 +21,9 @@ extension JSONDecoder {
 
 /// The elements of an array that can be decoded.
 ///
-/// In place of `[Element]`, of which one bad element takes all others along. Each that is left out is counted as `json`; so is something else
-/// than an array, which gives none. Null, and no member at all, give none and are no fault. `off` and `observe`:
-/// the error is thrown, as without. `JSONDecoder.shieldedDecode` says where.
+/// In place of `[Element]`, of which one bad element takes all others along. Each that is left out is counted as `json`;
+/// so is something else than an array, which gives none. Null, and no member at all, give none and are no fault. `off` and
+/// `observe`: the error is thrown, as without. `JSONDecoder.shieldedDecode` says where.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
   /// The elements.
@@ -46,9 +46,9 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
 
 /// The members of an object that can be decoded.
 ///
-/// In place of `[String: Value]`. Each that is left out is counted as `json`, without its key; so is something else than an object, which gives
-/// none. Null, and no member at all, give none and are no fault. `off` and `observe`: the error is thrown, as without.
-/// `JSONDecoder.shieldedDecode` says where.
+/// In place of `[String: Value]`. Each that is left out is counted as `json`, without its key; so is something else than an
+/// object, which gives none. Null, and no member at all, give none and are no fault. `off` and `observe`: the error is
+/// thrown, as without. `JSONDecoder.shieldedDecode` says where.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The members.
