@@ -152,13 +152,17 @@ struct SafetyTests {
         if index == 0 {
           for _ in 0..<20_000 { _ = unsafe Shield.liveness(of: page + 64) }
           isDone.store(true, ordering: .sequentiallyConsistent)
+          return
         }
-        while index == 1, !isDone.load(ordering: .sequentiallyConsistent) {
-          // An object whose metadata stands on the same page, all but a class's; then there is nothing.
+        // All but a class's, at each moment: what looks like a class is taken for one, and its name is read.
+        let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
+        let metadata = unsafe object.load(as: UnsafeRawPointer.self)
+        unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
+        unsafe (almost + 16 + 24).storeBytes(of: 0, as: UInt32.self)
+        while !isDone.load(ordering: .sequentiallyConsistent) {
+          // An object whose metadata stands on the same page; then there is nothing.
           unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
-          let metadata = unsafe object.load(as: UnsafeRawPointer.self)
-          unsafe (page + 1024 - 16).copyMemory(from: metadata - 16, byteCount: 80)
-          unsafe (page + 1024 + 24).storeBytes(of: 0, as: UInt32.self)
+          unsafe (page + 1024 - 16).copyMemory(from: almost, byteCount: 80)
           unsafe (page + 64).storeBytes(of: page + 1024, as: UnsafeMutableRawPointer.self)
           unsafe (page + 72).storeBytes(of: 3, as: UInt.self)
           unsafe mprotect(page, size, PROT_NONE)

@@ -29,9 +29,10 @@ public enum Liveness: Sendable, Hashable {
 extension Shield {
   /// Whether there is an object at this address, or was.
   ///
-  /// The address may be anything: it is read by a system call, which fails where there is no memory. Costs a few
-  /// microseconds and a look at each record, so it is for asserts and debugging. Any thread. The answer may be out of
-  /// date when it arrives, unless the caller knows better.
+  /// The address may be anything: it is read by a system call, which fails where there is no memory. What points at
+  /// something that looks like a class's metadata counts as an object, and the runtime is asked for the class's name: an
+  /// image must not be unloaded meanwhile. Costs a few microseconds and a look at each record, so it is for asserts and
+  /// debugging. Any thread. The answer may be out of date when it arrives, unless the caller knows better.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
     // It does not follow the pointer.
