@@ -20,8 +20,13 @@ final class PrivateDaemon: Sendable {
       state = try root.directory("state")
     }
 
-    /// What a process needs to know in order to find the daemon; its sweep waits for threads of a machine that stalls.
-    var environment: [String: String] { ["CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800"] }
+    /// What a process needs to know in order to find the daemon; sweep and handler wait for a machine that stalls.
+    var environment: [String: String] {
+      [
+        "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
+        "CRASHSHIELD_DEADLINE_MS": "60000",
+      ]
+    }
     var varlinkSocket: String { runtime + "/io.crashshield.Crashd" }
     /// Everything that daemons wrote to standard error here.
     var logPath: String { root.path + "/log" }
