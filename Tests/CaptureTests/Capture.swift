@@ -16,6 +16,8 @@ func capture(_ scenario: String, environment: [String: String] = [:]) throws -> 
   process.environment = [
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
+    // A busy machine takes its time.
+    "CRASHSHIELD_SWEEP_MS": "800", "CRASHSHIELD_DEADLINE_MS": "60000",
     // Handlers of the sanitizers would end the process by exit().
     "ASAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0",
     "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0",

@@ -26,7 +26,11 @@ struct LockTests {
 
   @Test("says of a thread that did not crash who awaits its task, and that task's name and priority")
   func waitingTask() throws {
-    let contents = try capture("task-beside-task")
+    var contents = try capture("task-beside-task")
+    // Once more where a thread had no turn in all the time of the sweep.
+    for _ in 0..<3 where contents.threads.contains(where: { $0.answer != .whole }) {
+      contents = try capture("task-beside-task")
+    }
     let thread = try #require(contents.threads.first { $0.task?.name == "count the stock" })
     #expect(thread.answer == .whole)
     #expect(thread.task?.priority == 0x11)
