@@ -88,14 +88,14 @@ struct GuardTests {
 }
 
 /// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
-private func beginCrash() {
+func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)
   // setrlimit reads the structure during the call.
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }
 
-private func tell(_ text: String) {
+func tell(_ text: String) {
   let bytes = Array(text.utf8)
   // write reads as many bytes as the array has.
   _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)

@@ -77,4 +77,10 @@ void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
+// Whether the Swift runtime can be asked the next question.
+bool cs_guard_has_executor_query(void);
+// Whether this executor is what runs on this thread, as far as the runtime knows. Its two words are those of Swift's
+// UnownedSerialExecutor.
+bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation);
+
 #endif

@@ -4,7 +4,7 @@ internal import Synchronization
 /// An object's stand-in for the `void *` that a C library gives back to a callback.
 ///
 /// In place of `Unmanaged.passUnretained(self).toOpaque()`: the number that C keeps leads to the object as long as that
-/// lives, and to nil afterwards, which is recorded as an incident, here and for crashd. It is no address; nobody can follow it.
+/// lives, and to nil afterwards, which is recorded as `handle`. It is no address; nobody can follow it.
 ///
 /// ```swift
 /// let handle = ShieldHandle(self)
@@ -12,6 +12,9 @@ internal import Synchronization
 ///   ShieldHandle.resolve(context, as: Session.self)?.received()
 /// }
 /// ```
+///
+/// There is nothing to trap with, so `observe` gives nil as `absorb` does, and `off` gives nil without a record. crashd, and
+/// `Shield.danglingIncidents`, have the fault as a use of a dead object, with the class that was asked for.
 ///
 /// The handle does not keep the object. A handle that has gone itself leads to nil, too. Any thread; a lock and a weak
 /// reference for each look-up.
@@ -32,11 +35,15 @@ public final class ShieldHandle: Sendable {
 
   /// The object behind what C gave back; nil when it has gone, or is of another class.
   public static func resolve<Object: AnyObject>(
-    _ context: UnsafeMutableRawPointer?, as type: Object.Type = Object.self
+    _ context: UnsafeMutableRawPointer?, as type: Object.Type = Object.self, fileID: StaticString = #fileID,
+    line: UInt = #line
   ) -> Object? {
     let number = UInt64(UInt(bitPattern: context))
     if let object = Handles.shared.object(number) as? Object { return object }
-    Handles.shared.recordMiss(of: _typeName(type, qualified: true))
+    let site = ShieldSite(fileID: fileID, line: line)
+    let isRecorded = Shield.mode(for: .handle) != .off && !SelfTest.hasMade(site)
+    Shield.notes(.handle, at: site) { "nothing where a \(type) was expected" }
+    if isRecorded { Handles.shared.recordMiss(of: _typeName(type, qualified: true)) }
     return nil
   }
 }

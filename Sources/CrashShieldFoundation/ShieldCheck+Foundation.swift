@@ -1,0 +1,67 @@
+public import CrashShield
+internal import Foundation
+
+extension ShieldCheck {
+  /// The checks of this module's guards, for `Shield.selfTest`.
+  public static let foundation: [ShieldCheck] = [
+    ShieldCheck("a timer without an interval", .timer) { line in
+      let timer = ShieldedTimer(every: .zero, target: Witness(), line: line) { _ in }
+      timer.cancel()
+      return timer.isCancelled
+    },
+    ShieldCheck("a notification whose observer has gone", .notification) { line in
+      let center = NotificationCenter()
+      let name = Notification.Name("self-test")
+      let observation = center.shieldedAddObserver(Witness(), forName: name, line: line) { _, _ in }
+      // The first ends the observation.
+      center.post(name: name, object: nil)
+      center.post(name: name, object: nil)
+      return withExtendedLifetime(observation) { true }
+    },
+    ShieldCheck("a wait for one's own queue", .queue) { line in
+      let queue = ShieldedQueue(label: "self-test")
+      return queue.sync { queue.sync(line: line) { 5 } } == 5
+    },
+    ShieldCheck("a group left once too often", .group) { !ShieldedGroup().leave(line: $0) },
+    ShieldCheck("a source resumed twice", .source) { line in
+      let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
+      return source.resume(line: line) && !source.resume(line: line)
+    },
+    ShieldCheck("a part of an NSArray that is not there", .foundationRange) { line in
+      ([1, 2, 3] as NSArray).shieldedSubarray(with: NSRange(location: 1, length: 9), line: line).count == 2
+    },
+    ShieldCheck("a part of an NSString that is not there", .foundationRange) { line in
+      ("abc" as NSString).shieldedSubstring(with: NSRange(location: 1, length: .max - 1), line: line) == "bc"
+    },
+    ShieldCheck("JSON of a text alone", .json) { line in
+      do {
+        _ = try JSONSerialization.shieldedData(withJSONObject: "text", line: line)
+        return false
+      } catch {
+        return error is ShieldFault
+      }
+    },
+    ShieldCheck("JSON's null where a number is wanted", .null) { line in
+      ShieldedJSON(["a": NSNull()]).a.int(or: 7, line: line) == 7
+    },
+    ShieldCheck("a number of Foundation's where a text is wanted", .cast) { line in
+      Shield.cast(NSNumber(value: 42), to: String.self, line: line) == "42"
+    },
+    ShieldCheck("the status of a process that was not started", .process) { line in
+      Process().shieldedTerminationStatus(line: line) == nil
+    },
+    ShieldCheck("a write to a handle that was closed", .fileHandle) { line in
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.close()
+      try pipe.fileHandleForReading.close()
+      do {
+        try pipe.fileHandleForWriting.shieldedWrite(Data([1]), line: line)
+        return false
+      } catch {
+        return true
+      }
+    },
+  ]
+}
+
+private final class Witness: Sendable {}

@@ -1,0 +1,54 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+
+extension GuardCase {
+  /// Guards of what goes on by itself, as far as they answer at once.
+  ///
+  /// Nothing traps without most of them; then their value is the same in every mode, if not said otherwise.
+  static let services: [GuardCase] = [
+    GuardCase("work of an actor elsewhere", .isolation, SIGABRT, plain: { use(Place().assumeIsolated { $0.number }) }) {
+      Place().shieldedAssumeIsolated { $0.number } == nil
+    },
+    GuardCase("a handle whose object has gone", .handle, nil, plain: {}) {
+      // The number is nobody's address.
+      unsafe ShieldHandle.resolve(goneHandle().context, as: Place.self) == nil
+    },
+    GuardCase("an observer added twice", .observation, nil, plain: {}) {
+      let registry = ObserverRegistry<Subject>()
+      let place = Place()
+      guard registry.add(place, for: \.count, { _, _ in }) else { return false }
+      // Without the guard it is called twice.
+      let isAbsorbing = Shield.mode(for: .observation) == .absorb
+      return registry.add(place, for: \.count) { _, _ in } == !isAbsorbing && registry.count == (isAbsorbing ? 1 : 2)
+    },
+    GuardCase("an observer taken away that was not there", .observation, nil, plain: {}) {
+      !ObserverRegistry<Subject>().remove(Place(), for: \Subject.count)
+    },
+    GuardCase("a message that is not known", .message, nil, plain: {}) {
+      DynamicReceiver(Place(), methods: [:]).greet() == nil
+    },
+    GuardCase("a notification whose observer has gone", .notification, nil, plain: {}) {
+      let center = NotificationCenter()
+      let name = Notification.Name("gone")
+      let observation = center.shieldedAddObserver(Place(), forName: name) { _, _ in complain("called") }
+      center.post(name: name, object: nil)
+      return withExtendedLifetime(observation) { true }
+    },
+    GuardCase("a timer without an interval", .timer, nil, plain: {}) {
+      let timer = ShieldedTimer(every: .zero, target: Place()) { _ in }
+      timer.cancel()
+      return timer.isCancelled
+    },
+  ]
+
+  private static func goneHandle() -> ShieldHandle { ShieldHandle(Place()) }
+}
+
+private actor Place {
+  var number = 5
+}
+
+private struct Subject {
+  var count = 0
+}

@@ -1,0 +1,148 @@
+import CrashShield
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+private let right: Int32 = 42
+
+/// Work of actors, at home and elsewhere.
+@Suite
+struct IsolationTests {
+  @Test("on its own executor an actor's work runs at once, and is no fault")
+  func home() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let counter = Counter()
+      guard await counter.callback() == 1, await counter.callback() == 2 else { complain("not run") }
+      guard Shield.guardIncidents.isEmpty else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+
+  @Test("on another actor, in a task and on a thread it is nil, and does not run")
+  func elsewhere() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let counter = Counter()
+      let other = Counter()
+      guard await other.ask(counter) == nil, counter.fromOutside() == nil, await onThread(counter) == nil else {
+        complain("run")
+      }
+      guard await counter.count == 0, Shield.guardIncidents.map(\.count) == [3] else {
+        complain("\(Shield.guardIncidents)")
+      }
+      guard Shield.guardIncidents[0].reason == "work of a Counter on another executor" else {
+        complain(Shield.guardIncidents[0].reason)
+      }
+      exit(right)
+    }
+  }
+
+  @Test("what the body throws comes out")
+  func throwing() async {
+    await #expect(throws: CancellationError.self) { try await Counter().failing() }
+  }
+
+  @Test("on an actor's own queue the work runs, in a task and without one", arguments: [false, true])
+  func queue(canTell: Bool) async {
+    let actor = Queued(canTell ? Telling() : Silent())
+    let inTask = await actor.atHome()
+    let onQueue = await withCheckedContinuation { continuation in
+      actor.executor.queue.async { continuation.resume(returning: actor.callback()) }
+    }
+    #expect(inTask == 5 && onQueue == 5)
+  }
+
+  @Test("an executor that says it runs elsewhere is believed")
+  func telling() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      guard Queued(Telling()).callback() == nil, Shield.guardIncidents.map(\.kind) == [.isolation] else {
+        complain("\(Shield.guardIncidents)")
+      }
+      exit(right)
+    }
+  }
+
+  @Test("one that does not say where it runs is not doubted: as assumeIsolated")
+  func silent() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      beginCrash()
+      _ = Queued(Silent()).callback()
+    }
+  }
+
+  @Test("asked for the first time on many threads at once, the answers are right")
+  func race() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let counter = Counter()
+      DispatchQueue.concurrentPerform(iterations: 64) { _ in
+        guard counter.fromOutside() == nil else { complain("run") }
+      }
+      guard await counter.callback() == 1, Shield.guardIncidents.map(\.count) == [64] else { complain("not run") }
+      exit(right)
+    }
+  }
+}
+
+private func onThread(_ counter: Counter) async -> Int? {
+  await withCheckedContinuation { continuation in
+    Thread { continuation.resume(returning: counter.fromOutside()) }.start()
+  }
+}
+
+private actor Counter {
+  var count = 0
+
+  func callback() -> Int? { fromOutside() }
+
+  func ask(_ other: Counter) -> Int? { other.fromOutside() }
+
+  func failing() throws { try fail() }
+
+  /// Not known to be on the actor.
+  nonisolated func fromOutside() -> Int? {
+    shieldedAssumeIsolated { counter in
+      counter.count += 1
+      return counter.count
+    }
+  }
+
+  private nonisolated func fail() throws {
+    try shieldedAssumeIsolated { _ in throw CancellationError() }
+  }
+}
+
+/// An executor that cannot say where it runs without ending the process.
+private class Silent: SerialExecutor, @unchecked Sendable {
+  // Set once, before anybody else has it.
+  fileprivate static let key = DispatchSpecificKey<Bool>()
+  let queue = DispatchQueue(label: "executor")
+
+  init() { queue.setSpecific(key: Self.key, value: true) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    // The executor lives as long as its actor, which the job keeps.
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+  func isIsolatingCurrentContext() -> Bool? { nil }
+}
+
+/// One that can.
+private final class Telling: Silent, @unchecked Sendable {
+  override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
+}
+
+private actor Queued {
+  nonisolated let executor: Silent
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+  var number = 5
+
+  init(_ executor: Silent) { self.executor = executor }
+
+  func atHome() -> Int? { callback() }
+
+  nonisolated func callback() -> Int? { shieldedAssumeIsolated { $0.number } }
+}

@@ -1,0 +1,92 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Testing
+
+private let right: Int32 = 42
+
+/// What `Shield.selfTest` finds, and that nobody else does.
+@Suite
+struct SelfTestTests {
+  @Test("every check passes in every mode, and the modes stay", arguments: ShieldMode.allCases.map { Int($0.rawValue) })
+  func modes(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      let mode = ShieldMode.allCases[number]
+      Shield.setMode(mode)
+      Shield.onIncident { complain("told of \($0)") }
+      let results = await Shield.selfTest(including: ShieldCheck.foundation)
+      let others = results.filter { $0.verdict != .absorbs }
+      guard others.map(\.kind) == [.transition, .pipe], others.allSatisfy({ !isFailure($0) }) else {
+        complain("\(others)")
+      }
+      guard ShieldKind.allCases.allSatisfy({ Shield.mode(for: $0) == mode }) else { complain("another mode") }
+      guard Shield.guardIncidents.isEmpty, Shield.guardIncidentsLost == 0, Shield.danglingIncidents().isEmpty else {
+        complain("\(Shield.guardIncidents) \(Shield.danglingIncidents())")
+      }
+      exit(right)
+    }
+  }
+
+  @Test("asked on the main actor, it asks what belongs there, too")
+  @MainActor
+  func mainActor() async {
+    let results = await Shield.selfTest()
+    #expect(results.filter { $0.kind == .transition }.map(\.verdict) == [.absorbs])
+    #expect(!results.contains(where: isFailure))
+  }
+
+  @Test("every kind has a result, and one that was not asked has a reason")
+  func kinds() async {
+    let results = await Shield.selfTest()
+    #expect(Set(results.map(\.kind)) == Set(ShieldKind.allCases))
+    let unasked = results.filter(\.check.isEmpty)
+    #expect(unasked.count == 10)
+    #expect(unasked.allSatisfy { if case .notAsked(let why) = $0.verdict { !why.isEmpty } else { false } })
+  }
+
+  @Test("a guard that gives another value, records nothing, records twice or another kind, or throws, fails")
+  func failures() async {
+    let checks = [
+      ShieldCheck("another value", .gate) { line in
+        Shield.notes(.gate, at: ShieldSite(line: line)) { "once" }
+        return false
+      },
+      ShieldCheck("nothing", .gate) { _ in true },
+      ShieldCheck("twice", .gate) { line in
+        Shield.notes(.gate, at: ShieldSite(line: line)) { "once" }
+        return Shield.absorbs(.gate, at: ShieldSite(line: line)) { "again" }
+      },
+      ShieldCheck("another kind", .gate) { line in Shield.absorbs(.index, at: ShieldSite(line: line)) { "once" } },
+      ShieldCheck("thrown", .gate) { _ in throw ShieldFault.missing("it") },
+    ]
+    let verdicts = await Shield.selfTest(including: checks).filter { $0.kind == .gate }.suffix(5).map(\.verdict)
+    #expect(
+      verdicts == [
+        .fails("not the documented value"), .fails("recorded as nothing"), .fails("recorded as gate, gate"),
+        .fails("recorded as index"), .fails("missing(\"it\")"),
+      ])
+  }
+
+  @Test("several at once, beside faults of the program, see their own faults only")
+  func together() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      await withTaskGroup { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let results = await Shield.selfTest(including: ShieldCheck.foundation)
+            if let failure = results.first(where: isFailure) { complain("\(failure)") }
+          }
+          group.addTask {
+            for _ in 0..<100 { _ = [Int]()[shielded: 0, #fileID, 1] }
+          }
+        }
+      }
+      guard Shield.guardIncidents.map(\.count) == [800] else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+}
+
+private func isFailure(_ result: ShieldCheck.Result) -> Bool {
+  if case .fails = result.verdict { true } else { false }
+}
