@@ -5,9 +5,12 @@ extension ShieldCheck {
   /// The checks of this module's guards, for `Shield.selfTest`.
   public static let foundation: [ShieldCheck] = [
     ShieldCheck("a timer without an interval", .timer) { line in
-      let timer = ShieldedTimer(every: .zero, target: Witness(), line: line) { _ in }
+      let target = Witness()
+      let queue = DispatchQueue(label: "self-test")
+      let timer = ShieldedTimer(every: .zero, target: target, on: queue, line: line) { _ in }
       timer.cancel()
-      return timer.isCancelled
+      // A tick that is under way finds the target; else it would be a second fault.
+      return withExtendedLifetime(target) { queue.sync { timer.isCancelled } }
     },
     ShieldCheck("a notification whose observer has gone", .notification) { line in
       let center = NotificationCenter()

@@ -36,9 +36,12 @@ extension GuardCase {
       return withExtendedLifetime(observation) { true }
     },
     GuardCase("a timer without an interval", .timer, nil, plain: {}) {
-      let timer = ShieldedTimer(every: .zero, target: Place()) { _ in }
+      let place = Place()
+      let queue = DispatchQueue(label: "timer")
+      let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }
       timer.cancel()
-      return timer.isCancelled
+      // A tick that is under way finds the target; else it would be a second fault.
+      return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]
 

@@ -3,19 +3,39 @@ internal import Synchronization
 /// The faults that self-tests make.
 ///
 /// They are told from the program's by their line, which no source has, so on whatever thread a guard meets them.
+/// Without a lock, as the records of faults are.
 enum SelfTest {
-  private static let begun = Atomic<UInt>(0)
-  private static let met = Mutex<[UInt: [ShieldKind]]>([:])
+  /// How many checks may go on at once, in all threads.
+  private static let limit = 64
+  private static let kindBits = UInt64(8)
+  private static let tagShift = UInt64(32)
 
-  /// The line for the faults of one check.
-  static func begin() -> UInt {
-    let line = UInt(UInt32.max) + begun.wrappingAdd(1, ordering: .relaxed).newValue
-    met.withLock { $0[line] = [] }
-    return line
+  private static let begun = Atomic<UInt64>(0)
+  /// A check's number in the upper half, the kinds that it met in the bytes of the lower one; 0: free.
+  private static let places = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
+
+  /// The line for the faults of one check; nil: too many go on.
+  static func begin() -> UInt? {
+    for _ in 0..<limit {
+      let number = begun.wrappingAdd(1, ordering: .relaxed).newValue & UInt64(UInt32.max)
+      guard number != 0 else { continue }
+      let (isTaken, _) = places[index(of: number)].compareExchange(
+        expected: 0, desired: number << tagShift, ordering: .acquiringAndReleasing)
+      if isTaken { return UInt(UInt32.max) + UInt(number) }
+    }
+    return nil
   }
 
-  /// The faults that were met.
-  static func end(_ line: UInt) -> [ShieldKind] { met.withLock { $0.removeValue(forKey: line) } ?? [] }
+  /// The faults that were met, of which the first four are kept.
+  static func end(_ line: UInt) -> [ShieldKind] {
+    var met = places[index(of: number(line))].exchange(0, ordering: .acquiringAndReleasing) & UInt64(UInt32.max)
+    var kinds: [ShieldKind] = []
+    while met != 0 {
+      if let kind = ShieldKind(rawValue: UInt8(truncatingIfNeeded: met)) { kinds.append(kind) }
+      met >>= kindBits
+    }
+    return kinds
+  }
 
   /// Whether a fault is of a self-test.
   static func hasMade(_ site: ShieldSite) -> Bool { site.line > UInt(UInt32.max) }
@@ -23,9 +43,23 @@ enum SelfTest {
   /// In place of a record; the reason is made as for one.
   static func meet(_ kind: ShieldKind, _ site: ShieldSite, _ reason: () -> String) {
     _ = reason()
+    let number = number(site.line)
+    var found = places[index(of: number)].load(ordering: .acquiring)
     // One that comes after the end is nobody's any more.
-    met.withLock { $0[site.line]?.append(kind) }
+    while found >> tagShift == number {
+      var shift = UInt64(0)
+      while shift < tagShift, (found >> shift) & 0xFF != 0 { shift += kindBits }
+      guard shift < tagShift else { return }
+      let (isKept, now) = places[index(of: number)].compareExchange(
+        expected: found, desired: found | UInt64(kind.rawValue) << shift, ordering: .acquiringAndReleasing)
+      if isKept { return }
+      found = now
+    }
   }
+
+  private static func number(_ line: UInt) -> UInt64 { UInt64(line &- UInt(UInt32.max)) }
+
+  private static func index(of number: UInt64) -> Int { Int(number % UInt64(limit)) }
 
   /// A value that the optimizer does not know: else it would find a fault where it is written, and leave out the guard.
   @inline(never)
