@@ -61,7 +61,8 @@ enum SelfTest {
 
   private static func index(of number: UInt64) -> Int { Int(number % UInt64(limit)) }
 
-  /// A value that the optimizer does not know: else it would find a fault where it is written, and leave out the guard.
+  /// A value that the optimizer does not know: else it would find a fault where it is written, and leave out the guard; and it
+  /// refuses a weak reference to an object that goes for certain.
   @inline(never)
   @_optimize(none)
   static func unknown<Value>(_ value: Value) -> Value { value }

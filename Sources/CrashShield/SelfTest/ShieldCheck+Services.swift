@@ -1,11 +1,11 @@
 extension ShieldCheck {
   static let services: [ShieldCheck] = [
     ShieldCheck("an object that has gone", .reference) { line in
-      let reference = ShieldedUnowned(Witness())
+      let reference = ShieldedUnowned(SelfTest.unknown(Witness()))
       return reference.with(or: 4, line: line) { _ in 5 } == 4
     },
     ShieldCheck("a handle whose object has gone", .handle) { line in
-      let handle = ShieldHandle(Witness())
+      let handle = ShieldHandle(SelfTest.unknown(Witness()))
       // It is a number, which nobody follows.
       return unsafe ShieldHandle.resolve(handle.context, as: Witness.self, line: line) == nil
     },
@@ -62,8 +62,9 @@ extension ShieldCheck {
 
   @MainActor
   private static func popping(_ line: UInt) -> Bool {
-    let screens = TransitionQueue(root: Witness(), driver: Driver())
-    return screens.pop(line: line) == .dropped(.atRoot) && screens.stack.count == 1
+    let driver = SelfTest.unknown(Driver())
+    let screens = TransitionQueue(root: Witness(), driver: driver)
+    return withExtendedLifetime(driver) { screens.pop(line: line) == .dropped(.atRoot) && screens.stack.count == 1 }
   }
 }
 
