@@ -46,8 +46,10 @@ bool cs_quarantine_is_forked(void) {
 static void forget(void) {
   if (cs_class_count() == 0) return;
   atomic_store(&is_forked, 1);
-  for (uint32_t index = 0; index < cs_class_count(); index++)
+  for (uint32_t index = 0; index < cs_class_count(); index++) {
     atomic_store(&cs_classes[index]->is_listed, 0);
+    cs_queue_close(cs_classes[index]);
+  }
   // What is counted is the parent's.
   for (uint32_t index = 0; index < cs_class_count(); index++)
     atomic_store(&cs_classes[index]->counts, &cs_classes[index]->own);
@@ -123,10 +125,9 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   if (shrinks) *ret_shrunk = class;
   atomic_store(&class->is_listed, 1);
   cs_shown_class(class);
-  // From here on other threads come in, by cs_quarantine_destroy.
-  const uint8_t *const stubs = policy == CS_QUARANTINE_ABSORB ? cs_stubs_absorb
-                               : policy == CS_QUARANTINE_ZERO ? cs_stubs_zero
-                                                              : cs_stubs_diagnose;
+  if (policy != CS_QUARANTINE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
+  // From here on other threads come in.
+  const uint8_t *const stubs = policy == CS_QUARANTINE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
   __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
 }
@@ -163,6 +164,7 @@ bool cs_quarantine_unlist(const void *pointer) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
     // Whoever is on its way in sees this, or is seen by cs_queue_empty.
     atomic_store(&class->is_listed, 0);
+    cs_queue_close(class);
     cs_shown_class(class);
   }
   pthread_mutex_unlock(&lock);
@@ -200,6 +202,7 @@ static void pause_all(bool is_paused) {
     if (is_paused) {
       uint32_t listed = 1;
       atomic_compare_exchange_strong(&cs_classes[index]->is_listed, &listed, 1 | IS_DRAINED);
+      cs_queue_close(cs_classes[index]);
     } else {
       atomic_fetch_and(&cs_classes[index]->is_listed, ~IS_DRAINED);
     }
@@ -229,6 +232,8 @@ void cs_quarantine_set_budget(uint64_t bytes) {
   atomic_store(&cs_reaper_most, bytes / CS_WAITING_SHARE);
   const uint64_t before = atomic_exchange(&cs_queue_budget, bytes);
   atomic_fetch_add(&cs_queue_left, (int64_t)bytes - (int64_t)before);
+  for (uint32_t index = 0; index < cs_class_count(); index++)
+    cs_queue_close(cs_classes[index]);
 }
 
 uint64_t cs_quarantine_bytes(void) {
@@ -237,5 +242,12 @@ uint64_t cs_quarantine_bytes(void) {
 }
 
 void cs_quarantine_set_stacks(bool is_on) {
+  pthread_mutex_lock(&lock);
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
+  for (uint32_t index = 0; index < cs_class_count(); index++) {
+    cs_class *const class = cs_classes[index];
+    const cs_quarantine_policy policy = atomic_load(&class->policy);
+    if (policy != CS_QUARANTINE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
+  }
+  pthread_mutex_unlock(&lock);
 }

@@ -6,45 +6,62 @@
 
 bool cs_heap_is_glibc;
 
-SWIFTCC void cs_quarantine_absorb(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_zero(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_diagnose(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_again(uint32_t index, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+// Of stubs_x86_64.S, which leaves to C what is below: an object of a class under absorb; under the other policies one
+// that could not be claimed, and one whose counts are not as usual after its deinit.
+SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_referred(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame)
     __attribute__((visibility("hidden")));
 
-// Under absorb. The object is claimed.
-static inline __attribute__((always_inline)) void put_off(cs_class *class, cs_object *object, const void *frame) {
-  if (CS_USUALLY(cs_queue_put(class, object, CS_QUARANTINE_ABSORB, frame))) return;
-  class->destroy(object);
-  cs_claim_end(class, object);
+_Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "stubs_x86_64.S has the same");
+_Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
+                   CS_COUNTS_DONE == 0x102000001 && offsetof(cs_object, counts) == 8,
+               "and these");
+_Static_assert(offsetof(cs_class, turn) == 64, "one cache line for what is usual");
+
+// What the end of the way of zero and diagnose is: without and with the stack of the release, fields of two words or
+// others.
+#define KEEP(name, policy, takes_stack, is_pair)                                                                       \
+  static SWIFTCC void name(cs_class *class, SWIFTSELF void *object) {                                                  \
+    cs_queue_put(class, object, policy, takes_stack, is_pair, __builtin_frame_address(0));                             \
+  }
+KEEP(zero_any, CS_QUARANTINE_ZERO, false, false)
+KEEP(zero_pair, CS_QUARANTINE_ZERO, false, true)
+KEEP(zero_any_stack, CS_QUARANTINE_ZERO, true, false)
+KEEP(zero_pair_stack, CS_QUARANTINE_ZERO, true, true)
+KEEP(diagnose_any, CS_QUARANTINE_DIAGNOSE, false, false)
+KEEP(diagnose_pair, CS_QUARANTINE_DIAGNOSE, false, true)
+KEEP(diagnose_any_stack, CS_QUARANTINE_DIAGNOSE, true, false)
+KEEP(diagnose_pair_stack, CS_QUARANTINE_DIAGNOSE, true, true)
+
+cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy) {
+  static cs_keep_function *const ways[2][2][2] = {
+      {{zero_any, zero_pair}, {zero_any_stack, zero_pair_stack}},
+      {{diagnose_any, diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
+  };
+  const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->audited_end == 4;
+  return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
 // Whether the deinit has run to its end. It gives up the object's own unowned reference by then; before, nobody else
 // can: an object with others is not claimed, and who takes one meanwhile has but that to give back.
-__attribute__((cold, noinline)) static bool has_ended(cs_class *class, cs_object *object) {
+static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
   // It goes on elsewhere, on its actor, or has left a reference.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
 
-// Under the other policies. The object is claimed.
-static inline __attribute__((always_inline)) void deinit_and_keep(cs_class *class, cs_object *object,
-                                                                  cs_quarantine_policy policy, const void *frame) {
-  class->destroy(object);
-  const bool is_done =
-      CS_USUALLY(__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) == CS_COUNTS_DONE) || has_ended(class, object);
-  if (!CS_USUALLY(is_done && cs_queue_put(class, object, policy, frame))) cs_claim_end(class, object);
-}
-
-// At the last release of an object that nobody refers to weakly or as unowned, of a class that is listed. One swap of
-// its counts says both.
-static inline bool claim(const cs_class *class, cs_object *object) {
-  uint64_t counts = CS_COUNTS_LAST;
-  return CS_USUALLY(atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1) &&
-         CS_USUALLY(__atomic_compare_exchange_n(&object->counts, &counts, CS_COUNTS_LAST + CS_COUNTS_CLAIM, false,
-                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+// Claimed, and under zero and diagnose its deinit was called.
+static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+  if (policy != CS_QUARANTINE_ABSORB && !has_ended(class, object)) {
+    cs_claim_end(class, object);
+    return;
+  }
+  cs_this_thread.countdown--;
+  cs_queue_put_slowly(class, object, policy, frame);
 }
 
 __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_object *object, const void *frame) {
@@ -74,47 +91,38 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
   } while (
       !__atomic_compare_exchange_n(word, &counts, counts + CS_COUNTS_CLAIM, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  if (policy == CS_QUARANTINE_ABSORB) {
-    put_off(class, object, frame);
+  if (policy != CS_QUARANTINE_ABSORB) class->destroy(object);
+  put(class, object, policy, frame);
+}
+
+// At the last release of an object that nobody refers to weakly or as unowned, one swap of its counts says both.
+SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
+  cs_object *const object = pointer;
+  const void *const frame = __builtin_frame_address(0);
+  uint64_t counts = CS_COUNTS_LAST;
+  if (!CS_USUALLY(__atomic_compare_exchange_n(&object->counts, &counts, CS_COUNTS_LAST + CS_COUNTS_CLAIM, false,
+                                              __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))) {
+    destroy_slowly(class, object, CS_QUARANTINE_ABSORB, frame);
+  } else if (CS_USUALLY(atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) == 0)) {
+    cs_queue_put(class, object, CS_QUARANTINE_ABSORB, false, false, frame);
   } else {
-    deinit_and_keep(class, object, policy, frame);
+    cs_queue_put(class, object, CS_QUARANTINE_ABSORB, true, false, frame);
   }
 }
 
-// One for each policy, so that none has to ask which it is.
-SWIFTCC void cs_quarantine_absorb(uint32_t index, SWIFTSELF void *pointer) {
-  cs_class *const class = cs_classes[index];
-  const void *const frame = __builtin_frame_address(0);
-  if (claim(class, pointer)) {
-    put_off(class, pointer, frame);
-  } else {
-    destroy_slowly(class, pointer, CS_QUARANTINE_ABSORB, frame);
-  }
+SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) {
+  const cs_quarantine_policy policy = atomic_load(&class->policy);
+  destroy_slowly(class, pointer, policy == CS_QUARANTINE_ABSORB ? CS_QUARANTINE_ZERO : policy,
+                 __builtin_frame_address(0));
 }
 
-SWIFTCC void cs_quarantine_zero(uint32_t index, SWIFTSELF void *pointer) {
-  cs_class *const class = cs_classes[index];
-  const void *const frame = __builtin_frame_address(0);
-  if (claim(class, pointer)) {
-    deinit_and_keep(class, pointer, CS_QUARANTINE_ZERO, frame);
-  } else {
-    destroy_slowly(class, pointer, CS_QUARANTINE_ZERO, frame);
-  }
-}
-
-SWIFTCC void cs_quarantine_diagnose(uint32_t index, SWIFTSELF void *pointer) {
-  cs_class *const class = cs_classes[index];
-  const void *const frame = __builtin_frame_address(0);
-  if (claim(class, pointer)) {
-    deinit_and_keep(class, pointer, CS_QUARANTINE_DIAGNOSE, frame);
-  } else {
-    destroy_slowly(class, pointer, CS_QUARANTINE_DIAGNOSE, frame);
-  }
+SWIFTCC void cs_quarantine_referred(cs_class *class, SWIFTSELF void *pointer) {
+  const cs_quarantine_policy policy = atomic_load(&class->policy);
+  put(class, pointer, policy == CS_QUARANTINE_ABSORB ? CS_QUARANTINE_ZERO : policy, __builtin_frame_address(0));
 }
 
 // A zombie's last release.
-SWIFTCC void cs_quarantine_again(uint32_t index, SWIFTSELF void *pointer) {
-  cs_class *const class = cs_classes[index];
+SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) >= CS_CLAIM) {
     over_release(class, object, __builtin_frame_address(0));
@@ -154,6 +162,6 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   };
   cs_hit(&touch);
   const bool yields = (class->yields[word / 64] >> word % 64 & 1) != 0;
-  const cs_quarantine_policy policy = has_record ? slot.policy & ~CS_SLOT_STAYED : atomic_load(&class->policy);
+  const cs_quarantine_policy policy = has_record ? cs_slot_policy(&slot) : atomic_load(&class->policy);
   return policy == CS_QUARANTINE_ZERO && !yields ? NULL : code;
 }

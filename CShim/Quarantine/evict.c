@@ -20,8 +20,8 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
     // Whoever has retained it may be about to call it, and to release it again.
-    if (!is_last && (slot->policy & CS_SLOT_STAYED) == 0) {
-      slot->policy |= CS_SLOT_STAYED;
+    if (!is_last && (slot->key & CS_KEY_STAYED) == 0) {
+      slot->key |= CS_KEY_STAYED;
       return false;
     }
     report(class, slot, object, CS_QUARANTINE_DRIFT, (int64_t)drift);
@@ -31,8 +31,7 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
   return true;
 }
 
-static void leave(cs_class *class, const cs_slot *slot, cs_object *object) {
-  cs_ghost_put(slot, object);
+static void leave(cs_class *class, cs_object *object) {
   CS_COUNT(class, evicted);
   __atomic_store_n(&object->metadata, class->metadata, __ATOMIC_RELEASE);
 }
@@ -52,18 +51,20 @@ void cs_claim_end(const cs_class *class, cs_object *object) {
 }
 
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) {
-  const bool is_written = !cs_fields_are(class, object, slot->contents);
+  const bool is_written = !cs_fields_are(class, object, cs_fields_filling(cs_slot_policy(slot), slot->tag));
   if (!audit(class, slot, object, is_written, is_last)) return false;
-  leave(class, slot, object);
-  cs_queue_charge(-(int64_t)slot->bytes);
+  cs_slot_pass(slot, object);
+  leave(class, object);
+  cs_queue_charge(-(int64_t)cs_slot_bytes(slot));
   cs_claim_end(class, object);
   return true;
 }
 
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last) {
   cs_object *const object = slot->object;
-  if (!audit(class, slot, object, cs_fields_checksum(class, object) != slot->contents, is_last)) return false;
-  leave(class, slot, object);
+  if (!audit(class, slot, object, cs_fields_checksum(class, object) != slot->checksum, is_last)) return false;
+  cs_ghost_put(slot, object);
+  leave(class, object);
   class->destroy(object);
   // Not before: until the memory goes a release too many is recognised by the claim.
   cs_claim_end(class, object);

@@ -21,8 +21,8 @@ static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object
 
 // Bit 63 makes the runtime's retain and release of such a field do nothing, and every dereference a fault whose
 // register tells the record.
-static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint32_t id) {
-  return policy == CS_QUARANTINE_DIAGNOSE ? CS_POISON_TAG << 48 | (uint64_t)id << 16 | 0x8000 : 0;
+static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint32_t tag) {
+  return policy == CS_QUARANTINE_DIAGNOSE ? CS_POISON_TAG << 48 | (uint64_t)cs_tag_number(tag) << 16 | 0x8000 : 0;
 }
 
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {

@@ -44,9 +44,9 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
   entry->ticks = cs_ticks() - slot->ticks;
   entry->free_stack = slot->stack;
   entry->free_thread = slot->thread;
-  entry->hit.id = slot->id;
-  entry->hit.policy = slot->policy & ~CS_SLOT_STAYED;
-  entry->hit.is_explorer = slot->is_explorer;
+  entry->hit.id = cs_tag_number(slot->tag);
+  entry->hit.policy = cs_slot_policy(slot);
+  entry->hit.is_explorer = (slot->tag & CS_TAG_EXPLORER) != 0;
   entry->hit.has_record = 1;
 }
 

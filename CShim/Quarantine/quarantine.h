@@ -15,66 +15,110 @@
 #define CS_STUB_WORDS 1024
 #define CS_STUB_BYTES 16
 
-// The record of one object in quarantine, and its place. Who swaps CS_SLOT_BUSY for what `object` was has the place in
-// hand until it stores something else there; it writes `ticks` before all else, so that a reader who sees them
-// unchanged has seen one tenant only.
+// The record of one object in quarantine, and its place: one cache line. Who swaps CS_SLOT_BUSY for what `object` was
+// has the place in hand until it stores something else there; it writes `ticks` before the rest of the first half, so
+// that a reader who sees them unchanged has seen one tenant only.
 typedef struct cs_slot {
   cs_object *_Atomic object; // NULL: none
-  uint64_t ticks;            // of the last release
-  uint32_t id;
-  uint32_t bytes; // charged to the budget
+  uint64_t ticks;            // of the last release; 0: the place has had no tenant yet
+  uint32_t tag;
+  uint32_t key;
   // One word, so that both are written at once.
   uint32_t thread;
   uint32_t stack;
-  // So far the ghost has the same. Of the fields: what they are filled with, or their checksum.
-  uint64_t contents;
-  uint32_t policy;      // CS_SLOT_STAYED beside it
-  uint32_t is_explorer; // the place is
-  uint64_t reserved[2];
+  // The ghost of the tenant before: the same words. Under absorb ghosts are elsewhere: NULL, and what follows is the
+  // checksum of the fields.
+  const cs_object *past;
+  union {
+    uint64_t past_ticks;
+    uint64_t checksum;
+  };
+  uint32_t past_tag;
+  uint32_t past_key;
+  uint32_t past_thread;
+  uint32_t past_stack;
 } cs_slot;
 
-// Somebody had retained the object when its time had come, so it got more.
-#define CS_SLOT_STAYED (UINT32_C(1) << 31)
-#define CS_SLOT_BUSY   ((cs_object *)8)
+#define CS_SLOT_BUSY ((cs_object *)8)
 
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
-_Static_assert(offsetof(cs_slot, contents) == 32, "what a ghost keeps");
+_Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
 
-// A record's number tells its class, and whether it came to the queue or to the explorer; each counts its own arrivals.
-#define CS_ID_CLASS_SHIFT 21
-#define CS_ID_EXPLORER    (UINT32_C(1) << 20)
-#define CS_ID_MASK        (CS_ID_EXPLORER - 1)
-_Static_assert(CS_QUARANTINE_CLASSES <= 1 << (32 - CS_ID_CLASS_SHIFT), "the class fits into the number");
+// The key: bytes of the object's chunk, a multiple of 16, and in the bits below the policy, such that an object's key
+// is glibc's word in front of it with two of its flags set or cleared: cs_object_key. A chunk that is mapped alone has
+// the third, so it is no usual one.
+#define CS_KEY_CHUNK  (~UINT32_C(15))
+#define CS_KEY_ABSORB UINT32_C(1)
+#define CS_KEY_ZERO   UINT32_C(5)
+// Somebody had retained the object when its time had come, so it got more.
+#define CS_KEY_STAYED UINT32_C(8)
+
+static inline uint32_t cs_key_of(cs_quarantine_policy policy) {
+  return policy == CS_QUARANTINE_ABSORB ? CS_KEY_ABSORB : policy == CS_QUARANTINE_ZERO ? CS_KEY_ZERO : 0;
+}
+
+static inline cs_quarantine_policy cs_slot_policy(const cs_slot *slot) {
+  const uint32_t policy = slot->key & ~CS_KEY_CHUNK & ~CS_KEY_STAYED;
+  return policy == CS_KEY_ABSORB ? CS_QUARANTINE_ABSORB
+         : policy == CS_KEY_ZERO ? CS_QUARANTINE_ZERO
+                                 : CS_QUARANTINE_DIAGNOSE;
+}
+
+// Charged to the budget.
+static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
+  return (slot->key & CS_KEY_CHUNK) + (uint32_t)sizeof *slot;
+}
+
+// A record's tag: its class, whether its place is the explorer's, and above an ordinal that begins with the place's
+// index and grows by a stride with each tenant. The stride is 2^20 divided by the golden ratio, so that some 400,000
+// objects of a class have different ones, whatever its limit is. A record's number has the class on top.
+#define CS_TAG_CLASS_BITS    11
+#define CS_TAG_EXPLORER      (UINT32_C(1) << CS_TAG_CLASS_BITS)
+#define CS_TAG_ORDINAL_SHIFT (CS_TAG_CLASS_BITS + 1)
+#define CS_TAG_STRIDE        (UINT32_C(648055) << CS_TAG_ORDINAL_SHIFT)
+_Static_assert(CS_QUARANTINE_CLASSES <= 1 << CS_TAG_CLASS_BITS, "the class fits into the tag");
+
+static inline uint32_t cs_tag_class(uint32_t tag) {
+  return tag & ((UINT32_C(1) << CS_TAG_CLASS_BITS) - 1);
+}
+
+static inline uint32_t cs_tag_number(uint32_t tag) {
+  return tag >> CS_TAG_CLASS_BITS | tag << (32 - CS_TAG_CLASS_BITS);
+}
 
 // A class that is or was listed. Never freed: zombies point here.
-typedef struct cs_class {
+typedef struct cs_class cs_class;
+typedef SWIFTCC void cs_keep_function(cs_class *class, SWIFTSELF void *object);
+
+struct cs_class {
+  // All that is read of it by each last release is in one cache line. stubs_x86_64.S knows where the first two are.
+  cs_destroy_function *destroy;
+  // Under zero and diagnose: takes an object whose deinit has ended.
+  cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
   const cs_metadata *zombie; // the copy that objects in quarantine have as their isa
-  cs_destroy_function *destroy;
   // The queue's places begin here; the explorer's go back from here, so that both of a usual limit are in one page.
   cs_slot *slots;
   // What is counted of it: in the ring, where crashd sees it, or in `own`.
   cs_ring_class *_Atomic counts;
+  _Atomic uint64_t full;      // places of the queue when it has all that it may have, and all else is usual; or 0
+  _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
   uint32_t index;
+  _Alignas(64) _Atomic uint64_t turn; // of the queue's places: with `full`, the remainder of the objects that came
   // Of the fields, words from the start of an object: the runtime's own come first. Filled is to the end of the last
   // word: malloc gives whole ones, and nothing of the object is needed any more.
-  uint32_t first_field;
+  _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
-  _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
-  _Atomic uint64_t full;       // places of the queue when it has all that it may have, and all else is usual; or 0
-  _Atomic uint64_t reciprocal; // 2^64 divided by `full`, rounded up
-  _Alignas(64) _Atomic uint64_t turn; // of the queue's places: objects that came to it
-  _Atomic uint64_t explored;          // objects that came to the explorer
   uint32_t hooked;
   uint32_t unhooked;
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
   cs_ring_class own;
-} cs_class;
+};
 
 #define CS_EXPLORER_SHARE 5 // the queue's limit divided by it
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
@@ -111,21 +155,18 @@ bool cs_zombie_make(cs_class *class);
 
 // stubs_x86_64.S: the functions that metadata and zombies point at.
 extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy, where the deinit is put off
-extern const uint8_t cs_stubs_zero[];   // and under the other policies
-extern const uint8_t cs_stubs_diagnose[];
-extern const uint8_t cs_stubs_again[]; // a zombie's
+extern const uint8_t cs_stubs_now[];    // and under the other policies
+extern const uint8_t cs_stubs_again[];  // a zombie's
 extern const uint8_t cs_stubs_call[];
 extern const uint8_t cs_stubs_async[];
 
 // thread.c: what the quarantine keeps of each thread.
-typedef struct cs_ghosts cs_ghosts;
 typedef struct cs_memos cs_memos;
 typedef struct cs_thread {
   uint32_t number; // the kernel's; 0: nothing is known yet
   // One of so many objects from now on goes to an explorer, the last; 1 in a thread that is new.
   uint32_t countdown;
   uint64_t random;
-  cs_ghosts *ghosts;
   cs_memos *memos; // NULL: none
   // A frame pointer is believed only within these bounds.
   uintptr_t stack_start, stack_end;
@@ -151,6 +192,10 @@ void cs_queue_empty(cs_class *class);
 void cs_queue_sweep(cs_class *class);
 // A copy of the record of an object; false: none, or it changes all the time.
 bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+// The youngest ghost of an object in the places of a class, as a record. False: there is none.
+bool cs_queue_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+// Each last release asks from now on whether there is room: the budget or the class is not as it was.
+void cs_queue_close(cs_class *class);
 extern _Atomic int64_t cs_queue_left; // of the budget; below 0: that has become smaller
 extern _Atomic uint64_t cs_queue_budget;
 
@@ -214,6 +259,8 @@ bool cs_type_name(const void *descriptor, char *ret_name);
 const char *cs_trial(const cs_metadata *metadata);
 
 // destroy.c
+// What keeps the objects of a class that is listed under this policy, or is to be.
+cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy);
 extern bool cs_heap_is_glibc; // and Swift's objects come from its malloc
 
 // Of an object of the heap: what glibc's malloc says of it in front of it, with its three flags left out.
@@ -227,8 +274,7 @@ bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 // ghosts.c
-// A share of all ghosts, of which threads have one each as far as there are enough.
-cs_ghosts *cs_ghosts_of(uint32_t thread);
+// Under absorb, of an object that had left its place.
 void cs_ghost_put(const cs_slot *slot, const cs_object *object);
 bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness);
 

@@ -17,17 +17,21 @@ static bool has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_queue_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
 }
 
+// Of an object of any heap, whatever its size. glibc's chunks are multiples of 16 bytes.
+static uint32_t key_of(cs_object *object, cs_quarantine_policy policy) {
+  const uint64_t chunk = cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23;
+  return (chunk < UINT32_MAX / 2 ? (uint32_t)chunk & CS_KEY_CHUNK : UINT32_MAX / 2 & CS_KEY_CHUNK) | cs_key_of(policy);
+}
+
 // Of the object and of its place.
 static uint32_t bytes_of(cs_object *object) {
-  const uint64_t chunk = cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 8;
-  return chunk < UINT32_MAX / 2 ? (uint32_t)(chunk + sizeof(cs_slot)) : UINT32_MAX / 2;
+  return (key_of(object, CS_QUARANTINE_DIAGNOSE) & CS_KEY_CHUNK) + (uint32_t)sizeof(cs_slot);
 }
 
 // A place in hand.
 typedef struct place {
-  cs_slot *slot;    // NULL: there is none
-  cs_object *old;   // what was in it
-  uint32_t ordinal; // of the next tenant
+  cs_slot *slot;  // NULL: there is none
+  cs_object *old; // what was in it
 } place;
 
 // Whether this object is the explorer's. It has been counted.
@@ -56,66 +60,93 @@ static bool grow(_Atomic uint32_t *used, uint32_t limit, uint32_t bytes, uint32_
   return true;
 }
 
-// False: the explorer has no place.
-static bool explore(cs_class *class, uint32_t bytes, place *ret_place) {
+static uint32_t random_below(uint32_t end) {
+  return (uint32_t)((cs_thread_random() >> 32) * end >> 32);
+}
+
+// NULL: the explorer has no place.
+static cs_slot *explore(cs_class *class, uint32_t bytes) {
   const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
   uint32_t index = 0;
   if (!grow(&class->explorer_used, most, bytes, &index)) {
     uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
     if (present > most) present = most;
-    if (present == 0) return false;
-    index = (uint32_t)((cs_thread_random() >> 32) % present);
+    if (present == 0) return NULL;
+    index = random_below(present);
   }
-  ret_place->slot = explorer_slot(class, index);
-  ret_place->ordinal =
-      (atomic_fetch_add_explicit(&class->explored, 1, memory_order_relaxed) & CS_ID_MASK) | CS_ID_EXPLORER;
-  return true;
+  return explorer_slot(class, index);
+}
+
+cs_slot *cs_queue_explore(cs_class *class) {
+  const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
+  // The slow way asks for all else, and makes it usual.
+  if (cs_this_thread.number == 0 || most == 0 || atomic_load_explicit(&class->full, memory_order_relaxed) == 0 ||
+      atomic_load_explicit(&class->explorer_used, memory_order_relaxed) < most)
+    return NULL;
+  cs_this_thread.countdown = cs_thread_draw();
+  return explorer_slot(class, random_below(most));
+}
+
+void cs_queue_close(cs_class *class) {
+  // seq_cst: pairs with set_full.
+  atomic_store(&class->full, 0);
 }
 
 // From now on the short way through cs_queue_put is open.
-static void set_full(cs_class *class, uint32_t limit) {
+static void set_full(cs_class *class, uint32_t places) {
   // Who goes that way reads the size of a chunk.
   if (!cs_heap_is_glibc) return;
-  atomic_store(&class->reciprocal, UINT64_MAX / limit + 1);
-  atomic_store(&class->full, limit);
-  // Else cs_queue_resize may have been between, and this figure is the old one.
-  if (atomic_load(&class->limit) != limit) atomic_store(&class->full, 0);
+  atomic_store(&class->full, places);
+  // Else cs_queue_close may have been between, whose caller changed one of these before.
+  if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_queue_left) < 0)
+    cs_queue_close(class);
 }
 
-// False: there is no place at all.
-static bool queue(cs_class *class, uint32_t bytes, place *ret_place) {
+// The slow way takes a turn of its own: else each second place would not be visited while the short one is closed.
+static cs_slot *give_back_turn(cs_class *class) {
+  atomic_fetch_sub_explicit(&class->turn, 1, memory_order_relaxed);
+  return NULL;
+}
+
+cs_slot *cs_queue_begin_anew(cs_class *class, uint64_t turn) {
+  const uint64_t full = atomic_load_explicit(&class->full, memory_order_relaxed);
+  if (full == 0) return give_back_turn(class);
+  const int64_t left = atomic_load_explicit(&cs_queue_left, memory_order_relaxed);
+  const bool may_grow = full < atomic_load_explicit(&class->limit, memory_order_relaxed) &&
+                        left > (int64_t)class->metadata->instance_size + (int64_t)sizeof(cs_slot) + 32;
+  if (left < 0 || may_grow) {
+    cs_queue_close(class);
+    return give_back_turn(class);
+  }
+  // What is left of a turn by `full` stays the same, whoever does this, and however often.
+  uint64_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
+  if (present >= full) atomic_compare_exchange_strong(&class->turn, &present, present % full);
+  return &class->slots[turn % full];
+}
+
+// NULL: there is no place at all.
+static cs_slot *queue(cs_class *class, uint32_t bytes) {
   const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed), index = 0;
-  if (present < limit && grow(&class->queue_used, limit, bytes, &index)) {
-    ret_place->slot = &class->slots[index];
-    // From the end, so that no turn has the same.
-    ret_place->ordinal = CS_ID_MASK - index;
-    return true;
-  }
-  if (present >= limit) {
-    present = limit;
-    set_full(class, limit);
-  }
-  if (present == 0) return false;
-  const uint32_t turn = (uint32_t)atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
-  ret_place->slot = &class->slots[turn % present];
-  ret_place->ordinal = turn & CS_ID_MASK;
-  return true;
+  if (present < limit && grow(&class->queue_used, limit, bytes, &index)) return &class->slots[index];
+  if (present > limit) present = limit;
+  if (present == 0) return NULL;
+  if (present == limit || !has_room(bytes, 0)) set_full(class, present);
+  const uint64_t turn = atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
+  return &class->slots[turn % present];
 }
 
 // No place: counts why.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
-  place taken = {0};
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
-    const bool is_explorer = is_for_explorer && explore(class, bytes, &taken);
-    if (!is_explorer && !queue(class, bytes, &taken)) {
+    cs_slot *slot = is_for_explorer ? explore(class, bytes) : NULL;
+    if (slot == NULL) slot = queue(class, bytes);
+    if (slot == NULL) {
       CS_COUNT(class, skipped_budget);
       return (place){0};
     }
-    taken.old = cs_slot_enter(taken.slot);
-    if (taken.old == CS_SLOT_BUSY) continue;
-    taken.slot->is_explorer = is_explorer ? 1 : 0;
-    return taken;
+    cs_object *const old = cs_slot_enter(slot);
+    if (old != CS_SLOT_BUSY) return (place){slot, old};
   }
   CS_COUNT(class, skipped_busy);
   return (place){0};
@@ -124,20 +155,27 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
 // What is in the place that is in hand goes. False: it cannot go now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == NULL) return true;
-  if ((slot->policy & ~CS_SLOT_STAYED) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
+  if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(class, slot, old)) return false;
   // From now on it counts among what waits.
-  cs_queue_charge(-(int64_t)slot->bytes);
+  cs_queue_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
 
-static bool put_into(cs_class *class, const place *place, cs_object *object, cs_quarantine_policy policy,
-                     const void *frame) {
-  cs_slot *const slot = place->slot;
+// The place's own, as it is before its first tenant.
+static uint32_t first_tag(const cs_class *class, const cs_slot *slot) {
+  const bool is_explorer = slot < class->slots;
+  const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
+  return index << CS_TAG_ORDINAL_SHIFT | (is_explorer ? CS_TAG_EXPLORER : 0) | class->index;
+}
+
+// False: the object has no place.
+static bool put_into(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+  cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
-  const bool fits = has_room(bytes, place->old == NULL ? 0 : slot->bytes);
-  if (!make_room(class, slot, place->old, false)) {
-    cs_slot_leave(slot, place->old);
+  const bool fits = has_room(bytes, place.old == NULL ? 0 : cs_slot_bytes(slot));
+  if (!make_room(class, slot, place.old, false)) {
+    cs_slot_leave(slot, place.old);
     CS_COUNT(class, skipped_busy);
     return false;
   }
@@ -148,27 +186,43 @@ static bool put_into(cs_class *class, const place *place, cs_object *object, cs_
     return false;
   }
   cs_queue_charge(bytes);
-  slot->bytes = bytes;
-  slot->policy = policy;
-  cs_slot_fill_in(class, slot, place->ordinal, object, policy, frame);
-  return cs_queue_publish(class, slot, object);
+  // What stands there may be a checksum.
+  if (slot->ticks != 0 && cs_slot_policy(slot) != policy) slot->past = NULL;
+  if (slot->ticks == 0) slot->tag = first_tag(class, slot);
+  slot->key = key_of(object, policy);
+  const bool takes_stack = atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0;
+  cs_slot_fill_in(class, slot, object, policy, takes_stack ? cs_stack_take(frame, false) : 0, false);
+  if (!cs_queue_publish(class, slot, object, false)) cs_queue_sweep(class);
+  return true;
 }
 
-bool cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, uint32_t ordinal, cs_object *object,
-                       cs_quarantine_policy policy, const void *frame) {
-  const place in_hand = {slot, old, ordinal};
-  const place place = old == CS_SLOT_BUSY ? take(class, bytes_of(object), false) : in_hand;
-  return place.slot != NULL && put_into(class, &place, object, policy, frame);
+static void put(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+  if (place.slot != NULL && put_into(class, place, object, policy, frame)) return;
+  if (policy == CS_QUARANTINE_ABSORB) class->destroy(object);
+  cs_claim_end(class, object);
 }
 
-bool cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
-  const place place = take(class, bytes_of(object), explores());
-  return place.slot != NULL && put_into(class, &place, object, policy, frame);
+void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_quarantine_policy policy,
+                       const void *frame) {
+  const place in_hand = {slot, old};
+  put(class, old == CS_SLOT_BUSY ? take(class, bytes_of(object), false) : in_hand, object, policy, frame);
+}
+
+void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+  const bool is_for_explorer = explores();
+  // Also in a forked child.
+  const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
+  put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
+}
+
+void cs_queue_take_back(cs_class *class, cs_object *old) {
+  if (old != NULL) cs_object_free(class, old);
+  cs_queue_sweep(class);
 }
 
 void cs_queue_resize(cs_class *class, uint32_t limit) {
   atomic_store(&class->limit, limit);
-  atomic_store(&class->full, 0);
+  cs_queue_close(class);
 }
 
 // Both kinds of places lie side by side: the explorer's before `slots`, the queue's from there on.
@@ -211,35 +265,58 @@ void cs_queue_sweep(cs_class *class) {
   }
 }
 
-// One look at a place: 1 found, 0 not here, -1 busy.
-static int look(cs_slot *slot, const cs_object *object, cs_slot *ret_slot) {
+// One look at a place: 1 found, 0 not here, -1 busy. `is_past`: the object is the tenant before, its record made of the
+// ghost.
+static int look(cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;
-  if (before != object) return 0;
+  if ((is_past ? __atomic_load_n(&slot->past, __ATOMIC_RELAXED) : before) != object) return 0;
   const uint64_t ticks = __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED);
-  const uint32_t id = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
+  const uint32_t tag = __atomic_load_n(&slot->tag, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
   // The same object may be there again, in a new life.
-  if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks || __atomic_load_n(&slot->id, __ATOMIC_RELAXED) != id ||
-      copy.ticks != ticks || copy.id != id || atomic_load_explicit(&slot->object, memory_order_relaxed) != object)
+  if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
+      __atomic_load_n(&slot->tag, __ATOMIC_RELAXED) != tag || copy.ticks != ticks || copy.tag != tag ||
+      atomic_load_explicit(&slot->object, memory_order_relaxed) != before)
     return -1;
-  *ret_slot = copy;
+  if (!is_past) {
+    *ret_slot = copy;
+    return 1;
+  }
+  if (copy.past != object) return -1;
+  ret_slot->ticks = copy.past_ticks;
+  memcpy(&ret_slot->tag, &copy.past_tag, sizeof copy - offsetof(cs_slot, past_tag));
   return 1;
 }
 
-bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+// The youngest of those that there are.
+static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = end_of_slots(class);
   for (uint32_t round = 0; round < FIND_ROUNDS; round++) {
-    bool is_busy = false;
+    bool is_busy = false, is_found = false;
     for (cs_slot *slot = first_slot(class); slot < end; slot++) {
-      const int found = look(slot, object, ret_slot);
-      if (found > 0) return true;
+      cs_slot candidate;
+      const int found = look(slot, object, is_past, &candidate);
       if (found < 0) is_busy = true;
+      if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
+      *ret_slot = candidate;
+      is_found = true;
+      // An object is in one place at a time.
+      if (!is_past) return true;
     }
+    if (is_found) return true;
     if (!is_busy) return false;
     _mm_pause();
   }
   return false;
+}
+
+bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+  return find(class, object, false, ret_slot);
+}
+
+bool cs_queue_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+  return find(class, object, true, ret_slot);
 }

@@ -1,26 +1,41 @@
 // The way of an object into a place of its class: what each last release pays, so it is inlined, and what is usual
-// comes first: a queue that is full, and in its next place an object of the same size under the same policy.
+// comes first: a queue that is full, and in its next place an object of the same size under the same policy. It calls
+// nothing on its way, so that no register has to be saved, and ends in the call of the allocator.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "atomics_x86_64.h"
 #include "fields.h"
-#include "ghosts.h"
 #include "quarantine.h"
 #include "ticks_x86_64.h"
 
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
+// Who calls such a function keeps all its registers but one.
+#define CS_SELDOM __attribute__((preserve_most, noinline, cold))
+// With `frame` still in place.
+#define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
+
 #pragma GCC visibility push(hidden)
 
-// For an object that is not as usual in every respect. False: it has no place, nothing has happened.
-bool cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame)
-    __attribute__((cold));
-// The same with a place of the queue in hand.
-bool cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, uint32_t ordinal, cs_object *object,
-                       cs_quarantine_policy policy, const void *frame) __attribute__((cold));
+// The place for an object that the thread's countdown has come to its end at: one of the explorer's. NULL: not as
+// usual.
+CS_SELDOM cs_slot *cs_queue_explore(cs_class *class);
+// The place for an object whose turn is not below `full`: where the turns begin anew. NULL: not as usual.
+CS_SELDOM cs_slot *cs_queue_begin_anew(cs_class *class, uint64_t turn);
+
+// Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
+// a place, or its memory goes. The thread has counted it.
+CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
+                                        const void *frame);
+// The same with a place in hand, if `old` is not CS_SLOT_BUSY.
+CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object,
+                                      cs_quarantine_policy policy, const void *frame);
+// The class was unlisted, or is being drained, while an object came in: it goes again. `old` goes at once.
+CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
 
@@ -46,76 +61,99 @@ static inline void cs_object_free(const cs_class *class, cs_object *object) {
   }
 }
 
-// The object is in the place; nobody sees it yet.
-static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object) {
-  // Before the place is left: then another thread may take it, and give the object back to Swift.
-  __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
-  // seq_cst: pairs with cs_quarantine_unlist, which may have passed the place before.
-  atomic_exchange(&slot->object, object);
-  CS_COUNT(class, admitted);
-  if (!CS_USUALLY(atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1)) cs_queue_sweep(class);
-  return true;
+// Where the heap is glibc's.
+static inline uint32_t cs_object_key(const cs_object *object, cs_quarantine_policy policy) {
+  const uint32_t flags = 5, word = (uint32_t)((const uint64_t *)object)[-1];
+  return policy == CS_QUARANTINE_ZERO     ? word | flags
+         : policy == CS_QUARANTINE_ABSORB ? (word & ~flags) | CS_KEY_ABSORB
+                                          : word & ~flags;
 }
 
-// `ordinal`: of the object among those that came to the class.
-static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, uint32_t ordinal, cs_object *object,
-                                   cs_quarantine_policy policy, const void *frame) {
-  const uint32_t id = class->index << CS_ID_CLASS_SHIFT | ordinal;
-  slot->ticks = cs_ticks();
+// The tenant has gone; what it was stays.
+static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
+  slot->past = old;
+  slot->past_ticks = slot->ticks;
+  memcpy(&slot->past_tag, &slot->tag, sizeof *slot - offsetof(cs_slot, past_tag));
+}
+
+_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, tag) == sizeof(cs_slot) - offsetof(cs_slot, past_tag),
+               "the same words");
+
+// `stack`: the number of that of the release.
+static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,
+                                   uint32_t stack, bool is_pair) {
+  cs_ticks_put(&slot->ticks);
   // The processor keeps the order of stores, the compiler has to be told.
   atomic_signal_fence(memory_order_seq_cst);
-  slot->id = id;
-  uint64_t who = cs_this_thread.number;
-  if (atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0)
-    who |= (uint64_t)cs_stack_take(frame, false) << 32;
+  const uint32_t tag = slot->tag + CS_TAG_STRIDE;
+  slot->tag = tag;
+  const uint64_t who = cs_this_thread.number | (uint64_t)stack << 32;
   memcpy(&slot->thread, &who, sizeof who);
   if (policy == CS_QUARANTINE_ABSORB) {
-    slot->contents = cs_fields_checksum(class, object);
+    slot->checksum = cs_fields_checksum(class, object);
+    return;
+  }
+  const uint64_t filling = cs_fields_filling(policy, tag);
+  if (is_pair) {
+    object->fields[0] = filling;
+    object->fields[1] = filling;
   } else {
-    const uint64_t filling = cs_fields_filling(policy, id);
-    slot->contents = filling;
     cs_fields_fill(class, object, filling);
   }
 }
 
-// False: it does not go without questions. What the old one was charged stays: another one of its size comes.
-static inline bool cs_queue_replace(cs_class *class, cs_slot *slot, cs_object *old, cs_quarantine_policy policy) {
-  if (policy == CS_QUARANTINE_ABSORB) {
-    return CS_USUALLY(cs_reaper_give(class, slot, old));
+// The object is in the place; nobody has seen it yet. False: it has to go again.
+static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
+  // Before the place is left: then another thread may take it, and give the object back to Swift.
+  __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
+  cs_slot_leave(slot, object);
+  cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
+  // The fence pairs with cs_quarantine_unlist, which may have passed the place before.
+  cs_count_and_fence(&counts->admitted);
+  if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
+  return CS_USUALLY(cs_is_one(&class->is_listed));
+}
+
+// Whether nobody has touched an object since its deinit ended.
+static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
+                                        cs_quarantine_policy policy, bool is_pair) {
+  if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
+  const uint64_t filling = cs_fields_filling(policy, slot->tag);
+  if (is_pair) return CS_USUALLY(((old->fields[0] ^ filling) | (old->fields[1] ^ filling)) == 0);
+  return CS_USUALLY(cs_fields_are(class, old, filling));
+}
+
+// Takes a place for the object and gives up the one it replaces. `is_pair`: the fields are two words.
+static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object,
+                                                               cs_quarantine_policy policy, bool takes_stack,
+                                                               bool is_pair, const void *frame) {
+  const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
+  cs_slot *slot;
+  if (CS_USUALLY(--cs_this_thread.countdown != 0)) {
+    const uint64_t turn = atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
+    if (CS_USUALLY(cs_is_below(turn, &class->full))) {
+      slot = &class->slots[turn];
+    } else {
+      slot = cs_queue_begin_anew(class, turn);
+      if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
+    }
+  } else {
+    slot = cs_queue_explore(class);
+    if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
   }
-  // Nobody touched it.
-  if (!CS_USUALLY(__atomic_load_n(&old->counts, __ATOMIC_ACQUIRE) == CS_COUNTS_DONE) ||
-      !CS_USUALLY(cs_fields_are(class, old, slot->contents)))
-    return false;
-  cs_ghost_put_inline(slot, old);
-  CS_COUNT(class, evicted);
+  cs_object *const old = cs_slot_enter(slot);
+  if (!CS_USUALLY(old > CS_SLOT_BUSY) || !CS_USUALLY(slot->key == cs_object_key(object, policy)) ||
+      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_reaper_give(class, slot, old))
+                                       : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
+    return cs_queue_put_into(class, slot, old, object, policy, frame);
+  if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);
+  // What the old one was charged stays: another one of its size comes.
+  cs_slot_fill_in(class, slot, object, policy, stack, is_pair);
+  const bool stays = cs_queue_publish(class, slot, object, policy != CS_QUARANTINE_ABSORB);
+  if (!stays) return cs_queue_take_back(class, policy == CS_QUARANTINE_ABSORB ? NULL : old);
+  if (policy == CS_QUARANTINE_ABSORB) return;
   __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
   free(old);
-  return true;
-}
-
-// The same size and policy, and the budget is not exceeded. Where there is a short way the heap is glibc's.
-static inline bool cs_queue_is_usual(const cs_slot *slot, const cs_object *object, cs_quarantine_policy policy) {
-  return CS_USUALLY(slot->bytes == cs_chunk_bytes(object) + sizeof(cs_slot)) && CS_USUALLY(slot->policy == policy) &&
-         CS_USUALLY(atomic_load_explicit(&cs_queue_left, memory_order_relaxed) >= 0);
-}
-
-// Takes a place for the object and gives up the one it replaces. False: there is none, nothing has happened.
-static inline __attribute__((always_inline)) bool cs_queue_put(cs_class *class, cs_object *object,
-                                                               cs_quarantine_policy policy, const void *frame) {
-  const uint64_t full = atomic_load_explicit(&class->full, memory_order_relaxed);
-  if (!CS_USUALLY(--cs_this_thread.countdown != 0) || !CS_USUALLY(full != 0))
-    return cs_queue_put_slowly(class, object, policy, frame);
-  const uint32_t turn = (uint32_t)atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
-  // The remainder of `turn` by `full`: Lemire, Kaser and Kurz 2019. Below `full` whatever the reciprocal is.
-  const uint64_t fraction = atomic_load_explicit(&class->reciprocal, memory_order_relaxed) * turn;
-  cs_slot *const slot = &class->slots[(uint64_t)(((__uint128_t)fraction * full) >> 64)];
-  cs_object *const old = cs_slot_enter(slot);
-  if (!CS_USUALLY(old > CS_SLOT_BUSY) || !cs_queue_is_usual(slot, object, policy) ||
-      !CS_USUALLY(cs_queue_replace(class, slot, old, policy)))
-    return cs_queue_put_into(class, slot, old, turn & CS_ID_MASK, object, policy, frame);
-  cs_slot_fill_in(class, slot, turn & CS_ID_MASK, object, policy, frame);
-  return cs_queue_publish(class, slot, object);
 }
 
 #endif

@@ -64,7 +64,7 @@ static outcome reap_one(void) {
   cs_slot slot = place->slot;
   // Who waits for the queue's end wants it to come.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
-  atomic_fetch_sub_explicit(&cs_reaper_bytes, slot.bytes, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(class, &slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
   place->slot.object = NULL;
   atomic_store(&taken, number + 1);
@@ -154,7 +154,7 @@ __attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
 }
 
 bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
-  const uint64_t bytes = slot->bytes;
+  const uint64_t bytes = cs_slot_bytes(slot);
   // Of a large object one may wait.
   const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
   if (__builtin_expect(before > atomic_load_explicit(&cs_reaper_most, memory_order_relaxed), false))
@@ -173,8 +173,8 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
     }
   }
   place->class = class;
-  // All but the object, where the place has its mark, and what is reserved.
-  const size_t first = offsetof(cs_slot, ticks), end = offsetof(cs_slot, reserved);
+  // All but the object, where the place has its mark, up to the checksum.
+  const size_t first = offsetof(cs_slot, ticks), end = offsetof(cs_slot, past_tag);
   memcpy((uint8_t *)&place->slot + first, (const uint8_t *)slot + first, end - first);
   atomic_store_explicit(&place->slot.object, object, memory_order_relaxed);
   // release: pairs with reap_one.

@@ -5,24 +5,23 @@
 
   .text
   .hidden cs_stubs_absorb
-  .hidden cs_stubs_zero
-  .hidden cs_stubs_diagnose
+  .hidden cs_stubs_now
   .hidden cs_stubs_again
   .hidden cs_stubs_call
   .hidden cs_stubs_async
   .globl cs_stubs_absorb
-  .globl cs_stubs_zero
-  .globl cs_stubs_diagnose
+  .globl cs_stubs_now
   .globl cs_stubs_again
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// swiftcall: the object is in r13, and no other register means anything yet.
+// swiftcall: the object is in r13, which each function keeps, and no other register means anything yet. The class becomes
+// the argument.
   .macro destroy_stubs target
   .set index, 0
   .rept 2048
   .p2align 4
-  movl $index, %edi
+  movq cs_classes + 8 * index(%rip), %rdi
   jmp \target
   .p2align 4
   .set index, index + 1
@@ -32,12 +31,40 @@
   .p2align 4
 cs_stubs_absorb:
   destroy_stubs cs_quarantine_absorb
-cs_stubs_zero:
-  destroy_stubs cs_quarantine_zero
-cs_stubs_diagnose:
-  destroy_stubs cs_quarantine_diagnose
+cs_stubs_now:
+  destroy_stubs deinit_and_keep
 cs_stubs_again:
   destroy_stubs cs_quarantine_again
+
+// Of a class and of an object, as destroy.c asserts.
+  .set CLASS_DESTROY, 0
+  .set CLASS_KEEP, 8
+  .set OBJECT_COUNTS, 8
+  .set COUNTS_LAST, 0x100000003
+  .set COUNTS_CLAIMED, 0x102000003
+  .set COUNTS_DONE, 0x102000001
+
+// Under zero and diagnose: claims the object, runs its deinit and has it kept. Here, because a function of C would save
+// registers around the deinit; nothing but the class is needed after it.
+  .p2align 4
+  .type deinit_and_keep, @function
+deinit_and_keep:
+  .cfi_startproc
+  movabsq $COUNTS_LAST, %rax
+  movabsq $COUNTS_CLAIMED, %rcx
+  lock cmpxchgq %rcx, OBJECT_COUNTS(%r13)
+  jne cs_quarantine_unclaimed
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  callq *CLASS_DESTROY(%rdi)
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  movabsq $COUNTS_DONE, %rax
+  cmpq %rax, OBJECT_COUNTS(%r13)
+  jne cs_quarantine_referred
+  jmpq *CLASS_KEEP(%rdi)
+  .cfi_endproc
+  .size deinit_and_keep, . - deinit_and_keep
 
   .p2align 4
 cs_stubs_call:

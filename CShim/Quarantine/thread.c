@@ -21,6 +21,8 @@ static bool has_key;
 
 // Out of 2^32: the probability that more objects than this come before the explorer's next one.
 static uint32_t turns[TURNS];
+// Of a lot, by its first six bits: how many of these are above all such lots.
+static uint8_t guide[64];
 
 // SplitMix64.
 uint64_t cs_thread_random(void) {
@@ -34,15 +36,9 @@ uint32_t cs_thread_draw(void) {
   uint32_t turn = 1;
   for (uint32_t round = 0; round < 16; round++) {
     const uint32_t lot = (uint32_t)cs_thread_random();
-    uint32_t first = 0, last = TURNS;
-    while (first < last) {
-      const uint32_t middle = (first + last) / 2;
-      if (lot < turns[middle]) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
+    uint32_t first = guide[lot >> 26];
+    while (first < TURNS && lot < turns[first])
+      first++;
     turn += first;
     // Else longer than the table: it goes on as it began.
     if (first < TURNS) break;
@@ -57,7 +53,6 @@ void cs_thread_learn(void) {
   const int error = errno;
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
-  thread->ghosts = cs_ghosts_of(number);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
   // No frame lies within. So it stays where the question fails, as on a main thread without a descriptor left.
   thread->stack_start = UINTPTR_MAX;
@@ -98,5 +93,10 @@ __attribute__((constructor)) static void prepare(void) {
   for (uint32_t index = 0; index < TURNS; index++) {
     probability = probability * (EXPLORED_1 - 1) / EXPLORED_1;
     turns[index] = (uint32_t)probability;
+  }
+  for (uint32_t bits = 0; bits < sizeof guide; bits++) {
+    const uint32_t last = bits << 26 | ((UINT32_C(1) << 26) - 1);
+    while (guide[bits] < TURNS && last < turns[guide[bits]])
+      guide[bits]++;
   }
 }

@@ -1,0 +1,32 @@
+// What the compiler makes more of than it needs: an atomic load whose value is only compared is one instruction.
+#ifndef CS_ATOMICS_X86_64_H
+#define CS_ATOMICS_X86_64_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// Counts, and is a barrier: any instruction with a lock keeps stores before it from being seen after loads behind it.
+static inline void cs_count_and_fence(uint64_t *counter) {
+  __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
+}
+
+static inline bool cs_is_below(uint64_t value, const _Atomic uint64_t *end) {
+  bool result;
+  __asm__ volatile("cmpq %[end], %[value]" : "=@ccb"(result) : [value] "r"(value), [end] "m"(*end));
+  return result;
+}
+
+static inline bool cs_word_is(const uint64_t *word, uint64_t value) {
+  bool result;
+  __asm__ volatile("cmpq %[value], %[word]" : "=@cce"(result) : [value] "r"(value), [word] "m"(*word));
+  return result;
+}
+
+static inline bool cs_is_one(const _Atomic uint32_t *word) {
+  bool result;
+  __asm__ volatile("cmpl $1, %[word]" : "=@cce"(result) : [word] "m"(*word));
+  return result;
+}
+
+#endif
