@@ -242,8 +242,10 @@ uint64_t cs_quarantine_bytes(void) {
 }
 
 void cs_quarantine_set_stacks(bool is_on) {
-  pthread_mutex_lock(&lock);
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
+  // There the lock may be that of a thread that is not there, and nothing is kept.
+  if (cs_quarantine_is_forked()) return;
+  pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {
     cs_class *const class = cs_classes[index];
     const cs_quarantine_policy policy = atomic_load(&class->policy);
