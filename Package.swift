@@ -202,7 +202,7 @@ if !coreOnly {
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "DemoServer",
+        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker", "DemoServer",
       ],
       swiftSettings: swift),
   ]

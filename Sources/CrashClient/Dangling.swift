@@ -191,6 +191,8 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var detection: Probability?
     /// Uses that were caught.
     public var hits: Double
+    /// Times that a handle was asked for an object that had gone; nil where an older crashd does not tell.
+    public var handleMisses: Double?
     /// Uses in all, caught or missed.
     public var estimatedAccesses: Double
     /// The standard deviation of that.
@@ -210,7 +212,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
 
     enum CodingKeys: String, CodingKey {
       case className, build, deallocationsPerSecond, highestDeallocationsPerSecond, slots, bytes, detection, hits
-      case estimatedAccesses, missed, attributedCrashes, gainPerKiB, suggestedSlots, groups, unseenShare
+      case handleMisses, estimatedAccesses, missed, attributedCrashes, gainPerKiB, suggestedSlots, groups, unseenShare
       case horizonSeconds = "horizon_s"
       case estimatedAccessesDeviation = "estimatedAccesses_sd"
     }

@@ -13,6 +13,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case call
     /// A filled field was used.
     case field
+    /// The object's memory was read or written, in a guard slot.
+    case access
     /// Seen only at eviction: the reference count or the contents had changed.
     case audit
   }
@@ -39,8 +41,12 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var admitted: Double = 0
   /// Objects that were not, by reason.
   public private(set) var skipped: [SkipReason: Double] = [:]
-  /// Accesses that the quarantine caught, by kind.
+  /// Accesses that were caught, by the quarantine or in guard slots, by kind.
   public private(set) var hits: [HitKind: Double] = [:]
+  /// Times that a handle was asked for an object that had gone.
+  public var handleMisses: Double { missesOfHandles ?? 0 }
+  // Absent in what an earlier version wrote.
+  private var missesOfHandles: Double?
   /// When they came.
   public private(set) var delays = DelayDistribution()
   /// The places of use that they came from.
@@ -91,6 +97,11 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     guard let delay_s else { return }
     delays.add(delay_s: delay_s, retention: (retention ?? self.retention).probability(after: delay_s))
   }
+
+  /// Takes that a handle was asked for an object that had gone.
+  ///
+  /// The object was not touched, so this is no access, and says nothing about what the quarantine catches.
+  public mutating func observeHandleMiss() { missesOfHandles = handleMisses + 1 }
 
   /// Takes a crash that was attributed to the class.
   public mutating func observeAttributedCrash() { attributedCrashes += 1 }

@@ -18,6 +18,8 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var detection: DetectionProbability?
   /// Accesses caught.
   public var hits: Double
+  /// Times that a handle was asked for an object that had gone; no accesses.
+  public var handleMisses: Double
   /// Accesses in all, caught or missed, as far as the explorer reaches.
   public var estimatedAccesses: Double
   /// Its standard deviation.
@@ -54,6 +56,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
     horizon_s = retention.horizon_s.isFinite ? retention.horizon_s : nil
     detection = DetectionProbability(delays: statistics.delays, retention: retention)
     hits = statistics.hits.values.reduce(0, +)
+    handleMisses = statistics.handleMisses
     estimatedAccesses = total.estimate
     estimatedAccesses_sd = total.standardDeviation
     missed = max(0, total.estimate - total.seen)

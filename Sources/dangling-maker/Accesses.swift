@@ -9,7 +9,9 @@ func callVirtually(_ session: Session) -> Int { session.greet() }
 func callDirectly(_ session: Session) -> Int { session.plain() }
 
 @_silgen_name("access_field_read") @inline(never)
-func readField(_ session: Session) -> Int { session.number }
+func readField(_ session: Session) -> Int {
+  session.number  // fault: field-read
+}
 
 @_silgen_name("access_field_write") @inline(never)
 func writeField(_ session: Session) -> Int {

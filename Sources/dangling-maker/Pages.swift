@@ -1,5 +1,6 @@
 import CrashShield
 import CrashShieldGuardPages
+import Dispatch
 
 /// Uses a dead object whose memory was a guard slot, without the quarantine.
 ///
@@ -8,9 +9,8 @@ func useInSlot(_ kind: Kind) async {
   do {
     // No crashd is needed: what was seen stands in the process, too.
     try Shield.start(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
-    GuardPages.configure(slots: 256, oneIn: 1)
-    try GuardPages.protect(Session.self, Guest.self, Box<Int>.self)
   } catch { fail("\(error)") }
+  protectBySlots(.absorb)
   let number = await kind.use()
   let incidents = GuardPages.incidents()
   let names = Set(
@@ -29,4 +29,29 @@ func useInSlot(_ kind: Kind) async {
     ![incident.use, incident.release, incident.allocation].contains { $0.frames.isEmpty }
   }
   report(names, value: number.map { "\($0)" } ?? "none", stacks: stacks)
+}
+
+/// The same with a crashd that looks on; the process ends by it, or goes on.
+func useInSlot(_ kind: Kind, isFatal: Bool) async {
+  startAttached()
+  protectBySlots(isFatal ? .crash : .absorb)
+  print("number \(await kind.use() ?? 0)")
+}
+
+private func protectBySlots(_ policy: GuardPages.Policy) {
+  GuardPages.configure(slots: 256, oneIn: 1)
+  do throws(GuardPagesError) {
+    try GuardPages.protect(Session.self, Guest.self, Box<Int>.self, policy: policy)
+  } catch { fail("\(error)") }
+}
+
+/// Starts the shield, and returns when crashd has the ring.
+func startAttached() {
+  let attached = DispatchSemaphore(value: 0)
+  do throws(Shield.StartError) {
+    try Shield.start(Shield.Configuration { if $0 == .attached { attached.signal() } })
+  } catch { fail("\(error)") }
+  // Second by second: a machine that stands still uses up one of them.
+  let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }
+  if !isAttached { fail("crashd did not take the ring") }
 }

@@ -1,5 +1,6 @@
 // dangling-maker KIND POLICY: uses an object after its last release, and says whether that was recorded and what came of it.
-// A process that prints nothing has not survived.
+// A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for crashd first, then use an
+// object in a guard slot and go on, or crash.
 import CrashShield
 import Glibc
 
@@ -39,8 +40,12 @@ if arguments.count == 3, let kind = Kind(rawValue: arguments[1]), arguments[2] =
   await useInSlot(kind)
   exit(0)
 }
+if arguments.count == 3, let kind = Kind(rawValue: arguments[1]), arguments[2].hasPrefix("attached-") {
+  await useInSlot(kind, isFatal: arguments[2] == "attached-crash")
+  exit(0)
+}
 guard arguments.count == 3, let kind = Kind(rawValue: arguments[1]), let policy = policies[arguments[2]] else {
-  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot")
+  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot|attached-slot|attached-crash")
 }
 
 do {

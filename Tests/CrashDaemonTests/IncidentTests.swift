@@ -140,6 +140,7 @@ struct IncidentTests {
     let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     let report = try #require(builder.report(id: ring.id))
     #expect(report.diagnosis.cause == cause && report.diagnosis.confidence == 1)
+    #expect(report.diagnosis.className == (cause == "dangling" ? "App.Session" : nil))
     #expect(report.diagnosis.rule.hasPrefix("guard-slot-") && report.diagnosis.sentence.hasPrefix(sentence))
     let object = try #require(report.guardedObject)
     #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)

@@ -69,6 +69,19 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
+  @Test("a handle's miss is no hit, and statistics of a version that did not count them can be read")
+  func handles() throws {
+    var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
+    let before = try JSONEncoder().encode(statistics)
+    #expect(!String(decoding: before, as: UTF8.self).contains("missesOfHandles"))
+    #expect(try JSONDecoder().decode(ClassStatistics.self, from: before).handleMisses == 0)
+    statistics.observeHandleMiss()
+    statistics.observeHandleMiss()
+    let summary = ClassSummary(statistics)
+    #expect(summary.handleMisses == 2 && summary.hits == 0 && summary.groups == 0)
+    #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
+  }
+
   @Test("values from a broken ring change nothing that they should not, and never trap")
   func hostileValues() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: .nan, slots: .infinity)

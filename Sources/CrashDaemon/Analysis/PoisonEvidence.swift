@@ -30,6 +30,7 @@ struct PoisonEvidence: Sendable, Equatable {
 extension CrashFacts {
   /// The class of the object that was used after its last release, where something names it for certain.
   var danglingClass: String? {
+    if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
     return record.objectClass.isEmpty ? nil : record.objectClass
   }

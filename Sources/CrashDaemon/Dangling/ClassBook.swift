@@ -77,6 +77,12 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
+  /// Takes that a handle was asked for an object of the class that had gone.
+  mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
+    let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
+    entries[index].statistics.observeHandleMiss()
+  }
+
   /// Takes a crash that was attributed to a class.
   mutating func crash(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)

@@ -147,52 +147,12 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// An incident that is new, or has happened again, since the last look.
-  struct News: Sendable {
-    var incident: Incident
-    var isFirst: Bool
-    /// Equal for uses from the same place.
-    var group: String
-  }
-
-  /// Takes what the quarantine saw since the last look: each incident once, as those of a loop say no more than one.
-  func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
-    let key = ServiceKey(process.facts)
-    guard let known = services[key]?.processes[process.number] else { return }
-    let build = known.build
-    let processes = services[key]?.processes.values.count { $0.build == build } ?? 1
-    for counted in classes.prefix(ControlPlan.wordLimit) where known.classes[counted.name] != counted {
-      services[key]?.book.read(
-        counted, before: known.classes[counted.name], build: build, processes: processes, at: now_s)
-      services[key]?.processes[process.number]?.classes[counted.name] = counted
-      services[key]?.isDirty = true
-    }
-    for found in news where found.incident.source == .quarantine {
-      let (incident, group) = (found.incident, found.group)
-      guard let className = Self.usable(incident.subject) else { continue }
-      let delay_s = found.isFirst ? incident.record.map { Double($0.age_ns) / 1e9 } : nil
-      services[key]?.book.hit(
-        className, build: build, kind: Self.kind(incident.kind), delay_s: delay_s, group: group, at: now_s)
-      services[key]?.policy.count(at: now_s) { $0.hits += 1 }
-      receive(.hit(className: className, group: group), key)
-    }
-    if !news.isEmpty { save(key) }
-  }
-
   /// A class's name as processes can be told it.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
 
-  private static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
-
-  private static func kind(_ code: UInt32) -> ClassStatistics.HitKind {
-    switch IncidentBuilder.kind(code) {
-    case "overRelease": .release
-    case "retains", "write": .audit
-    default: .call
-    }
-  }
+  static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
 // Time, and what follows.

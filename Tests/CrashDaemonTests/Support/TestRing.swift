@@ -84,6 +84,12 @@ struct TestRing {
       at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
   }
 
+  /// What that incident was, as its source numbers it.
+  mutating func setKind(_ index: Int, _ kind: UInt32) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(kind, at: base + offset(\cs_ring_incident.kind))
+  }
+
   /// Makes that incident one of a guard slot, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride

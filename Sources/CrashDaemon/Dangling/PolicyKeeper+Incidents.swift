@@ -1,0 +1,76 @@
+import CShimRing
+import CrashRing
+import DanglingStatistics
+
+// What the quarantine, guard slots and handles saw while processes went on.
+extension PolicyKeeper {
+  /// An incident that is new, or has happened again, since the last look.
+  struct News: Sendable {
+    var incident: Incident
+    var isFirst: Bool
+    /// Equal for uses from the same place.
+    var group: String
+  }
+
+  /// Takes what was seen since the last look: each incident once, as those of a loop say no more than one.
+  func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
+    let key = ServiceKey(process.facts)
+    guard let known = services[key]?.processes[process.number] else { return }
+    let build = known.build
+    let processes = services[key]?.processes.values.count { $0.build == build } ?? 1
+    for counted in classes.prefix(ControlPlan.wordLimit) where known.classes[counted.name] != counted {
+      services[key]?.book.read(
+        counted, before: known.classes[counted.name], build: build, processes: processes, at: now_s)
+      services[key]?.processes[process.number]?.classes[counted.name] = counted
+      services[key]?.isDirty = true
+    }
+    for found in news {
+      guard let use = DanglingUse(found.incident), let className = Self.usable(found.incident.subject) else { continue }
+      services[key]?.policy.count(at: now_s) { $0.hits += 1 }
+      switch use {
+      case .handleMiss:
+        // To keep the class's objects would not help whoever asks by a handle.
+        services[key]?.book.handleMiss(className, build: build, at: now_s)
+      case .hit(let kind, let hasDelay):
+        let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil
+        services[key]?.book.hit(
+          className, build: build, kind: kind, delay_s: delay_s, group: found.group, at: now_s)
+        receive(.hit(className: className, group: found.group), key)
+      }
+    }
+    if !news.isEmpty { save(key) }
+  }
+}
+
+/// What an incident says of dead objects of its class.
+enum DanglingUse: Equatable {
+  /// One was used.
+  ///
+  /// `hasDelay`: the age of an object that the quarantine held is one of those that its estimates are made of.
+  case hit(ClassStatistics.HitKind, hasDelay: Bool)
+  /// A handle was asked for one, and gave nil.
+  case handleMiss
+
+  /// Nil where it says nothing of them, or where a crash follows, which counts as one.
+  init?(_ incident: Incident) {
+    guard incident.mode != .crash else { return nil }
+    switch incident.source {
+    case .quarantine:
+      switch cs_ring_dangling(rawValue: incident.kind) {
+      case .CS_RING_DANGLING_HANDLE: self = .handleMiss
+      case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
+      // Seen when the object left: nobody knows when it was done.
+      case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
+      default: self = .hit(.call, hasDelay: true)
+      }
+    case .pages:
+      switch cs_ring_pages(rawValue: incident.kind) {
+      case .CS_RING_PAGES_READ, .CS_RING_PAGES_WRITE: self = .hit(.access, hasDelay: false)
+      case .CS_RING_PAGES_DOUBLE_FREE: self = .hit(.release, hasDelay: false)
+      // Past an object, or of none: its lifetime is not in question.
+      default: return nil
+      }
+    case .guarding, .other: return nil
+    }
+  }
+}

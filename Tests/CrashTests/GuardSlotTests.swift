@@ -1,0 +1,80 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Glibc
+import Testing
+
+/// Uses of freed objects in guard slots, from the processor's fault to what crashd says of them.
+@Suite("Guard slots, end to end", .sharedDaemon)
+struct GuardSlotTests {
+  /// A read of a field, which nothing but the processor sees.
+  private static let kind = "field-read"
+  private static let victim = "dangling_maker.Session"
+
+  private static func run(_ mode: String) async throws -> Crasher.Outcome {
+    try await Crasher.run(
+      kind, [mode], environment: SharedDaemon.current.place.environment,
+      program: Binaries.besideTests("dangling-maker"))
+  }
+
+  /// The line of the use.
+  private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
+
+  @Test("a crash by a freed object in a guard slot is certain, and names its class, and who used and freed it")
+  func crash() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Self.run("attached-crash")
+    #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
+    let reports = try await daemon.reports(of: run.pid)
+    let report = try #require(reports.first)
+    #expect(reports.count == 1)
+    let diagnosis = report.diagnosis
+    #expect(diagnosis.cause == "dangling" && diagnosis.rule == "guard-slot-freed" && diagnosis.confidence == 1)
+    #expect(diagnosis.className == Self.victim)
+    // A sentence begins with a capital letter.
+    #expect(diagnosis.sentence.contains("angling_maker.Session was read "), "\(diagnosis.sentence)")
+    #expect(diagnosis.sentence.contains(" after it was freed by thread "), "\(diagnosis.sentence)")
+
+    let mark = try Self.mark()
+    let thread = try #require(report.crashedThread)
+    let use = try #require(thread.topOwnFrame, "\(thread.listing)")
+    #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
+    let object = try #require(report.guardedObject)
+    #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
+    // The same thread did all three: who reads it is the one that the report is about.
+    #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
+    #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
+    #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
+    let text = try await DanglingTests.crashctl(["show", report.id, "--socket", daemon.place.varlinkSocket])
+    #expect(text.contains("freed by thread") && text.contains("drop()") && text.contains("100 % sure"), "\(text)")
+  }
+
+  @Test("one that is survived is told with all three stacks, and counts as a hit of its class")
+  func survived() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Self.run("attached-slot")
+    #expect(run.status.code == 0, "\(run.status) \(run.error)")
+    #expect(try await daemon.reports(of: run.pid).isEmpty)
+    let client = daemon.client
+    let (incidents, policies, classes) = try await blocking {
+      (
+        try client.incidents(source: "pages"), try client.danglingPolicies(name: "dangling-maker"),
+        try client.danglingClasses(name: "dangling-maker")
+      )
+    }
+    let incident = try #require(incidents.first { $0.process.pid == Int(run.pid) })
+    #expect(incident.kind == "read" && incident.mode == "absorb" && incident.confidence == "certain")
+    #expect(incident.subject == Self.victim && incident.count == 1)
+    let mark = try Self.mark()
+    let use = try #require(incident.use.first { $0.isOwn })
+    #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
+    let object = try #require(incident.object)
+    #expect(object.release.contains { $0.function.hasPrefix("drop()") })
+    #expect(object.allocation?.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true } == true)
+
+    #expect(policies.count == 1 && policies.flatMap(\.days).map(\.hits).reduce(0, +) >= 1)
+    let found = try #require(classes.first { $0.figures.className == Self.victim })
+    // Its delay is none of those that the quarantine's estimates are made of.
+    #expect(found.figures.hits >= 1 && found.figures.estimatedAccesses == 0 && found.figures.detection == nil)
+  }
+}
