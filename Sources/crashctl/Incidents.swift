@@ -53,11 +53,31 @@ struct ListIncidents: ParsableCommand {
 
 struct ListDangling: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists uses of dead objects, the one that was seen last at the end.")
+    commandName: "list",
+    abstract: "Lists uses of dead objects, those that were seen last at the end.",
+    discussion: """
+      What was done in the same way to objects of one class, from one place of one program, is one line, whichever \
+      processes did it: seen by the quarantine or in guard slots. AGE is the time between the last release and the \
+      use, FREED BY from how many places the objects had been released. ID is the incident that was seen last.
+      """)
+
+  /// As many as crashd tells.
+  private static let most = 1_000
 
   @OptionGroup var options: IncidentOptions
 
-  func run() throws { try options.list(source: "quarantine") }
+  @Flag(help: "A line for each process and stack, as 'incidents' has them.")
+  var each = false
+
+  func run() throws {
+    if each { return try options.list(source: "quarantine") }
+    let name = options.name
+    let incidents = try options.connection.ask { client throws(ClientError) in
+      try client.incidents(source: "quarantine", name: name, limit: Self.most)
+        + client.incidents(source: "pages", name: name, limit: Self.most)
+    }
+    try options.show(groups: DanglingGroup.groups(of: incidents))
+  }
 }
 
 struct ShowIncident: ParsableCommand {
@@ -102,16 +122,28 @@ struct IncidentOptions: ParsableArguments {
     if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
   }
 
+  /// `groups` has the one first that was seen last.
+  func show(groups: [DanglingGroup]) throws {
+    var shown = Array(groups.prefix(limit ?? 100))
+    if !reverse { shown.reverse() }
+    if connection.json != .off { try connection.show(json: shown) }
+    guard !shown.isEmpty else { throw nothingSeen }
+    guard connection.json == .off else { return }
+    try connection.show(IncidentText.groups(shown, terminal: connection.terminal, legend: !legend.hasNoLegend))
+  }
+
+  private var nothingSeen: Failure {
+    let sentence = name == nil ? "no incident was seen yet" : "no incident was seen that matches"
+    return Failure(.nothingFound, sentence + Failure.hiddenNote)
+  }
+
   func list(source: String?) throws {
     var incidents = try connection.ask { client throws(ClientError) in
       try client.incidents(source: source, name: name, limit: limit)
     }
     if !reverse { incidents.reverse() }
     if connection.json != .off { try connection.show(json: incidents) }
-    guard !incidents.isEmpty else {
-      let sentence = name == nil ? "no incident was seen yet" : "no incident was seen that matches"
-      throw Failure(.nothingFound, sentence + Failure.hiddenNote)
-    }
+    guard !incidents.isEmpty else { throw nothingSeen }
     guard connection.json == .off else { return }
     try connection.show(
       IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend))

@@ -50,6 +50,8 @@ struct DanglingTests {
     }
     let list = try await Self.crashctl(["incidents", "--socket", daemon.place.varlinkSocket])
     #expect(list.contains(incident.sentence) && list.contains("COUNT"))
+    let groups = try await Self.crashctl(["dangling", "--socket", daemon.place.varlinkSocket])
+    #expect(groups.contains("HITS") && groups.contains("faultUseAfterFreeCall"), "\(groups)")
     let text = try await Self.crashctl(["incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket])
     let parts = text.split(separator: "Last release", maxSplits: 1)
     #expect(parts.count == 2 && parts.allSatisfy { $0.contains("faultUseAfterFreeCall") }, "\(text)")
