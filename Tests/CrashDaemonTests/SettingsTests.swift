@@ -106,6 +106,17 @@ struct SettingsTests {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
 
+  @Test("aliases are refused before they are followed: as a key, these would be more than all atoms there are")
+  func aliases() {
+    let bomb = (1..<100).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }
+    let error = #expect(throws: SettingsError.self) {
+      try read((["a0: &a0 x"] + bomb + ["? *a99", ": x"]).joined(separator: "\n"))
+    }
+    #expect(error?.description == "crashd.yaml:2: anchors and aliases such as '*a0' are not supported")
+    // Neither stands for the other here.
+    #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
+  }
+
   @Test("the environment wins over the file, the command line over both; neither takes a key that there is not")
   func order() throws {
     var reader = SettingsReader()

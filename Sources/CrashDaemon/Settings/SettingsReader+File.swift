@@ -3,7 +3,8 @@ import Yams
 
 // YAML, and JSON, which YAML contains.
 extension SettingsReader {
-  private static let fileLimitBytes = 1 << 20
+  // Keys that are mappings of mappings take Yams far longer than they are long: nothing that may stand here needs more.
+  private static let fileLimitBytes = 64 << 10
   private static let depthLimit = 4
 
   /// Takes a file.
@@ -25,13 +26,17 @@ extension SettingsReader {
       count += more
     }
     guard count <= Self.fileLimitBytes else {
-      throw SettingsError(place: path, reason: "it is longer than \(Self.fileLimitBytes >> 20) MiB")
+      throw SettingsError(place: path, reason: "it is longer than \(Self.fileLimitBytes >> 10) KiB")
     }
     try read(yaml: String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
   }
 
   /// Takes the text of a file.
   mutating func read(yaml text: String, at path: String) throws(SettingsError) {
+    if let alias = YAMLAlias.first(in: text) {
+      throw SettingsError(
+        place: "\(path):\(alias.line)", reason: "anchors and aliases such as '*\(alias.name)' are not supported")
+    }
     let root: Node?
     do { root = try Yams.compose(yaml: text) } catch let error as YamlError {
       throw Self.error(error, path)
