@@ -16,6 +16,7 @@ struct VarlinkServer: Service {
   var ledger: Ledger
   var limits: Limits
   private let connections = ConnectionCount()
+  private let unserved = UnservedConnections()
 
   init(listener: Descriptor, interface: CrashdInterface, hub: EventHub) {
     self.listener = listener
@@ -40,9 +41,12 @@ struct VarlinkServer: Service {
         channel.eventLoop.makeCompletedFuture {
           let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
           try channel.pipeline.syncOperations.addHandler(decoder)
-          return try Channel(wrappingChannelSynchronously: channel)
+          let connection = try Channel(wrappingChannelSynchronously: channel)
+          if !unserved.add(connection) { Task { await Self.close(connection) } }
+          return connection
         }
       }
+    var failure: (any Error)?
     do {
       try await server.executeThenClose { inbound in
         try await withThrowingDiscardingTaskGroup { group in
@@ -51,10 +55,15 @@ struct VarlinkServer: Service {
       }
     } catch is CancellationError {
       // The way a graceful stop ends.
+    } catch {
+      failure = error
     }
+    for connection in unserved.end() { await Self.close(connection) }
+    if let failure { throw failure }
   }
 
   private func serve(_ channel: Channel) async {
+    unserved.remove(channel)
     let peer: Peer
     do {
       peer = try await Self.peer(of: channel.channel)
@@ -99,6 +108,41 @@ struct VarlinkServer: Service {
       level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
     ).get()
     return Peer(pid: credentials.pid, uid: credentials.uid)
+  }
+}
+
+/// Connections that were accepted and are not served yet.
+///
+/// A NIOAsyncChannel that goes away without having been served traps, and those do that are accepted while crashd stops.
+private final class UnservedConnections: Sendable {
+  private struct State {
+    var connections: [ObjectIdentifier: VarlinkServer.Channel] = [:]
+    var isAtEnd = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Keeps it until it is served; false: nobody will.
+  func add(_ connection: VarlinkServer.Channel) -> Bool {
+    state.withLock { state in
+      if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
+      return !state.isAtEnd
+    }
+  }
+
+  func remove(_ connection: VarlinkServer.Channel) {
+    // What is let go of under the lock would run NIO's code there.
+    let removed = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection.channel)) }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Those that nobody will serve any more.
+  func end() -> [VarlinkServer.Channel] {
+    state.withLock { state in
+      state.isAtEnd = true
+      defer { state.connections = [:] }
+      return Array(state.connections.values)
+    }
   }
 }
 
