@@ -75,10 +75,10 @@ static void free_slots(cs_slot *slots) {
 
 static void measure_fields(cs_class *class) {
   const uint32_t first = sizeof(cs_object) / 8 + cs_metadata_own_words(class->metadata);
-  const uint32_t whole = class->metadata->instance_size / 8, all = (class->metadata->instance_size + 7) / 8;
+  const uint32_t whole = class->metadata->instance_size / 8, odd_bits = class->metadata->instance_size % 8 * 8;
   class->first_field = first;
-  class->filled_end = all > first ? all : first;
-  class->audited_end = whole > first ? whole : first;
+  class->filled_end = class->audited_end = whole > first ? whole : first;
+  if (whole >= first) class->tail_mask = (UINT64_C(1) << odd_bits) - 1;
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 

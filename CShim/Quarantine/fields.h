@@ -26,7 +26,9 @@ static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint32_t t
 }
 
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {
-  cs_words_fill((uint64_t *)object + class->first_field, (uint64_t *)object + class->filled_end, filling);
+  uint64_t *const end = (uint64_t *)object + class->filled_end;
+  cs_words_fill((uint64_t *)object + class->first_field, end, filling);
+  if (class->tail_mask != 0) *end = (*end & ~class->tail_mask) | (filling & class->tail_mask);
 }
 
 // Whether nobody wrote since.

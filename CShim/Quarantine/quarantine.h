@@ -105,8 +105,8 @@ struct cs_class {
   _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
   uint32_t index;
   _Alignas(64) _Atomic uint64_t turn; // of the queue's places: with `full`, the remainder of the objects that came
-  // Of the fields, words from the start of an object: the runtime's own come first. Filled is to the end of the last
-  // word: malloc gives whole ones, and nothing of the object is needed any more.
+  // Of the fields, words from the start of an object: the runtime's own come first. What is left of a last word that is
+  // not whole is filled by its mask: a guard slot keeps its edge from the byte behind the object on.
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
@@ -116,6 +116,7 @@ struct cs_class {
   _Atomic uint32_t explorer_used;
   uint32_t hooked;
   uint32_t unhooked;
+  uint64_t tail_mask;                  // of the word at filled_end; 0: the object ends before
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
   cs_ring_class own;
 };

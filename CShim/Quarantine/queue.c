@@ -9,6 +9,7 @@
 
 #define QUEUE_TRIES 8
 #define FIND_ROUNDS 1000
+#define PAST_ROUNDS 8
 
 _Atomic int64_t cs_queue_left = 1 << 20;
 _Atomic uint64_t cs_queue_budget = 1 << 20;
@@ -216,7 +217,11 @@ void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_polic
 }
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
-  if (old != NULL) cs_object_free(class, old);
+  if (old != NULL) {
+    // What frees it looks at its class, in a guard slot for one.
+    __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
+    cs_object_free(class, old);
+  }
   cs_queue_sweep(class);
 }
 
@@ -294,7 +299,8 @@ static int look(cs_slot *slot, const cs_object *object, bool is_past, cs_slot *r
 // The youngest of those that there are.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = end_of_slots(class);
-  for (uint32_t round = 0; round < FIND_ROUNDS; round++) {
+  // A ghost is asked for where no object was found, in each class: not for long.
+  for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;
     for (cs_slot *slot = first_slot(class); slot < end; slot++) {
       cs_slot candidate;

@@ -93,6 +93,20 @@ struct RunTimeTests {
     }
   }
 
+  @Test("the quarantine fills no byte behind an object that ends within a word", arguments: [1, 2])
+  func edge(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      start(Odd.self)
+      try Shield.protect(Odd.self, policy: DanglingPolicy.allCases[number])
+      for _ in 0..<4 { _ = unsafe dangling { Odd() } }
+      check(Shield.danglingStatistics(of: Odd.self)?.admitted == 4)
+      Shield.drainQuarantine()
+      check(GuardPages.statistics.guarded == 4)
+      check(GuardPages.incidents().isEmpty && Shield.danglingIncidents().isEmpty)
+      Glibc.exit(right)
+    }
+  }
+
   @Test("where somebody else handles SIGSEGV nothing is closed")
   func replaced() async {
     await #expect(processExitsWith: .exitCode(right)) {

@@ -27,6 +27,12 @@ final class Wide {
   var numbers: (Int, Int, Int, Int, Int, Int, Int, Int, Int) = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 }
 
+/// Of 25 bytes.
+final class Odd {
+  var number = 1
+  var isOdd = true
+}
+
 /// An exit status that says "the child got here and everything was right".
 let right: Int32 = 42
 
