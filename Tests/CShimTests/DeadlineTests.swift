@@ -92,7 +92,9 @@ extension BusyTests.DeadlineTests {
   @Test("on two threads at once leaves both records", arguments: kinds)
   func twoThreads(trouble: cs_trouble) throws {
     let patience = trouble == .CS_TROUBLE_DEAF ? Self.ended : Self.reminded
-    let outcome = try crash(trouble, at: [.CS_TROUBLE_STACK], threads: 2, patience: patience)
+    let outcome = try crashTogether(2) {
+      try crash(trouble, at: [.CS_TROUBLE_STACK], threads: 2, patience: patience)
+    }
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 2)
     #expect(outcome.spool.writing_count == 0)

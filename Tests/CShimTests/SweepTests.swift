@@ -98,7 +98,7 @@ extension BusyTests {
 
     @Test("that does not take place leaves the time for those who crash at once")
     func offTogether() throws {
-      let outcome = try crash(.CS_TEST_SWEEP_OFF_TOGETHER)
+      let outcome = try crashTogether(8) { try crash(.CS_TEST_SWEEP_OFF_TOGETHER) }
       #expect(outcome.signal == SIGSEGV)
       #expect(outcome.spool.committed_count == 8)
       #expect(outcome.spool.writing_count == 0)

@@ -46,7 +46,8 @@
 #define WAIT_SLEEP_NS 200000
 
 // Threads that were running when the first one crashed, or were not looked at, may be about to crash as well: the first
-// one waits until no other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms.
+// one waits until no other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms. Who gives sweeps
+// more time than usual, because threads get their turn late, gets more here as well.
 #define COMPANY_TRIES    200
 #define COMPANY_QUIET    40
 #define COMPANY_SLEEP_NS 500000
@@ -72,9 +73,11 @@ static void end_and_wait(void) SIGNAL_SAFE {
 
 static void wait_for_company(void) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
+  const uint32_t share = cs_process.sweep_ms / CS_SWEEP_DEFAULT_MS;
+  const uint32_t patience = COMPANY_QUIET * (share > 1 ? share : 1);
   uint64_t seen = 0;
-  int quiet = 0;
-  for (int attempt = 0; attempt < COMPANY_TRIES && quiet < COMPANY_QUIET; attempt++) {
+  uint32_t quiet = 0;
+  for (int attempt = 0; attempt < COMPANY_TRIES && quiet < patience; attempt++) {
     const uint64_t count = cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
     const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
     quiet = count == seen && is_alone ? quiet + 1 : 0;
