@@ -152,7 +152,7 @@ test-sanitizers: test-packages $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
 	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
 fuzz: build-packages
 	scripts/fuzz $(FUZZ_SECONDS)

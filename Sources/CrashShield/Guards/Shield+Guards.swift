@@ -83,8 +83,7 @@ enum Guards {
     if count == 1 { unsafe describe(record, mode, reason()) }
     unsafe tell(record)
     if count.isPowerOfTen, cs_guard_enter_observer() {
-      let observer = observer.withLock { $0 }
-      if let observer { unsafe observer(ShieldIncident(record)) }
+      if let observer = presentObserver() { unsafe observer(ShieldIncident(record)) }
       cs_guard_leave_observer()
     }
   }
@@ -95,6 +94,10 @@ enum Guards {
       if let record = unsafe cs_guard_at(place) { unsafe tell(record) }
     }
   }
+
+  /// A function of its own, which Tests/tsan-suppressions names.
+  @inline(never)
+  private static func presentObserver() -> (@Sendable (ShieldIncident) -> Void)? { observer.withLock { $0 } }
 
   private static func counted(_ kind: ShieldKind, _ site: ShieldSite, _ count: inout UInt64) -> OpaquePointer? {
     site.fileID.withUTF8Buffer { file in
