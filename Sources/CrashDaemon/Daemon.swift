@@ -95,6 +95,7 @@ public final class Daemon: Sendable {
           ledger: analysis.ledger, events: continuation, store: store, kept: kept, board: board))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
+      let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
           analysis: analysis, settings: live,
@@ -103,12 +104,17 @@ public final class Daemon: Sendable {
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
-        limits: analysis.limits)
+        forwards: counts, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
+      let forwarding = Forwarding(
+        Forwarder.Configuration(
+          store: analysis.store, hub: analysis.hub, settings: live, counts: counts, limits: analysis.limits,
+          logger: analysis.logger))
+      let metrics = MetricsFile(interface: interface, settings: live, logger: analysis.logger)
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
       // subscribers have seen it.
       return ServiceGroup(
-        services: [varlink, keeper, pipeline, attach, notifier],
+        services: [metrics, forwarding, varlink, keeper, pipeline, attach, notifier],
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)
     } catch {
       throw .system(error.description)

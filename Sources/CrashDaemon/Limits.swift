@@ -4,6 +4,8 @@ public struct Limits: Sendable, Equatable {
   public var processes = 4096
   /// Attached processes of one user who is not root.
   public var processesPerUser = 1024
+  /// Processes of one user who is not root that may attach in a minute; all of them at once, too.
+  public var attachesPerMinute = 1_200
   /// Processes that have ended, of which the kernel does not tell yet how: their parents have not waited for them.
   public var endings = 1024
   /// Those of one user who is not root.
@@ -119,6 +121,8 @@ public struct Limits: Sendable, Equatable {
   public var messageBytes = 16 << 10
   /// How long one reply may wait for its reader, before the reader is cut off.
   public var write_ms = 10_000
+  /// A collector has so long to take an event, and to acknowledge one of those that it has taken.
+  public var collector_ms = 10_000
   /// Reports in one reply of `List`.
   public var listReports = 1_000
   /// Events read from the store at once for a subscriber.

@@ -23,6 +23,12 @@ struct SettingsTests {
         reports-per-group: 7
       limits:
         symbol-wait: 30s
+      privacy:
+        annotations: [one, two]
+        home-directories: no
+      forward:
+        - path: /run/a.sock
+        - {path: /run/b.sock, format: varlink, name: shop, scrub: false}
       """)
     var wanted = Settings()
     wanted.logLevel = "debug"
@@ -30,6 +36,11 @@ struct SettingsTests {
     wanted.retention.bytes = 512 << 20
     wanted.retention.reportsPerGroup = 7
     wanted.limits.symbolWait_ms = 30_000
+    wanted.privacy.annotations = ["one", "two"]
+    wanted.privacy.homeDirectories = false
+    var other = ForwardSettings(path: "/run/b.sock")
+    (other.format, other.name, other.scrubs) = (.varlink, "shop", false)
+    wanted.forward = [ForwardSettings(path: "/run/a.sock"), other]
     #expect(settings == wanted)
   }
 
@@ -75,6 +86,19 @@ struct SettingsTests {
     Wrong(
       yaml: "limits:\n  rings: 9223372036854775807",
       error: "crashd.yaml:2: limits.rings takes a number from 1 to 1000000, not '9223372036854775807'"),
+    Wrong(
+      yaml: "forward:\n  - path: /run/a\n    fromat: jsonl",
+      error: "crashd.yaml:3: forward has no key 'fromat'; 'format' is meant, perhaps"),
+    Wrong(yaml: "forward:\n  - format: jsonl", error: "crashd.yaml:2: each of forward's needs a path"),
+    Wrong(
+      yaml: "forward:\n  - path: /run/a\n  - path: /run/a",
+      error: "crashd.yaml:3: '/run/a' stands in the list a second time"),
+    Wrong(
+      yaml: "forward:\n  - path: run/a",
+      error: "crashd.yaml:2: forward's path takes the path of a socket, at most 107 bytes, not 'run/a'"),
+    Wrong(
+      yaml: "privacy:\n  patterns: ['(']",
+      error: "crashd.yaml:2: privacy.patterns takes a list of regular expressions, not this list"),
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 
@@ -148,6 +172,7 @@ struct SettingsTests {
     settings.retention.age_s = 3_601
     settings.retention.bytes = (3 << 30) + 1
     settings.limits.symbolWait_ms = 5_000
+    settings.metricsFile = "/run/x.prom"
     for line in SettingsReader.text(settings).split(separator: "\n") where line.contains(": ") {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard !parts[1].contains("[") else { continue }
@@ -181,6 +206,7 @@ struct SettingsTests {
       let isPlace = ["runtime-directory", "state-directory", "analyse-path", "log-level"].contains(key.name)
       if !isPlace { #expect(key.show(full.settings) == key.show(Settings()), "\(key.name)") }
     }
+    #expect(full.settings.forward.map(\.path) == ["/run/collector.sock"])
   }
 
   @Test("a reload changes what can be changed, and says what waits for a restart")

@@ -64,6 +64,7 @@ struct AttachLoop {
   var connections: [UInt64: Connection] = [:]
   var endings: ProcessEndings
   var memory: MemoryWatch
+  private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
   /// Not before this: crashd has no descriptor for another connection, and would only be told of it again at once.
@@ -76,6 +77,7 @@ struct AttachLoop {
     self.poller = poller
     endings = ProcessEndings(poller: poller, limits: configuration.limits)
     memory = MemoryWatch()
+    rate = AttachRate(perMinute: configuration.limits.attachesPerMinute)
     if let descriptor = memory.descriptor { try poller.add(descriptor, token: Self.memoryToken) }
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
@@ -293,7 +295,7 @@ extension AttachLoop {
     }
   }
 
-  private func checkLimits(_ peer: Peer) throws(AttachRefusal) {
+  private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let attached = connections.values.filter { $0.process != nil }
     let limits = configuration.limits
     guard attached.count < limits.processes else { throw .limit("\(limits.processes) processes are attached") }
@@ -301,6 +303,9 @@ extension AttachLoop {
       guard attached.count(where: { $0.peer.uid == peer.uid }) < limits.processesPerUser else {
         throw .limit("\(limits.processesPerUser) processes of uid \(peer.uid) are attached")
       }
+    }
+    guard rate.admit(peer.uid, at: Moment.monotonic_ns()) else {
+      throw .limit("uid \(peer.uid) attaches more than \(limits.attachesPerMinute) processes a minute")
     }
     guard configuration.census.count < limits.rings else {
       throw .limit("\(limits.rings) rings are held: processes have ended and are not analysed yet")

@@ -1,18 +1,49 @@
 import CrashStore
 import Synchronization
 
-/// What can be changed while crashd runs: whoever goes by it asks for it each time.
+/// What can be changed while crashd runs: whoever goes by it asks for it each time, or is told of changes.
 final class LiveSettings: Sendable {
   /// Of one moment.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
+    var forward: [ForwardSettings] = []
+    var privacy = PrivacySettings()
+    var metricsFile: String?
+    var metricsInterval_s = 60
   }
 
-  private let values: Mutex<Values>
+  private struct State {
+    var values: Values
+    var next = 0
+    var listeners: [Int: AsyncStream<Values>.Continuation] = [:]
+  }
 
-  init(_ values: Values = Values()) { self.values = Mutex(values) }
+  private let state: Mutex<State>
 
-  var current: Values { values.withLock { $0 } }
+  init(_ values: Values = Values()) { state = Mutex(State(values: values)) }
 
-  func change(to new: Values) { values.withLock { $0 = new } }
+  var current: Values { state.withLock { $0.values } }
+
+  func change(to new: Values) {
+    // Told under the lock, so that nobody is told of two changes in the wrong order; whoever waits goes on elsewhere.
+    state.withLock { state in
+      state.values = new
+      for listener in state.listeners.values { listener.yield(new) }
+    }
+  }
+
+  /// The values of now, then those of each change.
+  func changes() -> AsyncStream<Values> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Values.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.next += 1
+      state.listeners[state.next] = continuation
+      continuation.yield(state.values)
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { state in state.listeners[number] = nil }
+    }
+    return stream
+  }
 }

@@ -21,6 +21,7 @@ extension SettingKey {
 
     .count("limits.processes", \.limits.processes, isLive: false),
     .count("limits.processes-per-user", \.limits.processesPerUser, isLive: false),
+    .count("limits.attaches-per-minute", \.limits.attachesPerMinute, isLive: false),
     .count("limits.rings", \.limits.rings, isLive: false),
     .count("limits.connections", \.limits.connections, isLive: false),
     .count("limits.connections-per-user", \.limits.connectionsPerUser, isLive: false),
@@ -32,9 +33,24 @@ extension SettingKey {
     .count("limits.held-reports", \.limits.heldReports, isLive: false),
     .bytes("limits.held-bytes", \.limits.heldBytes, isLive: false),
     .milliseconds("limits.reader-timeout", \.limits.write_ms),
+    .milliseconds("limits.collector-timeout", \.limits.collector_ms),
+
+    .list("privacy.annotations", \.privacy.annotations, "a list of parts of keys"),
+    .list("privacy.patterns", \.privacy.patterns, "a list of regular expressions") { (try? TextPattern($0)) != nil },
+    .flag("privacy.home-directories", \.privacy.homeDirectories),
+
+    .text("metrics.file", \.metricsFile, "a path", isLive: true, where: isPath),
+    .age("metrics.interval", \.metricsInterval_s),
   ]
 
+  /// The list of collectors, which is no single value.
+  static let forward = "forward"
+
   @Sendable static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
+
+  static func isHexadecimal(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
 
   /// The key that is meant, perhaps: the one that is the fewest letters away.
   static func nearest(to name: String, among names: [String]) -> String? {

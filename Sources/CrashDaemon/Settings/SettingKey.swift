@@ -78,7 +78,7 @@ struct SettingKey: Sendable {
         guard texts.allSatisfy(isGood) else { return false }
         settings[keyPath: path] = texts
         return true
-      }, show: { "[\($0[keyPath: path].joined(separator: ", "))]" })
+      }, show: { "[\($0[keyPath: path].map(SettingText.quoted).joined(separator: ", "))]" })
   }
 
   private static func number(

@@ -53,6 +53,9 @@ enum SettingText {
     return isTooLarge || value > limit ? nil : value
   }
 
+  /// As YAML has a text that may contain anything.
+  static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+
   /// The shortest way to write an age, for people.
   static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]

@@ -15,12 +15,23 @@ public struct Settings: Sendable, Equatable {
   /// What crashd allows.
   public var limits = Limits()
 
+  /// Collectors that events are sent to.
+  public var forward: [ForwardSettings] = []
+  /// What is taken out of events before.
+  public var privacy = PrivacySettings()
+  /// Where metrics are written for node_exporter; nil: nowhere.
+  public var metricsFile: String?
+  /// How often, in seconds.
+  public var metricsInterval_s = 60
+
   /// What crashd does without any of it.
   public init() {}
 
   /// What can be changed while crashd runs.
   var live: LiveSettings.Values {
-    LiveSettings.Values(retention: retention)
+    LiveSettings.Values(
+      retention: retention, forward: forward, privacy: privacy, metricsFile: metricsFile,
+      metricsInterval_s: metricsInterval_s)
   }
 }
 

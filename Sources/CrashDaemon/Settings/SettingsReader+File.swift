@@ -65,12 +65,14 @@ extension SettingsReader {
       // A section with nothing in it, as when all of its keys are comments.
       if Self.isNothing(value) {
         guard
-          SettingKey.all.contains(where: { $0.name == name || $0.name.hasPrefix(name + ".") })
+          name == SettingKey.forward
+            || SettingKey.all.contains(where: { $0.name == name || $0.name.hasPrefix(name + ".") })
         else {
           throw Self.unknown(name, Self.place(path, keyNode))
         }
         continue
       }
+      if try readPart(name, value, path) { continue }
       switch value {
       case .mapping(let inner):
         if let key = SettingKey.all.first(where: { $0.name == name }) {
@@ -99,8 +101,74 @@ extension SettingsReader {
   private static func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = SettingKey.all.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } }
     let nearest = SettingKey.nearest(
-      to: name, among: Array(Set(sections)).sorted() + SettingKey.all.map(\.name))
+      to: name, among: [SettingKey.forward] + Array(Set(sections)).sorted() + SettingKey.all.map(\.name))
     return SettingsError(place: place, reason: "there is no key '\(name)'" + meant(nearest))
+  }
+
+  /// The one key that is no single value.
+  private mutating func readPart(_ name: String, _ value: Node, _ path: String) throws(SettingsError) -> Bool {
+    guard name == SettingKey.forward else { return false }
+    guard case .sequence(let sequence) = value else {
+      throw SettingsError(place: Self.place(path, value), reason: "forward takes a list, each with a path")
+    }
+    var forwards: [ForwardSettings] = []
+    for node in sequence {
+      let forward = try Self.forward(node, path)
+      guard !forwards.contains(where: { $0.path == forward.path }) else {
+        throw SettingsError(place: Self.place(path, node), reason: "'\(forward.path)' stands in the list a second time")
+      }
+      forwards.append(forward)
+    }
+    setForward(forwards)
+    return true
+  }
+
+  private static let forwardKeys = ["path", "format", "acknowledge", "scrub", "name", "group"]
+
+  private static func forward(_ node: Node, _ path: String) throws(SettingsError) -> ForwardSettings {
+    guard case .mapping(let mapping) = node else {
+      throw SettingsError(
+        place: place(path, node), reason: "each of forward's has keys, such as path: /run/collector.sock")
+    }
+    var forward = ForwardSettings(path: "")
+    for (keyNode, value) in mapping {
+      let (key, here) = (keyNode.scalar?.string ?? "", place(path, keyNode))
+      guard let text = value.scalar?.string else {
+        throw SettingsError(place: here, reason: "forward's \(key) takes one word")
+      }
+      let takes: String?
+      switch key {
+      case "path":
+        forward.path = text
+        takes = SettingKey.isPath(text) && text.utf8.count < 108 ? nil : "the path of a socket, at most 107 bytes"
+      case "format":
+        forward.format = ForwardSettings.Format(rawValue: text) ?? .jsonl
+        takes = ForwardSettings.Format(rawValue: text) == nil ? "jsonl or varlink" : nil
+      case "acknowledge":
+        forward.acknowledges = SettingText.flag(text) ?? false
+        takes = SettingText.flag(text) == nil ? "true or false" : nil
+      case "scrub":
+        forward.scrubs = SettingText.flag(text) ?? true
+        takes = SettingText.flag(text) == nil ? "true or false" : nil
+      case "name":
+        forward.name = text
+        takes = text.isEmpty ? "a part of a program's name" : nil
+      case "group":
+        forward.group = text
+        takes = SettingKey.isHexadecimal(text) ? nil : "the beginning of a group's key"
+      default:
+        throw SettingsError(
+          place: here,
+          reason: "forward has no key '\(key)'" + meant(SettingKey.nearest(to: key, among: forwardKeys)))
+      }
+      if let takes {
+        throw SettingsError(place: here, reason: "forward's \(key) takes \(takes), not '\(text.prefix(64))'")
+      }
+    }
+    guard !forward.path.isEmpty else {
+      throw SettingsError(place: place(path, node), reason: "each of forward's needs a path")
+    }
+    return forward
   }
 
   static func isNothing(_ node: Node) -> Bool {

@@ -29,7 +29,8 @@ struct SettingsReload: Sendable {
     }
     // What waits is told again by the next one, until it is done.
     var running = old
-    running.retention = new.retention
+    (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
+    (running.metricsFile, running.metricsInterval_s) = (new.metricsFile, new.metricsInterval_s)
     return running
   }
 }

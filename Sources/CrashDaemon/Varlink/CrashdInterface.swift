@@ -19,6 +19,7 @@ struct CrashdInterface: Sendable {
   var policy: PolicyKeeper
   var ledger: Ledger
   var trouble: StoreTrouble
+  var forwards: ForwardCounts
   var limits: Limits
   var start_ns = Moment.monotonic_ns()
 
@@ -55,6 +56,7 @@ struct CrashdInterface: Sendable {
     case "PolicySet": try await policySet(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
     case "Status": try await status(call, visibility)
+    case "Metrics": try await metrics(call, visibility)
     case "Prune": try await prune(call, visibility)
     case "Remove": try remove(call, visibility)
     case "Subscribe": throw .expectedMore
@@ -171,12 +173,14 @@ struct CrashdInterface: Sendable {
     }
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),
-      uptime_s: Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000), processes: processes.count,
+      uptime_s: uptime_s, processes: processes.count,
       ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
       unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
       trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"])
   }
+
+  var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }
 
   /// Checks the cursor's form; the store checks the rest.
   func cursor(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> StoreCursor? {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Cuts the stream at the zeros that end each message.
+/// Cuts the stream at the zeros, or the other byte, that end each message.
 struct VarlinkFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 
@@ -10,10 +10,14 @@ struct VarlinkFrameDecoder: ByteToMessageDecoder {
   }
 
   let limit: Int
+  let separator: UInt8
   // How much of the buffer holds no zero: each byte is looked at once.
   private var searched = 0
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, separator: UInt8 = 0) {
+    self.limit = limit
+    self.separator = separator
+  }
 
   mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
     guard let frame = try next(in: &buffer) else { return .needMoreData }
@@ -30,7 +34,7 @@ struct VarlinkFrameDecoder: ByteToMessageDecoder {
   /// The next message without its zero; nil when it is not complete.
   mutating func next(in buffer: inout ByteBuffer) throws(TooLong) -> [UInt8]? {
     let unseen = buffer.readableBytesView.dropFirst(searched)
-    guard let zero = unseen.firstIndex(of: 0) else {
+    guard let zero = unseen.firstIndex(of: separator) else {
       searched = buffer.readableBytes
       if searched > limit { throw TooLong(limit: limit) }
       return nil

@@ -135,8 +135,8 @@ extension TestClient {
     let clock = ContinuousClock()
     let end = clock.now.advanced(by: .seconds(300))
     repeat {
-      if try await condition() { return }
       _ = try await call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
+      if try await condition() { return }
     } while clock.now < end
     throw SystemError("wait for the daemon", code: ETIMEDOUT)
   }

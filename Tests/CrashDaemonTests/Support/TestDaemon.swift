@@ -81,6 +81,7 @@ extension Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
     limits.write_ms = 600_000
+    limits.collector_ms = 600_000
     limits.control_ms = 600_000
     limits.symbolJob_ms = 600_000
     limits.hastySymbolJob_ms = 600_000

@@ -1,0 +1,38 @@
+/// How often a user's processes may attach: a bucket that fills again as time passes.
+///
+/// Root has none; whoever is refused is no loss, because a process that crashes unattached writes its ring to the spool.
+struct AttachRate {
+  private struct Bucket {
+    var attaches: Double
+    var time_ns: UInt64
+  }
+
+  private let perMinute: Int
+  private var buckets: [UInt32: Bucket] = [:]
+  private static let minute_ns = 60_000_000_000.0
+  /// Users that are remembered; a bucket that is full again says nothing.
+  private static let limit = 4_096
+
+  init(perMinute: Int) { self.perMinute = max(1, perMinute) }
+
+  /// Whether one more may attach now.
+  mutating func admit(_ uid: UInt32, at now_ns: UInt64) -> Bool {
+    guard uid != 0 else { return true }
+    let full = Double(perMinute)
+    var bucket = buckets[uid] ?? Bucket(attaches: full, time_ns: now_ns)
+    let passed = Double(now_ns >= bucket.time_ns ? now_ns - bucket.time_ns : 0)
+    bucket.attaches = min(full, bucket.attaches + passed / Self.minute_ns * full)
+    bucket.time_ns = now_ns
+    let isAdmitted = bucket.attaches >= 1
+    if isAdmitted { bucket.attaches -= 1 }
+    buckets[uid] = bucket
+    if buckets.count > Self.limit { forgetSome(at: now_ns) }
+    return isAdmitted
+  }
+
+  private mutating func forgetSome(at now_ns: UInt64) {
+    buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
+    // So many users in a minute are one with many uids: the number of processes is limited besides.
+    if buckets.count > Self.limit { buckets.removeAll() }
+  }
+}

@@ -1,0 +1,63 @@
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import NIOCore
+
+/// Writes events for a collector, and reads what it says.
+struct ForwardFormat {
+  private struct Line: Encodable {
+    var cursor: String
+    var id: String
+    var lost: Int?
+    var report: JSONValue
+  }
+
+  private struct Call: Encodable {
+    var method = "io.crashshield.Collector.Report"
+    var parameters: Line
+  }
+
+  /// What a collector may say.
+  enum Answer: Equatable {
+    /// It has every event up to this cursor.
+    case has(StoreCursor)
+    /// It has the event that was sent first of those it has not answered.
+    case hasNext
+    /// It does not want the event, and says why.
+    case refused(String)
+    case unintelligible
+  }
+
+  let format: ForwardSettings.Format
+
+  /// Ends each message, in both directions.
+  var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
+
+  /// `lost`: events between the one before and this one that were removed.
+  func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
+    let line = Line(
+      cursor: event.cursor.description, id: event.report.id, lost: lost > 0 ? lost : nil, report: report)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    let json = try format == .jsonl ? encoder.encode(line) : encoder.encode(Call(parameters: line))
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(json.count + 1)
+    buffer.writeBytes(json)
+    buffer.writeInteger(separator)
+    return buffer
+  }
+
+  func answer(_ frame: [UInt8]) -> Answer {
+    guard let json = try? JSONDecoder().decode([String: JSONValue].self, from: Data(frame)) else {
+      return .unintelligible
+    }
+    switch format {
+    case .jsonl:
+      guard case .string(let text)? = json["ack"], let cursor = StoreCursor(text) else { return .unintelligible }
+      return .has(cursor)
+    case .varlink:
+      if case .string(let error)? = json["error"] { return .refused(String(error.prefix(128))) }
+      return .hasNext
+    }
+  }
+}

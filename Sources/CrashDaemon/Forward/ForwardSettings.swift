@@ -1,0 +1,51 @@
+/// One collector that crashd sends its events to.
+public struct ForwardSettings: Sendable, Hashable {
+  /// How events are written.
+  public enum Format: String, Sendable, CaseIterable {
+    /// A line of JSON for each event.
+    case jsonl
+    /// A call of `io.crashshield.Collector.Report` for each event; its reply says that the collector has it.
+    case varlink
+  }
+
+  /// The collector's Unix socket.
+  public var path: String
+  /// How events are written.
+  public var format = Format.jsonl
+  /// Whether a collector of lines says what it has, by `{"ack": CURSOR}`.
+  public var acknowledges = false
+  /// Whether what the privacy rules name is taken out.
+  public var scrubs = true
+  /// Only reports of programs whose name contains this.
+  public var name: String?
+  /// Only reports of the group whose key begins with this.
+  public var group: String?
+
+  /// A collector at a path.
+  public init(path: String) { self.path = path }
+
+  /// No client can have a name that begins like this.
+  static let subscriberPrefix = "forward "
+  /// Under which its cursor is kept.
+  var subscriber: String { Self.subscriberPrefix + path }
+
+  /// Whether an event is the collector's only when it says so.
+  var waitsForAcknowledgement: Bool { format == .varlink || acknowledges }
+}
+
+/// What is taken out of reports before they leave crashd for a collector.
+public struct PrivacySettings: Sendable, Equatable {
+  /// Annotations whose key contains one of these, in any case of letters, lose their value.
+  public var annotations = [
+    "password", "passwd", "secret", "token", "authorization", "cookie", "credential", "api-key", "api_key", "apikey",
+  ]
+  /// What matches one of these regular expressions is taken out of every text.
+  public var patterns = [
+    #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, #"[Bb]earer +[A-Za-z0-9._~+/=-]+"#,
+  ]
+  /// Whether the names of users go from paths under `/home` and `/Users`.
+  public var homeDirectories = true
+
+  /// What crashd does without a configuration.
+  public init() {}
+}

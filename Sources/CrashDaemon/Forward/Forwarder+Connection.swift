@@ -1,0 +1,165 @@
+import CrashReport
+import CrashStore
+import NIOCore
+import NIOPosix
+
+// One connection to the collector.
+extension Forwarder {
+  private static let answerLimitBytes = 4_096
+  /// Answers that wait to be read; a page is as many events, and a collector has no more to answer.
+  private static let answerLimit = 64
+
+  /// Sends what comes after `start` until the connection is over, which is always an error, or the task is cancelled.
+  func send(from start: StoreCursor) async throws {
+    let (answers, continuation) = AsyncStream.makeStream(
+      of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.answerLimit))
+    let channel = try await connect(continuation)
+    configuration.counts.change(forward.path) { $0.isConnected = true }
+    let window = ForwardWindow(from: start)
+    var outcome: Result<Void, any Error> = .success(())
+    // A write waits for the collector and not for the task: only the end of the connection ends it.
+    await withTaskCancellationHandler {
+      do {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          defer {
+            channel.close(promise: nil)
+            group.cancelAll()
+          }
+          group.addTask { try await hear(answers, window) }
+          group.addTask { try await send(from: start, over: channel, window) }
+          try await group.next()
+        }
+      } catch { outcome = .failure(error) }
+    } onCancel: {
+      channel.close(promise: nil)
+    }
+    // Acknowledged before the connection broke: the next one begins behind it. Where the store takes nothing now, it
+    // begins earlier, and events come twice.
+    if let reached = window.reached { try keep(reached) }
+    if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
+    try outcome.get()
+  }
+
+  private func connect(_ answers: AsyncStream<[UInt8]>.Continuation) async throws -> any Channel {
+    let listens = forward.waitsForAcknowledgement
+    let separator = ForwardFormat(format: forward.format).separator
+    return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
+      // Who has nothing to say may close his half.
+      .channelOption(.allowRemoteHalfClosure, value: !listens)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
+          if listens {
+            try pipeline.addHandler(
+              ByteToMessageHandler(
+                VarlinkFrameDecoder(limit: Self.answerLimitBytes, separator: separator), maximumBufferSize: nil))
+          }
+          try pipeline.addHandler(ForwardAnswers(listens ? answers : nil, end: answers))
+        }
+      }
+      .connect(unixDomainSocketPath: forward.path).get()
+  }
+
+  /// Goes by what the collector says, as soon as it says it.
+  private func hear(_ answers: AsyncStream<[UInt8]>, _ window: ForwardWindow) async throws {
+    let format = ForwardFormat(format: forward.format)
+    for await frame in answers {
+      let count =
+        switch format.answer(frame) {
+        case .has(let cursor): window.acknowledge(through: cursor)
+        case .hasNext: window.acknowledgeNext()
+        case .refused(let reason): throw Failure.refused(reason)
+        case .unintelligible: nil as Int?
+        }
+      guard let count else { throw Failure.unintelligible }
+      noteDelivered(count)
+    }
+    throw Failure.closed
+  }
+
+  private func noteDelivered(_ count: Int) {
+    configuration.counts.change(forward.path) { $0.delivered &+= count }
+  }
+
+  private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
+    let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
+    // Listening begins before the first look, as in firstEvent.
+    var news = hub.news().makeAsyncIterator()
+    var progress = window.progress.makeAsyncIterator()
+    let reader = hub.beginReading(at: start)
+    defer { hub.endReading(reader) }
+    var cursor = start
+    var lost = 0
+    repeat {
+      while true {
+        let page = try store.eventPage(after: cursor, filter, limit: batch)
+        lost += try store.removed(after: cursor, through: page.end).count
+        // Rules may have changed since the last page.
+        let scrubber = forward.scrubs ? try Scrubber(configuration.settings.current.privacy) : nil
+        for event in page.events {
+          let json = try scrubber?.scrub(event.report) ?? Scrubber.json(event.report)
+          let message = try ForwardFormat(format: forward.format).message(event, json, lost: lost)
+          lost = 0
+          try await send(message, event.cursor, over: channel, window)
+        }
+        while !window.isEmpty {
+          let alarm = alarm(channel, window)
+          defer { alarm.cancel() }
+          // Ends without an element when the task is cancelled.
+          guard await progress.next() != nil else { throw CancellationError() }
+        }
+        // What was removed and is not told yet stays behind the cursor.
+        if page.end != cursor, lost == 0 { try keep(page.end) }
+        cursor = page.end
+        hub.read(reader, to: cursor)
+        if page.events.count < batch { break }
+      }
+    } while await news.next() != nil
+  }
+
+  /// Returns when the kernel has taken the event.
+  private func send(
+    _ message: ByteBuffer, _ cursor: StoreCursor, over channel: any Channel, _ window: ForwardWindow
+  ) async throws {
+    // The collector's time begins here, and is not spent on our work.
+    let alarm = alarm(channel, window)
+    defer { alarm.cancel() }
+    window.send(cursor)
+    try await channel.writeAndFlush(message)
+    if !forward.waitsForAcknowledgement, let count = window.acknowledge(through: cursor) { noteDelivered(count) }
+  }
+
+  /// Ends the connection unless it is cancelled in time.
+  private func alarm(_ channel: any Channel, _ window: ForwardWindow) -> Scheduled<Void> {
+    channel.eventLoop.scheduleTask(in: .milliseconds(Int64(configuration.limits.collector_ms))) {
+      window.noteLate()
+      channel.close(promise: nil)
+    }
+  }
+}
+
+/// Hands over what a collector says; whoever says more than there is to answer is cut off.
+private final class ForwardAnswers: ChannelInboundHandler {
+  typealias InboundIn = [UInt8]
+
+  private let answers: AsyncStream<[UInt8]>.Continuation?
+  private let end: AsyncStream<[UInt8]>.Continuation
+
+  /// - Parameters:
+  ///   - answers: nil: nobody listens, and what comes is raw bytes.
+  ///   - end: Is finished with the connection.
+  init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
+    (self.answers, self.end) = (answers, end)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard let answers else { return }
+    if case .dropped = answers.yield(unwrapInboundIn(data)) { context.close(promise: nil) }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  /// Every channel comes here in the end, also one that was never connected.
+  func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
+}

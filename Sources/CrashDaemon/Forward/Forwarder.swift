@@ -1,0 +1,96 @@
+import CrashReport
+import CrashStore
+import Glibc
+import Logging
+
+/// Sends the events of the store to one collector, each at least once, from where it was the last time.
+///
+/// It holds one page of events at most; a collector that is slow or gone delays nobody else.
+struct Forwarder: Sendable {
+  struct Configuration: Sendable {
+    var store: ReportStore
+    var hub: EventHub
+    var settings: LiveSettings
+    var counts: ForwardCounts
+    var limits: Limits
+    var logger: Logger
+  }
+
+  /// Why a connection is over.
+  enum Failure: Error, CustomStringConvertible {
+    case closed
+    case refused(String)
+    case unintelligible
+    case tooSlow(Int)
+
+    var description: String {
+      switch self {
+      case .closed: "it has closed the connection"
+      case .refused(let reason): "it refuses an event: \(CleanText.line(reason))"
+      case .unintelligible: "what it says is no acknowledgement"
+      case .tooSlow(let limit_ms): "it has not taken or acknowledged an event within \(limit_ms) ms"
+      }
+    }
+  }
+
+  let forward: ForwardSettings
+  let configuration: Configuration
+
+  /// Until it is cancelled.
+  func run() async {
+    var backoff = Backoff()
+    var isTold = false
+    while !Task.isCancelled {
+      let before = configuration.counts.delivered(forward.path)
+      do {
+        // No connection before there is something to send: a collector that is started by then is early enough.
+        guard let start = try await firstEvent() else { return }
+        try await send(from: start)
+      } catch {
+        if Task.isCancelled { return }
+        configuration.counts.change(forward.path) { count in
+          count.isConnected = false
+          count.failures &+= 1
+        }
+        // Whoever took something is not out of order: the next failure is told again.
+        if configuration.counts.delivered(forward.path) != before {
+          backoff.reset()
+          isTold = false
+        }
+        if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); trying again") }
+        isTold = true
+      }
+      do { try await Task.sleep(for: .milliseconds(backoff.delay_ms())) } catch { return }
+    }
+  }
+
+  /// Waits until the store has something behind the collector's cursor; nil when cancelled.
+  private func firstEvent() async throws -> StoreCursor? {
+    // Listening begins before the first look: no event falls between the two.
+    var news = configuration.hub.news().makeAsyncIterator()
+    var cursor = try enter()
+    while !Task.isCancelled {
+      let page = try configuration.store.eventPage(after: cursor, filter, limit: 1)
+      if !page.events.isEmpty { return cursor }
+      // What was removed is told with the next event, so the cursor stays before it until then.
+      if page.end != cursor, try configuration.store.removed(after: cursor, through: page.end).count == 0 {
+        try keep(page.end)
+        cursor = page.end
+      }
+      guard await news.next() != nil else { return nil }
+    }
+    return nil
+  }
+
+  /// How far the collector has come.
+  func enter() throws -> StoreCursor {
+    try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
+  }
+
+  var filter: ReportFilter { ReportFilter(name: forward.name, group: forward.group) }
+
+  func keep(_ cursor: StoreCursor) throws {
+    _ = try configuration.store.acknowledge(
+      cursor, subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
+  }
+}

@@ -1,0 +1,145 @@
+/// A pattern that is looked for in texts which others have made: the time it takes grows with a text's length and no faster.
+///
+/// Swift's `Regex` goes back and tries again; the pattern of an address of mail takes minutes with 64 KiB of letters. This
+/// one follows all possibilities at once (Thompson's way), over bytes, and finds the longest match that begins first.
+/// The price: no back references, no look-around, no lazy repetition; such patterns are refused when settings are read.
+struct TextPattern: Sendable {
+  /// Some of the 256 bytes.
+  typealias Bytes = SIMD4<UInt64>
+
+  enum Step: Sendable {
+    /// Goes on with the next step when the next byte is one of these.
+    case take(Bytes)
+    /// Goes on at both.
+    case split(Int, Int)
+    case jump(Int)
+    case start
+    case end
+    /// Between a letter, digit or `_` and something else.
+    case edge
+    case found
+  }
+
+  let steps: [Step]
+  /// Bytes that a match can begin with.
+  private let first: Bytes
+  /// Whether it says something of the place before its first byte, or needs no byte at all.
+  private let beginsAnywhere: Bool
+
+  static let stepLimit = 2_000
+
+  /// - Throws: `SettingProblem` that says what is not understood.
+  init(_ text: String) throws(SettingProblem) {
+    var parser = TextPatternParser(text)
+    var builder = TextPatternBuilder()
+    try builder.add(try parser.pattern())
+    try builder.append(.found)
+    steps = builder.steps
+    (first, beginsAnywhere) = Self.beginnings(steps)
+  }
+
+  /// What the first byte may be.
+  private static func beginnings(_ steps: [Step]) -> (Bytes, Bool) {
+    var (first, anywhere) = (Bytes.zero, false)
+    var seen = Array(repeating: false, count: steps.count)
+    var open = [0]
+    while let index = open.popLast() {
+      if seen[index] { continue }
+      seen[index] = true
+      switch steps[index] {
+      case .take(let bytes): first |= bytes
+      case .split(let one, let other): open += [one, other]
+      case .jump(let target): open.append(target)
+      case .start, .end, .edge: anywhere = true
+      case .found: anywhere = true
+      }
+    }
+    return (first, anywhere)
+  }
+
+  /// Where matches are, none of them empty, in order; nil: the text would take too long.
+  func ranges(in text: [UInt8]) -> [Range<Int>]? {
+    var found: [Range<Int>] = []
+    var search = Search(pattern: self, text: text)
+    while let range = search.next(from: found.last?.upperBound ?? 0), !search.isTooLong { found.append(range) }
+    return search.isTooLong ? nil : found
+  }
+
+  static func has(_ bytes: Bytes, _ byte: UInt8) -> Bool { bytes[Int(byte >> 6)] >> UInt64(byte & 63) & 1 == 1 }
+}
+
+extension TextPattern {
+  /// All possibilities at one place of the text, the one that began first at the front.
+  private struct Search {
+    let pattern: TextPattern
+    let text: [UInt8]
+    /// What is left of the work that this text may cost: after a match, bytes behind it are looked at again.
+    private var budget: Int
+    private var now: [(step: Int, start: Int)] = []
+    private var later: [(step: Int, start: Int)] = []
+    /// The last place for which a step was noted: each is, once.
+    private var noted: [Int]
+    private var open: [Int] = []
+
+    var isTooLong: Bool { budget <= 0 }
+
+    init(pattern: TextPattern, text: [UInt8]) {
+      (self.pattern, self.text) = (pattern, text)
+      // Each byte may be looked at by every step a few times.
+      budget = 8 * pattern.steps.count * (text.count + 64)
+      noted = Array(repeating: -1, count: pattern.steps.count)
+    }
+
+    mutating func next(from begin: Int) -> Range<Int>? {
+      var best: Range<Int>?
+      now = []
+      budget -= noted.count
+      for index in noted.indices { noted[index] = -1 }
+      for place in begin...text.count {
+        // Nothing that begins here can win over what was found.
+        if best == nil && mayBegin(at: place) { note(0, place, at: place, &best) }
+        if now.isEmpty && best != nil || isTooLong { break }
+        guard place < text.count else { break }
+        let byte = text[place]
+        later.removeAll(keepingCapacity: true)
+        swap(&now, &later)
+        for (step, start) in later {
+          budget -= 1
+          if let best, start > best.lowerBound { continue }
+          if case .take(let bytes) = pattern.steps[step], TextPattern.has(bytes, byte) {
+            note(step + 1, start, at: place + 1, &best)
+          }
+        }
+      }
+      return best
+    }
+
+    private func mayBegin(at place: Int) -> Bool {
+      pattern.beginsAnywhere || place < text.count && TextPattern.has(pattern.first, text[place])
+    }
+
+    /// Follows what takes no byte.
+    private mutating func note(_ first: Int, _ start: Int, at place: Int, _ best: inout Range<Int>?) {
+      open = [first]
+      while let step = open.popLast() {
+        if noted[step] == place { continue }
+        noted[step] = place
+        budget -= 1
+        switch pattern.steps[step] {
+        case .take: now.append((step, start))
+        case .split(let one, let other): open += [one, other]
+        case .jump(let target): open.append(target)
+        case .start: if place == 0 { open.append(step + 1) }
+        case .end: if place == text.count { open.append(step + 1) }
+        case .edge: if isWord(place - 1) != isWord(place) { open.append(step + 1) }
+        case .found:
+          if place > start, best.map({ start <= $0.lowerBound }) ?? true { best = start..<place }
+        }
+      }
+    }
+
+    private func isWord(_ index: Int) -> Bool {
+      text.indices.contains(index) && TextPattern.has(TextPatternParser.word, text[index])
+    }
+  }
+}

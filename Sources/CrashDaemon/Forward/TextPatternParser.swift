@@ -1,0 +1,261 @@
+/// What a pattern consists of.
+indirect enum TextPatternPart {
+  case bytes(TextPattern.Bytes)
+  case sequence([TextPatternPart])
+  case choice([TextPatternPart])
+  /// `most` nil: any number.
+  case repeated(TextPatternPart, least: Int, most: Int?)
+  case place(TextPattern.Step)
+}
+
+/// Reads a pattern: letters, `.`, `[…]`, `(…)`, `|`, `* + ? {2,5}`, `^ $ \b`, `\d \w \s` and their opposites.
+struct TextPatternParser {
+  private static let depthLimit = 32
+  private static let repetitionLimit = 255
+
+  private var rest: Substring.UnicodeScalarView
+  private var depth = 0
+
+  init(_ text: String) { rest = text[...].unicodeScalars }
+
+  mutating func pattern() throws(SettingProblem) -> TextPatternPart {
+    if rest.isEmpty { throw SettingProblem(reason: "it is empty") }
+    let part = try choice()
+    guard rest.isEmpty else { throw SettingProblem(reason: "a ) has no (") }
+    return part
+  }
+
+  private mutating func choice() throws(SettingProblem) -> TextPatternPart {
+    var parts = [try sequence()]
+    while skip("|") { parts.append(try sequence()) }
+    return parts.count == 1 ? parts[0] : .choice(parts)
+  }
+
+  private mutating func sequence() throws(SettingProblem) -> TextPatternPart {
+    var parts: [TextPatternPart] = []
+    while let next = rest.first, next != "|", next != ")" { parts.append(try repeated(try one())) }
+    return .sequence(parts)
+  }
+
+  private mutating func repeated(_ part: TextPatternPart) throws(SettingProblem) -> TextPatternPart {
+    let result: TextPatternPart
+    if skip("*") {
+      result = .repeated(part, least: 0, most: nil)
+    } else if skip("+") {
+      result = .repeated(part, least: 1, most: nil)
+    } else if skip("?") {
+      result = .repeated(part, least: 0, most: 1)
+    } else if skip("{") {
+      result = try counted(part)
+    } else {
+      return part
+    }
+    if case .place = part { throw SettingProblem(reason: "a place cannot be repeated") }
+    if let next = rest.first, "*+?{".unicodeScalars.contains(next) {
+      throw SettingProblem(reason: "'\(next)' after a repetition is not understood")
+    }
+    return result
+  }
+
+  private mutating func counted(_ part: TextPatternPart) throws(SettingProblem) -> TextPatternPart {
+    let least = try number()
+    let most = skip(",") ? rest.first == "}" ? nil : try number() : least
+    guard skip("}"), most.map({ $0 >= least && $0 > 0 }) ?? true else {
+      throw SettingProblem(reason: "a repetition is {2}, {2,} or {2,5}")
+    }
+    return .repeated(part, least: least, most: most)
+  }
+
+  private mutating func number() throws(SettingProblem) -> Int {
+    var digits = ""
+    while let next = rest.first, ("0"..."9").contains(next), digits.count < 4 {
+      digits.unicodeScalars.append(next)
+      rest.removeFirst()
+    }
+    guard let number = Int(digits), number <= Self.repetitionLimit else {
+      throw SettingProblem(reason: "a repetition is {2}, {2,} or {2,5}, \(Self.repetitionLimit) at most")
+    }
+    return number
+  }
+
+  private mutating func one() throws(SettingProblem) -> TextPatternPart {
+    guard let next = rest.popFirst() else { throw SettingProblem(reason: "something is missing at its end") }
+    switch next {
+    case "(": return try group()
+    case "[": return try set()
+    case ".": return Self.letter(Self.all & ~Self.bytes("\n"))
+    case "^": return .place(.start)
+    case "$": return .place(.end)
+    case "\\":
+      guard let escaped = rest.popFirst() else { throw SettingProblem(reason: "nothing stands behind its last \\") }
+      if escaped == "b" { return .place(.edge) }
+      return Self.letter(try Self.escape(escaped))
+    case "*", "+", "?", "{": throw SettingProblem(reason: "'\(next)' repeats nothing")
+    default: return .sequence(String(next).utf8.map { .bytes(Self.byte($0)) })
+    }
+  }
+
+  private mutating func group() throws(SettingProblem) -> TextPatternPart {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.depthLimit else {
+      throw SettingProblem(reason: "it has more than \(Self.depthLimit) ( in another")
+    }
+    if skip("?") {
+      guard skip(":") else { throw SettingProblem(reason: "of groups that begin with (? only (?: is understood") }
+    }
+    let part = try choice()
+    guard skip(")") else { throw SettingProblem(reason: "a ( has no )") }
+    return part
+  }
+
+  private mutating func set() throws(SettingProblem) -> TextPatternPart {
+    let isOpposite = skip("^")
+    var bytes = TextPattern.Bytes.zero
+    var isFirst = true
+    while isFirst || rest.first != "]" {
+      isFirst = false
+      let (one, low) = try member()
+      bytes |= one
+      // A - at the end is one.
+      guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
+      rest.removeFirst()
+      guard let high = try member().single, high >= low else { throw SettingProblem(reason: "a range is such as a-z") }
+      for byte in low...high { bytes |= Self.byte(byte) }
+    }
+    rest.removeFirst()
+    return Self.letter(isOpposite ? Self.all & ~bytes : bytes)
+  }
+
+  private mutating func member() throws(SettingProblem) -> (bytes: TextPattern.Bytes, single: UInt8?) {
+    guard var next = rest.popFirst() else { throw SettingProblem(reason: "a [ has no ]") }
+    if next == "\\" {
+      guard let escaped = rest.popFirst() else { throw SettingProblem(reason: "a [ has no ]") }
+      let bytes = try Self.escape(escaped)
+      guard Self.isPunctuation(escaped) else { return (bytes, nil) }
+      next = escaped
+    }
+    guard next.isASCII else { throw SettingProblem(reason: "between [ and ] stands '\(next)': only ASCII may") }
+    let byte = UInt8(truncatingIfNeeded: next.value)
+    return (Self.byte(byte), byte)
+  }
+
+  private mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+    guard rest.first == scalar else { return false }
+    rest.removeFirst()
+    return true
+  }
+}
+
+// Sets of bytes; with all ASCII's opposite goes every letter that has more than one byte.
+extension TextPatternParser {
+  private static let ascii = TextPattern.Bytes(~0, ~0, 0, 0)
+  private static let beyond = TextPattern.Bytes(0, 0, ~0, ~0)
+  private static let all = TextPattern.Bytes(repeating: ~0)
+  private static let digit = range("0", "9")
+  static let word = range("0", "9") | range("a", "z") | range("A", "Z") | bytes("_")
+  private static let space = bytes(" \t\n\r\u{b}\u{c}")
+
+  static func byte(_ byte: UInt8) -> TextPattern.Bytes {
+    var bytes = TextPattern.Bytes.zero
+    bytes[Int(byte >> 6)] = 1 << UInt64(byte & 63)
+    return bytes
+  }
+
+  private static func bytes(_ text: String) -> TextPattern.Bytes { text.utf8.reduce(.zero) { $0 | byte($1) } }
+
+  private static func range(_ low: Unicode.Scalar, _ high: Unicode.Scalar) -> TextPattern.Bytes {
+    (low.value...high.value).reduce(.zero) { $0 | byte(UInt8(truncatingIfNeeded: $1)) }
+  }
+
+  private static func isPunctuation(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII && !has(word, scalar) && scalar.value > 32 && scalar.value < 127
+  }
+
+  private static func has(_ bytes: TextPattern.Bytes, _ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII && TextPattern.has(bytes, UInt8(truncatingIfNeeded: scalar.value))
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar) throws(SettingProblem) -> TextPattern.Bytes {
+    switch scalar {
+    case "d": return digit
+    case "D": return all & ~digit
+    case "w": return word
+    case "W": return all & ~word
+    case "s": return space
+    case "S": return all & ~space
+    case "n": return byte(UInt8(ascii: "\n"))
+    case "t": return byte(UInt8(ascii: "\t"))
+    default:
+      guard isPunctuation(scalar) else { throw SettingProblem(reason: "'\\\(scalar)' is not understood") }
+      return byte(UInt8(truncatingIfNeeded: scalar.value))
+    }
+  }
+
+  /// One of these; where it may be beyond ASCII, all bytes of the letter.
+  private static func letter(_ bytes: TextPattern.Bytes) -> TextPatternPart {
+    guard bytes & beyond != .zero else { return .bytes(bytes) }
+    let more: TextPatternPart = .bytes(span(0x80, 0xbf))
+    return .choice([
+      .bytes(bytes & ascii), .sequence([.bytes(span(0xc2, 0xdf)), more]),
+      .sequence([.bytes(span(0xe0, 0xef)), more, more]),
+      .sequence([.bytes(span(0xf0, 0xf4)), more, more, more]),
+    ])
+  }
+
+  private static func span(_ low: UInt8, _ high: UInt8) -> TextPattern.Bytes {
+    (low...high).reduce(.zero) { $0 | byte($1) }
+  }
+}
+
+/// Makes steps of parts.
+struct TextPatternBuilder {
+  private(set) var steps: [TextPattern.Step] = []
+  /// Parts seen; those of nothing make no steps, but repeated in one another they would be many.
+  private var count = 0
+
+  mutating func append(_ step: TextPattern.Step) throws(SettingProblem) {
+    guard steps.count < TextPattern.stepLimit else { throw SettingProblem(reason: "it is too long") }
+    steps.append(step)
+  }
+
+  mutating func add(_ part: TextPatternPart) throws(SettingProblem) {
+    count += 1
+    guard count <= 4 * TextPattern.stepLimit else { throw SettingProblem(reason: "it is too long") }
+    switch part {
+    case .bytes(let bytes): try append(.take(bytes))
+    case .place(let step): try append(step)
+    case .sequence(let parts): for part in parts { try add(part) }
+    case .choice(let parts):
+      var ends: [Int] = []
+      for part in parts.dropLast() {
+        let split = steps.count
+        try append(.split(split + 1, split + 1))
+        try add(part)
+        ends.append(steps.count)
+        try append(.jump(0))
+        steps[split] = .split(split + 1, steps.count)
+      }
+      if let last = parts.last { try add(last) }
+      for end in ends { steps[end] = .jump(steps.count) }
+    case .repeated(let part, let least, let most):
+      for _ in 0..<least { try add(part) }
+      guard let most else { return try addAny(part) }
+      var splits: [Int] = []
+      for _ in least..<most {
+        splits.append(steps.count)
+        try append(.split(0, 0))
+        try add(part)
+      }
+      for split in splits { steps[split] = .split(split + 1, steps.count) }
+    }
+  }
+
+  private mutating func addAny(_ part: TextPatternPart) throws(SettingProblem) {
+    let split = steps.count
+    try append(.split(0, 0))
+    try add(part)
+    try append(.jump(split))
+    steps[split] = .split(split + 1, steps.count)
+  }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+
+/// Writes the metrics into a file now and then: whole at any moment, for node_exporter's textfile collector.
+struct MetricsFile: Service {
+  var interface: CrashdInterface
+  var settings: LiveSettings
+  var logger: Logger
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await follow() }
+  }
+
+  private func follow() async {
+    var writing: Task<Void, Never>?
+    for await values in settings.changes() {
+      writing?.cancel()
+      await writing?.value
+      writing = nil
+      guard let path = values.metricsFile else { continue }
+      writing = Task { await write(to: path, every: values.metricsInterval_s) }
+    }
+    writing?.cancel()
+    await writing?.value
+  }
+
+  private func write(to path: String, every interval_s: Int) async {
+    var isTold = false
+    while !Task.isCancelled {
+      do {
+        try Self.replace(path, by: try await interface.metricsText())
+        isTold = false
+      } catch {
+        if !isTold { logger.warning("cannot write metrics: \(error)") }
+        isTold = true
+      }
+      do { try await Task.sleep(for: .seconds(max(1, interval_s))) } catch { return }
+    }
+  }
+
+  /// A reader sees the old file or the new one.
+  static func replace(_ path: String, by text: String) throws(SystemError) {
+    let temporary = path + ".tmp"
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+    let number = unsafe open(temporary, flags, 0o644)
+    guard number >= 0 else { throw SystemError("write '\(temporary)'") }
+    let file = Descriptor(owning: number)
+    let bytes = Array(text.utf8)
+    // Others read it, whatever the umask. write reads as many bytes as the array has.
+    guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
+      throw SystemError("write '\(temporary)'")
+    }
+    guard unsafe rename(temporary, path) == 0 else { throw SystemError("rename '\(temporary)'") }
+  }
+}

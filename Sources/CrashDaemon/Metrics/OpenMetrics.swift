@@ -1,0 +1,40 @@
+/// Writes metrics as OpenMetrics text, in the part of it that Prometheus' older format has too.
+struct OpenMetrics {
+  enum Kind: String {
+    case counter
+    case gauge
+  }
+
+  private(set) var text = ""
+
+  /// One metric: its samples by the values of one label; nil: without a label.
+  mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
+    guard !samples.isEmpty else { return }
+    text += "# HELP \(name) \(Self.escape(help))\n# TYPE \(name) \(kind.rawValue)\n"
+    let suffix = kind == .counter ? "_total" : ""
+    for (value, number) in samples.sorted(by: { $0.key < $1.key }) {
+      let labels = label.map { "{\($0)=\"\(Self.escape(value))\"}" } ?? ""
+      text += "\(name)\(suffix)\(labels) \(number)\n"
+    }
+  }
+
+  mutating func add(_ name: String, _ kind: Kind, _ help: String, _ number: Int) {
+    add(name, kind, help, ["": number])
+  }
+
+  /// Everything, with the end that OpenMetrics asks for.
+  var ended: String { text + "# EOF\n" }
+
+  private static func escape(_ text: String) -> String {
+    var result = ""
+    for letter in text {
+      switch letter {
+      case "\\": result += "\\\\"
+      case "\"": result += "\\\""
+      case "\n": result += "\\n"
+      default: result.append(letter)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,58 @@
+import CrashStore
+import Synchronization
+
+/// Numbers for those who watch crashd.
+extension CrashdInterface {
+  func metrics(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> MetricsReply {
+    _ = try VarlinkParameters(call, known: [])
+    return MetricsReply(text: try await metricsText(visibility))
+  }
+
+  /// As `Status`, with what became of forwarded events; each user's own numbers where they are some user's.
+  func metricsText(_ visibility: Visibility = .all) async throws(VarlinkError) -> String {
+    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
+    let (count, bytes, newest) = try reading { () throws(StoreError) in
+      (try store.count(visibility: visibility), try store.sizeBytes(), try store.newestCursor())
+    }
+    var metrics = OpenMetrics()
+    metrics.add("crashd_up_seconds", .gauge, "Seconds since crashd started.", uptime_s)
+    metrics.add(
+      "crashd_processes", .gauge, "Attached processes.", by: "state",
+      ["attached": processes.count - ending, "ending": ending])
+    metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
+    metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
+    metrics.add(
+      "crashd_reports_held", .gauge, "Reports that wait in memory because the store takes none.", trouble.count)
+    metrics.add("crashd_trouble", .gauge, "Things that are wrong with the store.", trouble.sentences.count)
+    metrics.add("crashd_reports_stored", .counter, "Reports stored, also again with more in them.", ledger.stored)
+    metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
+    metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", ledger.losses)
+    metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", ledger.refusals)
+    if visibility == .all { addForwards(to: &metrics, newest) }
+    return metrics.ended
+  }
+
+  private func addForwards(to metrics: inout OpenMetrics, _ newest: StoreCursor) {
+    let all = forwards.all
+    metrics.add(
+      "crashd_forward_connected", .gauge, "Whether the collector is connected.", by: "path",
+      all.mapValues { $0.isConnected ? 1 : 0 })
+    metrics.add(
+      "crashd_forward_events", .counter, "Events that the collector has.", by: "path", all.mapValues(\.delivered))
+    metrics.add(
+      "crashd_forward_failures", .counter, "Connections that could not be made, or broke.", by: "path",
+      all.mapValues(\.failures))
+    var behind: [String: Int] = [:]
+    for subscriber in (try? store.subscribers()) ?? [] {
+      let path = subscriber.name.dropFirst(ForwardSettings.subscriberPrefix.count)
+      guard subscriber.name.hasPrefix(ForwardSettings.subscriberPrefix), all[String(path)] != nil else { continue }
+      behind[String(path)] = Int(clamping: newest.sequence - subscriber.cursor.sequence)
+    }
+    metrics.add("crashd_forward_behind", .gauge, "Events that the collector does not have yet.", by: "path", behind)
+  }
+}
+
+struct MetricsReply: Encodable, Sendable {
+  var text: String
+}

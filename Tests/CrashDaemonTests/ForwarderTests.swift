@@ -1,0 +1,362 @@
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+/// A collector of a test: takes one connection after the other.
+private struct TestCollector: Sendable {
+  let listener: Descriptor
+
+  init(path: String) throws { listener = try UnixSocket.listen(path: path, kind: .stream) }
+
+  /// The next connection, blocking; a time-out that only a failing test meets.
+  func accept() async throws -> Connection {
+    let listener = listener
+    return try await onThread {
+      var wanted = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
+      // poll reads and writes one pollfd.
+      guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await a connection", code: ETIMEDOUT) }
+      let number = Glibc.accept(listener.number, nil, nil)
+      guard number >= 0 else { throw SystemError("accept") }
+      return Connection(descriptor: Descriptor(owning: number))
+    }
+  }
+
+  final class Connection: Sendable {
+    let descriptor: Descriptor
+    private let rest = Mutex<[UInt8]>([])
+
+    init(descriptor: Descriptor) {
+      self.descriptor = descriptor
+      var limit = timeval(tv_sec: 300, tv_usec: 0)
+      // setsockopt reads one timeval.
+      _ = unsafe setsockopt(
+        descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Reads one message; nil at the end.
+    func message(until separator: UInt8 = UInt8(ascii: "\n")) async throws -> [String: JSONValue]? {
+      let (descriptor, begun) = (descriptor, rest.withLock { $0 })
+      let found = try await onThread { () -> ([UInt8], [UInt8])? in
+        var bytes = begun
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        var searched = 0
+        while true {
+          if let end = bytes[searched...].firstIndex(of: separator) {
+            return (Array(bytes[..<end]), Array(bytes[(end + 1)...]))
+          }
+          searched = bytes.count
+          // recv writes at most as many bytes as the array has.
+          let count = unsafe recv(descriptor.number, &piece, piece.count, 0)
+          guard count > 0 else { return nil }
+          bytes += piece[..<count]
+        }
+      }
+      guard let (bytes, more) = found else { return nil }
+      rest.withLock { $0 = more }
+      return try JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
+    }
+
+    /// Waits until crashd has closed it, without reading.
+    func hangUp() async throws {
+      let descriptor = descriptor
+      try await onThread {
+        var wanted = pollfd(fd: descriptor.number, events: 0, revents: 0)
+        // poll reads and writes one pollfd; POLLHUP needs not be asked for.
+        guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
+      }
+    }
+
+    func send(_ text: String) throws {
+      let bytes = Array(text.utf8)
+      // send reads as many bytes as the array has.
+      guard unsafe Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+        throw SystemError("send")
+      }
+    }
+
+    func acknowledge(_ message: [String: JSONValue]) throws {
+      try send("{\"ack\":\"\(message.string("cursor") ?? "")\"}\n")
+    }
+  }
+}
+
+@Suite("Forwarding to collectors")
+struct ForwarderTests {
+  private func collecting(
+    _ body: (TestDaemon, String) async throws -> Void, limits: Limits = .patient,
+    _ change: @escaping (inout ForwardSettings) -> Void = { _ in }
+  ) async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/c"
+    var forward = ForwardSettings(path: path)
+    change(&forward)
+    let wanted = forward
+    // Who is new begins with what is stored after the start.
+    try await TestDaemon.run(limits: limits, configure: { $0.settings.forward = [wanted] }) { daemon in
+      try await body(daemon, path)
+    }
+  }
+
+  private func put(_ ids: [String], in daemon: TestDaemon) throws {
+    for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
+    daemon.hub.notify()
+  }
+
+  @Test("a collector that comes late, dies twice and forgets what it has not acknowledged gets every event, in order")
+  func dies() async throws {
+    try await collecting({ daemon, path in
+      let ids = (0..<60).map { "aa\(100 + $0)" }
+      try put(Array(ids[..<20]), in: daemon)
+      let collector = try TestCollector(path: path)
+      var kept: [String] = []
+      // Each connection keeps some of what it reads, and dies with the rest.
+      for (read, acknowledged) in [(7, 5), (12, 12)] {
+        let connection = try await collector.accept()
+        for index in 0..<read {
+          let message = try #require(try await connection.message())
+          guard index < acknowledged else { continue }
+          try connection.acknowledge(message)
+          kept.append(message.string("id") ?? "")
+        }
+      }
+      try put(Array(ids[20...]), in: daemon)
+      let connection = try await collector.accept()
+      while Set(kept).count < ids.count {
+        let message = try #require(try await connection.message())
+        try connection.acknowledge(message)
+        kept.append(message.string("id") ?? "")
+      }
+      // In order, none lost; one that was acknowledged as its connection died may come again.
+      var seen: Set<String> = []
+      #expect(kept.filter { seen.insert($0).inserted } == ids)
+    }) { $0.acknowledges = true }
+  }
+
+  /// More than a socket holds, so that crashd has to wait for the collector.
+  private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
+    for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }
+    daemon.hub.notify()
+  }
+
+  private static let impatient: Limits = {
+    var limits = Limits.patient
+    limits.collector_ms = 1_000
+    return limits
+  }()
+
+  @Test("a collector that never reads delays nobody, is cut off, and what it did not acknowledge comes to the next one")
+  func neverReads() async throws {
+    try await collecting(
+      { daemon, path in
+        let collector = try TestCollector(path: path)
+        let ids = (0..<4).map { "aa\($0)" }
+        try putLarge(ids, in: daemon)
+        let deaf = try await collector.accept()
+        // Crashes are stored and told to others meanwhile.
+        let client = try await daemon.client()
+        try await client.send(
+          "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
+        _ = try await client.reply()
+        for id in ids {
+          #expect(try await client.reply().object("parameters").object("report").string("id") == id)
+        }
+        try await deaf.hangUp()
+        var kept: [String] = []
+        while Set(kept).count < ids.count {
+          // Where this machine stands still, one that reads is cut off, too.
+          let other = try await collector.accept()
+          while Set(kept).count < ids.count, let message = try await other.message() {
+            do { try other.acknowledge(message) } catch { break }
+            kept.append(message.string("id") ?? "")
+          }
+        }
+        var seen: Set<String> = []
+        #expect(kept.filter { seen.insert($0).inserted } == ids)
+        #expect(daemon.log.contains("it has not taken or acknowledged an event within 1000 ms"))
+      }, limits: Self.impatient
+    ) { ($0.acknowledges, $0.scrubs) = (true, false) }
+  }
+
+  @Test(
+    "what a collector acknowledges while crashd is still sending counts, though the connection ends before the page does"
+  )
+  func slow() async throws {
+    try await collecting(
+      { daemon, path in
+        let collector = try TestCollector(path: path)
+        let ids = (0..<4).map { "aa\($0)" }
+        try putLarge(ids, in: daemon)
+        // One event a connection, and no page in one: where nothing counted but pages, the first would come for ever.
+        var kept: [String] = []
+        while Set(kept).count < ids.count {
+          let connection = try await collector.accept()
+          guard let message = try await connection.message() else { continue }
+          do { try connection.acknowledge(message) } catch { continue }
+          kept.append(message.string("id") ?? "")
+          if Set(kept).count < ids.count { try await connection.hangUp() }
+        }
+        var seen: Set<String> = []
+        #expect(kept.filter { seen.insert($0).inserted } == ids)
+      }, limits: Self.impatient
+    ) { ($0.acknowledges, $0.scrubs) = (true, false) }
+  }
+
+  @Test("a collector that only reads may close its other half")
+  func readsOnly() async throws {
+    try await collecting({ daemon, path in
+      let collector = try TestCollector(path: path)
+      try put(["aa"], in: daemon)
+      let connection = try await collector.accept()
+      try connection.send("whatever it says without being asked, with no end to the line")
+      guard shutdown(connection.descriptor.number, Int32(SHUT_WR)) == 0 else { throw SystemError("shut down") }
+      #expect(try await connection.message()?.string("id") == "aa")
+      try put(["bb"], in: daemon)
+      #expect(try await connection.message()?.string("id") == "bb")
+    })
+  }
+
+  @Test("without acknowledgements, what the socket has taken is not sent again")
+  func plain() async throws {
+    try await collecting({ daemon, path in
+      let collector = try TestCollector(path: path)
+      try put(["aa", "bb"], in: daemon)
+      var connection: TestCollector.Connection? = try await collector.accept()
+      #expect(try await connection?.message()?.string("id") == "aa")
+      #expect(try await connection?.message()?.string("id") == "bb")
+      let client = try await daemon.client()
+      let name = "forward \(path)"
+      try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 2 }
+      connection = nil
+      try put(["cc"], in: daemon)
+      #expect(try await collector.accept().message()?.string("id") == "cc")
+    })
+  }
+
+  @Test("as Varlink, each event is a call, and its reply says that the collector has it")
+  func varlink() async throws {
+    try await collecting({ daemon, path in
+      let collector = try TestCollector(path: path)
+      try put(["aa", "bb"], in: daemon)
+      let first = try await collector.accept()
+      let call = try #require(try await first.message(until: 0))
+      #expect(call.string("method") == "io.crashshield.Collector.Report")
+      #expect(call.object("parameters").string("id") == "aa")
+      try first.send("{\"parameters\":{}}\0")
+      _ = try await first.message(until: 0)
+      try first.send("{\"error\":\"com.example.Full\"}\0")
+      // Refused: it comes again.
+      let second = try await collector.accept()
+      #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
+      try second.send("{\"parameters\":{}}\0")
+      let client = try await daemon.client()
+      let name = "forward \(path)"
+      try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 2 }
+      #expect(daemon.log.contains("it refuses an event: com.example.Full"))
+    }) { $0.format = .varlink }
+  }
+
+  @Test(
+    "what a collector says is checked",
+    arguments: [
+      "{\"ack\":\"0123456789abcdef-1\"}\n", "hello\n", "{}\n", "{\"ack\":1}\n", "[[[[\n", "\u{0}\n",
+    ])
+  func hostile(answer: String) async throws {
+    try await collecting({ daemon, path in
+      let collector = try TestCollector(path: path)
+      try put(["aa"], in: daemon)
+      let first = try await collector.accept()
+      _ = try await first.message()
+      try first.send(answer)
+      // Its connection ends, and the event comes again.
+      #expect(try await collector.accept().message()?.string("id") == "aa")
+      #expect(daemon.log.contains("what it says is no acknowledgement"))
+    }) { $0.acknowledges = true }
+  }
+
+  @Test(
+    "an answer without an end, or to no event, ends the connection, and the event comes again",
+    arguments: [true, false])
+  func unasked(isEndless: Bool) async throws {
+    try await collecting({ daemon, path in
+      let collector = try TestCollector(path: path)
+      try put(["aa"], in: daemon)
+      let first = try await collector.accept()
+      _ = try await first.message(until: 0)
+      try first.send(isEndless ? String(repeating: "x", count: 5_000) : "{\"parameters\":{}}\0{\"parameters\":{}}\0")
+      try await first.hangUp()
+      let client = try await daemon.client()
+      let name = "forward \(path)"
+      if !isEndless {
+        // The first of both was good.
+        try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
+        try put(["bb"], in: daemon)
+      }
+      let second = try await collector.accept()
+      #expect(try await second.message(until: 0)?.object("parameters").string("id") == (isEndless ? "aa" : "bb"))
+    }) { $0.format = .varlink }
+  }
+
+  @Test("a collector is told how many events were removed before it came")
+  func lost() async throws {
+    try await collecting({ daemon, path in
+      try put(["aa", "bb"], in: daemon)
+      _ = try daemon.store.remove(idPrefix: "aa")
+      let collector = try TestCollector(path: path)
+      let message = try #require(try await collector.accept().message())
+      #expect(message.string("id") == "bb" && message.int("lost") == 1)
+    })
+  }
+
+  @Test("a filter leaves out, and the cursor goes on all the same")
+  func filtered() async throws {
+    try await collecting({ daemon, path in
+      try put(["aa"], in: daemon)
+      let client = try await daemon.client()
+      let name = "forward \(path)"
+      try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
+    }) { $0.name = "nobody" }
+  }
+
+  @Test("what leaves is scrubbed: annotations by their keys, texts by patterns, users' names in paths")
+  func scrubbed() throws {
+    var report = try CrashReport.sample(id: "aa")
+    report.annotations = ["DB_PASSWORD": "hunter2", "region": "north", "mail": "to anna@example.org, please"]
+    report.reason = "no file /home/anna/secret.txt for Bearer abc.def-1"
+    report.process.executable = "/home/anna/bin/shop"
+    let json = try Scrubber(PrivacySettings()).scrub(report)
+    guard case .object(let members) = json else { throw SystemError("scrub", code: EINVAL) }
+    #expect(
+      members.object("annotations") == [
+        "DB_PASSWORD": .string("[scrubbed]"), "region": .string("north"), "mail": .string("to [scrubbed], please"),
+      ])
+    #expect(members.string("reason") == "no file /home/[user]/secret.txt for [scrubbed]")
+    #expect(members.object("process").string("executable") == "/home/[user]/bin/shop")
+    #expect(members.string("id") == "aa")
+    var open = PrivacySettings()
+    (open.annotations, open.patterns, open.homeDirectories) = ([], [], false)
+    #expect(try Scrubber(open).scrub(report) == Scrubber.json(report))
+  }
+
+  @Test("the wait between attempts grows to a minute, and is never that of all others")
+  func backoff() {
+    var backoff = Backoff()
+    var (least, most): ([Int], [Int]) = ([], [])
+    for _ in 0..<12 {
+      _ = backoff.delay_ms { range in
+        least.append(range.lowerBound)
+        most.append(range.upperBound)
+        return range.lowerBound
+      }
+    }
+    #expect(most.first == 250 && most.last == 60_000)
+    #expect(zip(least, most).allSatisfy { $0 * 2 == $1 })
+    backoff.reset()
+    let again = backoff.delay_ms { $0.upperBound }
+    #expect(again == 250)
+  }
+}

@@ -1,0 +1,78 @@
+import CrashStore
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Metrics")
+struct MetricsTests {
+  @Test("the text has a type for each metric, a label's value is escaped, and it has an end")
+  func text() {
+    var metrics = OpenMetrics()
+    metrics.add(
+      "crashd_losses", .counter, "What could\nnot be kept.", by: "kind", ["b": 2, "a\"\\\n": 1])
+    metrics.add("crashd_reports", .gauge, "Reports.", 3)
+    metrics.add("crashd_none", .gauge, "Nothing.", by: "kind", [:])
+    #expect(
+      metrics.ended == #"""
+        # HELP crashd_losses What could\nnot be kept.
+        # TYPE crashd_losses counter
+        crashd_losses_total{kind="a\"\\\n"} 1
+        crashd_losses_total{kind="b"} 2
+        # HELP crashd_reports Reports.
+        # TYPE crashd_reports gauge
+        crashd_reports 3
+        # EOF
+
+        """#)
+  }
+
+  @Test("Metrics counts what happened, and the file has the same")
+  func file() async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/crashd.prom"
+    try await TestDaemon.run(configure: { configuration in
+      configuration.settings.metricsFile = path
+      configuration.settings.metricsInterval_s = 1
+    }) { daemon in
+      for id in ["aa", "bb"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      let client = try await daemon.client()
+      _ = try await client.call("io.crashshield.Crashd.Remove", ["ids": .array([.string("aa")])])
+      let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
+      let lines = text.split(separator: "\n")
+      #expect(
+        lines.contains("crashd_reports 1")
+          && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
+      #expect(lines.last == "# EOF")
+      // Written anew each second: the interval is the event.
+      try await onThread {
+        var status = stat()
+        // stat writes one struct stat; bounded, for a file that never comes.
+        for _ in 0..<30_000
+        where unsafe stat(path, &status) != 0 || !Self.read(path).contains("crashd_reports 1\n") {
+          usleep(10_000)
+        }
+      }
+      #expect(Self.read(path).contains("crashd_reports 1\n"))
+    }
+  }
+
+  private static func read(_ path: String) -> String {
+    (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
+  }
+
+  @Test("a user who attaches again and again is refused for a while, root is not, others are not")
+  func rate() {
+    var rate = AttachRate(perMinute: 60)
+    let second: UInt64 = 1_000_000_000
+    var admitted = 0
+    for _ in 0..<100 where rate.admit(1_000, at: 5 * second) { admitted += 1 }
+    #expect(admitted == 60)
+    let (root, other) = (rate.admit(0, at: 5 * second), rate.admit(1_001, at: 5 * second))
+    #expect(root && other)
+    // One more each second.
+    let later = [6, 6, 7].map { rate.admit(1_000, at: UInt64($0) * second + 1_000) }
+    #expect(later == [true, false, true])
+  }
+}
