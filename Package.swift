@@ -50,7 +50,10 @@ var targets: [Target] = [
   .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
   .target(
     name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
-  .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: c),
+  // A part of it is called by the handler.
+  .target(
+    name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine",
+    cSettings: signalSafeC),
   .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards", cSettings: c),
   .target(
     name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),

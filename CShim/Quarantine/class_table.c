@@ -19,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under the lock
 static _Atomic uint32_t is_forked;
 
-uint32_t cs_class_count(void) {
+uint32_t cs_class_count(void) SIGNAL_SAFE {
   return atomic_load_explicit(&count, memory_order_acquire);
 }
 

@@ -145,7 +145,7 @@ cs_class *cs_class_of_metadata(const void *metadata);
 // The class whose zombie this is; the caller knows that it is one.
 cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 bool cs_is_zombie(const void *metadata);
-uint32_t cs_class_count(void);
+uint32_t cs_class_count(void) SIGNAL_SAFE;
 bool cs_quarantine_is_forked(void);
 // Whether a word can be written, asked without a fault.
 bool cs_is_writable(void *word);
@@ -229,7 +229,7 @@ cs_memos *cs_memos_make(void);
 extern _Atomic uint32_t cs_stacks_are_on;
 // The number of a stack that reads the same as the caller's; 0: none. `frame` is where the walk begins.
 uint32_t cs_stack_take(const void *frame, bool is_use);
-void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack);
+void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE;
 
 // hits.c
 typedef struct cs_touch {
@@ -245,6 +245,7 @@ typedef struct cs_touch {
 void cs_hit(const cs_touch *touch);
 
 // shown.c
+extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: none
 void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 void cs_shown_incident(const cs_touch *touch, uint32_t use_stack);
 void cs_shown_class(cs_class *class);
@@ -280,7 +281,7 @@ void cs_ghost_put(const cs_slot *slot, const cs_object *object);
 bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness);
 
 // clock_x86_64.c
-uint64_t cs_ticks_ns(uint64_t ticks);
+uint64_t cs_ticks_ns(uint64_t ticks) SIGNAL_SAFE;
 void cs_ticks_start(void);
 
 #pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
+#include "places.h"
 #include "queue.h"
 
 #define QUEUE_TRIES 8
@@ -230,15 +231,6 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
   cs_queue_close(class);
 }
 
-// Both kinds of places lie side by side: the explorer's before `slots`, the queue's from there on.
-static cs_slot *first_slot(const cs_class *class) {
-  return class->slots - atomic_load(&((cs_class *)(uintptr_t)class)->explorer_used);
-}
-
-static cs_slot *end_of_slots(const cs_class *class) {
-  return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
-}
-
 // False: the reaper is behind.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
@@ -253,8 +245,8 @@ static bool clear(cs_class *class, cs_slot *slot) {
 }
 
 void cs_queue_empty(cs_class *class) {
-  const cs_slot *const end = end_of_slots(class);
-  for (cs_slot *slot = first_slot(class); slot < end; slot++) {
+  const cs_slot *const end = cs_slots_end(class);
+  for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
     // Not with the place in hand: a deinit that the reaper runs may want it.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
@@ -264,47 +256,21 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  const cs_slot *const end = end_of_slots(class);
-  for (cs_slot *slot = first_slot(class); slot < end; slot++) {
+  const cs_slot *const end = cs_slots_end(class);
+  for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
     if (atomic_load_explicit(&slot->object, memory_order_relaxed) != NULL) clear(class, slot);
   }
 }
 
-// One look at a place: 1 found, 0 not here, -1 busy. `is_past`: the object is the tenant before, its record made of the
-// ghost.
-static int look(cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
-  const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
-  if (before == CS_SLOT_BUSY) return -1;
-  if ((is_past ? __atomic_load_n(&slot->past, __ATOMIC_RELAXED) : before) != object) return 0;
-  const uint64_t ticks = __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED);
-  const uint32_t tag = __atomic_load_n(&slot->tag, __ATOMIC_RELAXED);
-  atomic_thread_fence(memory_order_acquire);
-  const cs_slot copy = *slot;
-  atomic_thread_fence(memory_order_acquire);
-  // The same object may be there again, in a new life.
-  if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
-      __atomic_load_n(&slot->tag, __ATOMIC_RELAXED) != tag || copy.ticks != ticks || copy.tag != tag ||
-      atomic_load_explicit(&slot->object, memory_order_relaxed) != before)
-    return -1;
-  if (!is_past) {
-    *ret_slot = copy;
-    return 1;
-  }
-  if (copy.past != object) return -1;
-  ret_slot->ticks = copy.past_ticks;
-  memcpy(&ret_slot->tag, &copy.past_tag, sizeof copy - offsetof(cs_slot, past_tag));
-  return 1;
-}
-
 // The youngest of those that there are.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
-  const cs_slot *const end = end_of_slots(class);
+  const cs_slot *const end = cs_slots_end(class);
   // A ghost is asked for where no object was found, in each class: not for long.
   for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;
-    for (cs_slot *slot = first_slot(class); slot < end; slot++) {
+    for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
       cs_slot candidate;
-      const int found = look(slot, object, is_past, &candidate);
+      const int found = cs_slot_look(slot, object, is_past, &candidate);
       if (found < 0) is_busy = true;
       if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
       *ret_slot = candidate;

@@ -4,7 +4,7 @@
 #include "quarantine.h"
 #include "ticks_x86_64.h"
 
-static cs_quarantine_incident_sink *_Atomic incident_sink;
+cs_quarantine_incident_sink *_Atomic cs_incident_sink;
 static cs_quarantine_class_sink *_Atomic class_sink;
 
 _Static_assert((uint32_t)CS_QUARANTINE_CALL == CS_RING_DANGLING_CALL, "the same numbers");
@@ -18,7 +18,7 @@ _Static_assert((uint32_t)CS_QUARANTINE_DIAGNOSE == CS_RING_INCIDENT_DIAGNOSE, "t
 _Static_assert(CS_QUARANTINE_FRAMES == CS_RING_INCIDENT_FRAME_LIMIT, "as many frames");
 
 void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
-  atomic_store(&incident_sink, incidents);
+  atomic_store(&cs_incident_sink, incidents);
   atomic_store(&class_sink, classes);
 }
 
@@ -46,8 +46,8 @@ static uint32_t copy_stack(uint32_t number, uint64_t *ret_frames) {
 }
 
 void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
-  cs_quarantine_incident_sink *const sink = atomic_load(&incident_sink);
-  if (sink == NULL) return;
+  cs_quarantine_incident_sink *const sink = atomic_load(&cs_incident_sink);
+  if (!sink) return;
   cs_ring_incident incident = {
       .address = (uintptr_t)touch->object,
       .method = (uintptr_t)touch->method,
@@ -73,8 +73,8 @@ void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
 }
 
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use) {
-  cs_quarantine_incident_sink *const sink = atomic_load(&incident_sink);
-  if (sink == NULL) return;
+  cs_quarantine_incident_sink *const sink = atomic_load(&cs_incident_sink);
+  if (!sink) return;
   cs_ring_incident incident = {
       .source = CS_RING_INCIDENT_QUARANTINE,
       .kind = CS_RING_DANGLING_HANDLE,

@@ -116,14 +116,15 @@ cs_memos *cs_memos_make(void) {
   return calloc(1, sizeof(cs_memos));
 }
 
-void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) {
+void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE {
   ret_stack->count = 0;
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
-  const uint32_t count = atomic_load_explicit(&kept->count, memory_order_acquire);
-  for (uint32_t index = 0; index < count && index < CS_QUARANTINE_FRAMES; index++) {
+  const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
+  // More only where somebody wrote over the table: a handler reads it, too.
+  const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
+  for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];
-  }
   ret_stack->count = count;
 }
 

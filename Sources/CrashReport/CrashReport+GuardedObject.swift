@@ -1,5 +1,8 @@
 extension CrashReport {
-  /// The object of a guard slot whose use ended the process: the proof of the diagnosis.
+  /// The object whose use ended the process, where a guard slot or the quarantine had it.
+  ///
+  /// Of a guard slot it is the proof of the diagnosis. The quarantine had given its memory back, so it is the last object
+  /// that is known to have been there.
   public struct GuardedObject: Codable, Sendable, Equatable {
     /// The full name of its class; empty for memory that is no object of a protected class.
     public var className: String
@@ -47,6 +50,7 @@ extension TextRenderer {
     } else {
       lines += ["", "  not freed"]
     }
+    guard object.allocationThread != nil || !object.allocation.isEmpty else { return lines }
     let thread = object.allocationThread.map { "thread \($0)" } ?? "a thread that is not known"
     return lines + ["", "  allocated by \(thread)"] + stackLines(object.allocation, in: report)
   }

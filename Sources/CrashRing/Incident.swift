@@ -1,3 +1,5 @@
+internal import CShimRing
+
 /// A way in which something happened that a part of the shield saw, and the process went on.
 public struct Incident: Sendable, Equatable {
   /// Which part saw it.
@@ -59,6 +61,13 @@ public struct Incident: Sendable, Equatable {
   public var use: [UInt64]
   /// The first of them is the instruction itself.
   public var isExact: Bool
+
+  /// Whether it is no use of an object: at a crash a register had the address of one that had left the quarantine.
+  ///
+  /// `amount` is the sequence of the crash's record.
+  public var isGhost: Bool {
+    source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_GHOST.rawValue
+  }
 
   /// What the quarantine kept of an object.
   public struct Record: Sendable, Equatable {

@@ -1,6 +1,6 @@
 // dangling-maker KIND POLICY: uses an object after its last release, and says whether that was recorded and what came of it.
 // A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for crashd first, then use an
-// object in a guard slot and go on, or crash.
+// object in a guard slot and go on, or crash; `dangling-maker attached-ghost` one that has left the quarantine.
 import CrashShield
 import Glibc
 
@@ -44,8 +44,12 @@ if arguments.count == 3, let kind = Kind(rawValue: arguments[1]), arguments[2].h
   await useInSlot(kind, isFatal: arguments[2] == "attached-crash")
   exit(0)
 }
+if arguments.count == 2, arguments[1] == "attached-ghost" {
+  useAfterQuarantine()
+  exit(0)
+}
 guard arguments.count == 3, let kind = Kind(rawValue: arguments[1]), let policy = policies[arguments[2]] else {
-  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot|attached-slot|attached-crash")
+  fail("usage: dangling-maker --list | KIND absorb|zero|diagnose|slot|attached-slot|attached-crash | attached-ghost")
 }
 
 do {

@@ -60,6 +60,26 @@ struct DanglingTests {
     #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
   }
 
+  @Test("a call of what has left the quarantine is dangling, though not certain, with its class and its release")
+  func ghost() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Crasher.run(
+      "attached-ghost", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
+    #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
+    let report = try #require(try await daemon.reports(of: run.pid).first)
+    let diagnosis = report.diagnosis
+    // Its memory is a text's by now; were it free, its words would tell.
+    #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
+    #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
+    let object = try #require(report.guardedObject)
+    #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
+    #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
+    #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
+    // It is the crash's, and no use that was survived.
+    let client = daemon.client
+    #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
+  }
+
   @Test("a program that crashes again and again is protected by itself, survives, and tells who released the object")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])

@@ -37,6 +37,22 @@ enum Shortage: Error { case soldOut }
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
+/// Of no protected class.
+final class Probe {
+  let one = heap_random()
+  let two = heap_random()
+}
+
+/// Where there is a quarantine, objects of these classes go through it.
+@inline(never) func protect(_ classes: [AnyClass]) {
+  let instance = Probe()
+  let probe = unsafe unsafeBitCast(Probe.self as AnyClass, to: UnsafeRawPointer.self)
+  for listed in classes {
+    let metadata = unsafe unsafeBitCast(listed, to: UnsafeRawPointer.self)
+    unsafe heap_protect(metadata, probe, Unmanaged.passUnretained(hidden(instance)).toOpaque(), 32)
+  }
+}
+
 func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Objects of all these classes come and go before it happens.
@@ -69,6 +85,23 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 }
 
 @inline(never) func release(at address: UInt64) { unsafe account(at: address).release() }
+
+/// An object that lives, of many: where others may have died before.
+@inline(never) func living() -> Account {
+  let accounts = (0..<200).map { Account(number: $0) }
+  let account = accounts[random(200)]
+  for other in accounts { _ = Unmanaged.passRetained(other) }
+  return account
+}
+
+/// Writes a text from so many bytes before an object's begin on.
+@inline(never) func write(over account: Account, from offset: Int, bytes: Int) {
+  let address = unsafe Unmanaged.passUnretained(account).toOpaque()
+  for index in 0..<bytes / 8 {
+    unsafe address.storeBytes(
+      of: 0x2f76_312f_6970_612f + heap_random() % 64, toByteOffset: offset + 8 * index, as: UInt64.self)
+  }
+}
 
 @inline(never) func descend(_ depth: Int) -> Int {
   let account = Account(number: depth)
@@ -123,6 +156,31 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ("method-of-numbers", { callMethod(at: numbers()) }),
   ("retain-of-numbers", { retain(at: numbers()) }),
   ("release-of-numbers", { release(at: numbers()) }),
+  // Somebody wrote past the end of the block before; or to the wrong place.
+  (
+    "method-of-overrun",
+    {
+      let account = living()
+      write(over: account, from: -16, bytes: 40)
+      _ = hidden(hidden(account).balance())
+    }
+  ),
+  (
+    "release-of-overrun",
+    {
+      let account = living()
+      write(over: account, from: -16, bytes: 40)
+      unsafe Unmanaged.passUnretained(account).release()
+    }
+  ),
+  (
+    "method-of-smashed",
+    {
+      let account = living()
+      write(over: account, from: 0, bytes: 8)
+      _ = hidden(hidden(account).balance())
+    }
+  ),
   ("null-field", { heap_read(16) }),
   ("stack-overflow", { _ = hidden(descend(0)) }),
   (
@@ -159,6 +217,9 @@ if CommandLine.arguments == [CommandLine.arguments[0], "--list"] {
 }
 guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
+protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
+// Others get the memory of those that are gone.
+if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

@@ -56,6 +56,22 @@ nonisolated(unsafe) var age = ""
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
+/// Of no protected class.
+final class Probe {
+  let one = heap_random()
+  let two = heap_random()
+}
+
+/// Where there is a quarantine, objects of these classes go through it.
+@inline(never) func protect(_ classes: [AnyClass]) {
+  let instance = Probe()
+  let probe = unsafe unsafeBitCast(Probe.self as AnyClass, to: UnsafeRawPointer.self)
+  for listed in classes {
+    let metadata = unsafe unsafeBitCast(listed, to: UnsafeRawPointer.self)
+    unsafe heap_protect(metadata, probe, Unmanaged.passUnretained(hidden(instance)).toOpaque(), 32)
+  }
+}
+
 @inline(never) func shelf() -> Shelf<Int> { heap_random() % 2 == 0 ? Shelf([1, 2, 3]) : LongShelf([4, 5]) }
 
 @inline(never) func session() -> Session { heap_random() % 2 == 0 ? Session() : LongSession() }
@@ -65,6 +81,7 @@ nonisolated(unsafe) var age = ""
   let size = unsafe heap_size(address)
   unsafe heap_make_room(age, address)
   unsafe Unmanaged<AnyObject>.fromOpaque(address).release()
+  _ = heap_evict()
   heap_age(age, size)
 }
 
@@ -176,5 +193,6 @@ if CommandLine.arguments == [CommandLine.arguments[0], "--list"] {
 guard CommandLine.arguments.count == 4 else { exit(2) }
 age = CommandLine.arguments[2]
 heap_prepare("churned", UInt64(CommandLine.arguments[3]) ?? 0)
+protect([Session.self, LongSession.self, User.self, Shelf<Int>.self, LongShelf<Int>.self])
 for kind in kinds where kind.name == CommandLine.arguments[1] { kind.fault() }
 exit(4)

@@ -1,5 +1,6 @@
 #include "heap.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,19 @@ void heap_prepare(const char *name, uint64_t seed) {
   } else if (strcmp(name, "fresh") != 0) {
     _exit(2);
   }
+}
+
+void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size) {
+  void (*protect)(const void *, const void *, const void *, uint64_t) = NULL;
+  *(void **)&protect = dlsym(RTLD_DEFAULT, "verdicts_protect");
+  if (protect != NULL) protect(metadata, probe, instance, size);
+}
+
+bool heap_evict(void) {
+  void (*evict)(void) = NULL;
+  *(void **)&evict = dlsym(RTLD_DEFAULT, "verdicts_evict");
+  if (evict != NULL) evict();
+  return evict != NULL;
 }
 
 size_t heap_size(const void *block) {

@@ -26,6 +26,14 @@ void heap_make_room(const char *age, const void *block);
 // aged, the program goes on for a while.
 void heap_age(const char *age, size_t size);
 
+// Where the library has the quarantine (quarantine.c): keeps objects of this class after their last release from now
+// on. `probe` is the metadata of a class that this process will not protect, `instance` an object of it, `size` its
+// bytes.
+void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size);
+
+// Gives back what the quarantine keeps; what is left are ghosts. Whether there is one.
+bool heap_evict(void);
+
 // The next random number of the seed.
 uint64_t heap_random(void);
 

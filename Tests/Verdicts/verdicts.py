@@ -48,6 +48,8 @@ CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangl
 CRASH_MAKER_OTHERS = {
     "crash-in-user-callback", "double-fork-reattached", "fork-child-restarted", "handler-chained-before",
     "kill-over-namespace", "pid-namespace", "posix_spawn-child", "sa-onstack-missing"}
+# The Swift programs again, their objects protected.
+QUARANTINE = "swift-quarantine"
 # What the C library says of a block that was freed twice is as good as a verdict.
 TWICE = "double free"
 
@@ -61,6 +63,8 @@ class Case:
     name: str
     state: str
     is_freed: bool
+    # Its objects go through the quarantine, and leave it before they are used.
+    has_quarantine: bool = False
 
 
 @dataclasses.dataclass
@@ -72,6 +76,7 @@ class Verdict:
     rule: str = ""
     confidence: float = 0
     sentence: str = ""
+    class_name: str = ""
 
     @property
     def is_dangling(self) -> bool:
@@ -127,7 +132,7 @@ class Daemon:
             process.wait(PATIENCE_S)
 
 
-def build(folder: pathlib.Path) -> dict[str, dict[str, pathlib.Path]]:
+def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.Path]]:
     """The programs, by name and build."""
     folder.mkdir(parents=True, exist_ok=True)
     c_flags = ["-g", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra"]
@@ -150,7 +155,30 @@ def build(folder: pathlib.Path) -> dict[str, dict[str, pathlib.Path]]:
                 if not path.exists():
                     subprocess.run([*command, "-o", path], check=True)
                 programs[f"{name}-{language}"][kind] = path
+                if language != "swift":
+                    continue
+                # With the dynamic Swift library, whose functions the quarantine finds; that takes a while to build.
+                if "-static-stdlib" in command:
+                    if is_slice:
+                        continue
+                    path = folder / f"{name}-{QUARANTINE}-{kind}"
+                    command = [part for part in command if part != "-static-stdlib"]
+                    if not path.exists():
+                        subprocess.run([*command, "-o", path], check=True)
+                programs[f"{name}-{QUARANTINE}"][kind] = path
     return programs
+
+
+def quarantine_library(path: pathlib.Path) -> pathlib.Path:
+    """libcrashshield.so with the quarantine in it."""
+    sources = HERE.parent.parent / "CShim"
+    files = [file for pattern in ("Preload/*.c", "Handler/S*/*.c", "Ring/*.c", "Quarantine/*.c", "Quarantine/*.S")
+             for file in sorted(sources.glob(pattern))]
+    includes = [f"-I{sources / part / 'include'}" for part in ("Ring", "Handler", "Quarantine")]
+    subprocess.run(
+        ["clang", "-std=gnu17", "-D_GNU_SOURCE", "-DCS_PRELOAD", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-shared",
+         *includes, *files, HERE / "quarantine.c", "-o", path], check=True)
+    return path
 
 
 def listed(program: pathlib.Path) -> list[str]:
@@ -167,7 +195,7 @@ def cases(programs, rounds: int) -> list[Case]:
                     # Of the many states of the heap a control sees one seed each.
                     for _ in range(rounds if is_freed else 1):
                         command = [str(program), way, state, str(len(found) + 1)]
-                        found.append(Case(name, kind, command, way, state, is_freed))
+                        found.append(Case(name, kind, command, way, state, is_freed, name.endswith(QUARANTINE)))
     return found
 
 
@@ -190,10 +218,11 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 
 
-def crash(daemon: Daemon, library: pathlib.Path, case: Case) -> Verdict:
+def crash(daemon: Daemon, libraries: dict[bool, pathlib.Path], case: Case) -> Verdict:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
     variables = kept | {
-        "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach, "LD_PRELOAD": str(library)}
+        "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach,
+        "LD_PRELOAD": str(libraries[case.has_quarantine])}
     with tempfile.TemporaryDirectory() as folder:
         # A session of its own: what a scenario leaves can be ended with it.
         child = subprocess.Popen(
@@ -217,7 +246,7 @@ def crash(daemon: Daemon, library: pathlib.Path, case: Case) -> Verdict:
     diagnosis = report["diagnosis"]
     return Verdict(
         case, cause=diagnosis["cause"], rule=diagnosis["rule"], confidence=diagnosis["confidence"],
-        sentence=diagnosis["sentence"])
+        sentence=diagnosis["sentence"], class_name=diagnosis.get("className") or "")
 
 
 def share(part: int, whole: int) -> str:
@@ -246,6 +275,15 @@ def judge(verdicts: list[Verdict], least_controls: int, recall_goal: float) -> b
     causes = collections.Counter(verdict.rule for verdict in freed if not verdict.is_found)
     print("freed memory, called otherwise: " + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()))
 
+    def used_again(has_quarantine: bool) -> str:
+        some = [verdict for verdict in freed
+                if verdict.case.state not in KEPT_AGES and verdict.case.program.startswith("freed-swift")
+                and verdict.case.has_quarantine == has_quarantine]
+        named = sum(verdict.class_name != "" for verdict in some)
+        found = sum(verdict.is_found for verdict in some)
+        return f"{share(found, len(some))} of {len(some)}, {share(named, len(some))} by their class"
+
+    print(f"Swift's objects, memory used again: {used_again(False)}; with ghosts {used_again(True)}")
     kept = [verdict for verdict in freed if verdict.case.state in KEPT_AGES]
     kept_found = [verdict for verdict in kept if verdict.is_found]
     programs = len({(verdict.case.program, verdict.case.build) for verdict in controls})
@@ -271,9 +309,10 @@ def main() -> int:
     binaries = options.binaries.resolve()
     with tempfile.TemporaryDirectory(prefix="verdicts-") as name:
         folder = pathlib.Path(name)
-        programs = build((options.keep or folder / "programs").resolve())
+        programs = build((options.keep or folder / "programs").resolve(), options.slice)
         library = folder / "libcrashshield.so"
         subprocess.run([HERE.parent.parent / "scripts" / "build-preload", library], check=True)
+        libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
         wanted = cases(programs, 1 if options.slice else 2)
         if options.slice:
             # A prime: every kind and state comes to its turn.
@@ -287,7 +326,7 @@ def main() -> int:
         try:
             verdicts = []
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-                for verdict in pool.map(lambda case: crash(daemon, library, case), wanted):
+                for verdict in pool.map(lambda case: crash(daemon, libraries, case), wanted):
                     verdicts.append(verdict)
                     if options.all:
                         print(("survived: " if verdict.survived else "") + verdict.text, flush=True)

@@ -116,6 +116,7 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_record_exception(&slot->record);
   cs_record_object_class(&slot->record);
   cs_record_mapped_file(&slot->record);
+  cs_record_witness(&slot->record);
   cs_trouble_here(CS_TROUBLE_COMMIT);
   cs_crasher_commit(crasher);
 }

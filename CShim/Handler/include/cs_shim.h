@@ -116,6 +116,12 @@ typedef bool cs_shim_fault_function(int signal, const void *information, void *c
 // From now on this function is asked first, in forked children too. One at a time; NULL: none.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
+// Looks at the record of a crash before it is committed, and may leave incidents of it.
+typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
+
+// From now on this function is asked at each crash. One at a time; NULL: none.
+void cs_shim_set_record_function(cs_shim_record_function *function);
+
 // Whether our handler of SIGSEGV stands in its place.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 

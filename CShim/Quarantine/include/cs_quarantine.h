@@ -1,6 +1,6 @@
 // Keeps objects of listed classes for a while after their last release, and records what still touches them.
 //
-// Everything here may be called from any thread, but not from a signal handler.
+// Everything here may be called from any thread, but, where nothing else is said, not from a signal handler.
 #ifndef CS_QUARANTINE_H
 #define CS_QUARANTINE_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cs_ring.h"
+#include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // of a stack
 #define CS_QUARANTINE_CLASSES   2048 // listed at one time or another
@@ -54,10 +55,14 @@ void cs_quarantine_set_stacks(bool is_on);
 void cs_quarantine_drain(void);
 
 // Where incidents and counters are shown: cs_shim_incident and cs_shim_class, which this code does not know.
-typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident);
+typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
 // From now on; classes that are listed already, too. Idempotent.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
+
+// Shows of objects that left the quarantine before a crash, and whose addresses its registers have: the class, the age
+// and the last release. For signal handlers, before they commit the record.
+void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // What was counted of one class since it was first listed.
 typedef struct cs_quarantine_counts {

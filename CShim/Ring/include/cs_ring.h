@@ -133,6 +133,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
   CS_RING_DANGLING_WRITE = 5,        // a field was written
   CS_RING_DANGLING_HANDLE = 6,       // a C callback's handle was asked for an object that had gone
+  // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
+  // record's sequence. No use by itself: the address may have been given to others since.
+  CS_RING_DANGLING_GHOST = 7,
 } cs_ring_dangling;
 
 // What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is

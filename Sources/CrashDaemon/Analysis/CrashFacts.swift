@@ -26,6 +26,8 @@ struct CrashFacts: Sendable {
   var field: CrashReport.AccessedField?
   /// Classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
+  /// Objects that had left the quarantine, and whose addresses registers have.
+  var ghosts: [Ghost] = []
   /// What a guard slot wrote of this crash; nil where none did.
   var page: PageEvidence?
 

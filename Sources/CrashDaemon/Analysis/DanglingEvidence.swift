@@ -19,13 +19,14 @@ struct DanglingEvidence: Sendable, Equatable {
 // of 504 that had nothing to do with freed memory). Each rule below ties the block to the faulting operand.
 extension CrashFacts {
   /// The faulting operand's register holds a word of a freed block.
-  var danglingOperand: DanglingEvidence? {
+  var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
+
+  func operandEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
-      guard value >= DiagnosisRule.nullPage else { continue }
-      for block in freedBlocks {
+      for block in blocks where value >= block.leastValue {
         guard let place = block.place(of: value) else { continue }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
@@ -38,10 +39,14 @@ extension CrashFacts {
   /// The target of a call to an impossible address was loaded from a freed block, or by way of its first word.
   ///
   /// Such a call has no operand that faults: what ties is the register by which the target was loaded.
-  var danglingCall: DanglingEvidence? { callThroughOperand ?? callOfWord }
+  var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
+
+  func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
+    callThroughOperand(in: blocks) ?? callOfWord(in: blocks)
+  }
 
   /// The call's own operand says by which register the target was loaded, also where nobody recorded the target.
-  private var callThroughOperand: DanglingEvidence? {
+  private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
       // With an address that is none the fault is the operand's, and no call's.
@@ -50,8 +55,7 @@ extension CrashFacts {
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
-      guard value >= DiagnosisRule.nullPage else { continue }
-      for block in freedBlocks {
+      for block in blocks where value >= block.leastValue {
         guard let place = block.place(of: value) else { continue }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
@@ -61,17 +65,17 @@ extension CrashFacts {
     return nil
   }
 
-  private var callOfWord: DanglingEvidence? {
+  private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
     // Null is not told apart from the many zeros of any memory; other small numbers are, by way of a block's word.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
-      for block in freedBlocks {
+      for block in blocks {
         let name = RegisterNames.name(number)
-        // Nobody has written over what is only deinitialized.
-        if block.address == value, block.state != .deinitialized, target >= DiagnosisRule.nullPage,
-          distance < block.bytes
+        // Nobody has written over what is only deinitialized; what others have written is theirs.
+        if block.address == value, block.state != .deinitialized, !block.state.isGhost,
+          target >= DiagnosisRule.nullPage, distance < block.bytes
         {
           return DanglingEvidence(
             block: block.address, register: number, state: block.state,
@@ -90,13 +94,13 @@ extension CrashFacts {
   /// The call that failed was to be of a method of a freed object: Swift passes the object in r13.
   ///
   /// Where its target came from is not known any more. In other languages r13 is a register as any.
-  var danglingSelf: DanglingEvidence? {
-    guard let target = wildTarget, target >= DiagnosisRule.nullPage, record.registers.indices.contains(Self.swiftSelf),
-      let caller = frames.first(where: { !$0.mangled.isEmpty }), caller.mangled.hasPrefix("$s")
+  var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
+
+  func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
+    guard let target = wildTarget, target >= DiagnosisRule.nullPage, let object = swiftSelfValue, isSwiftCaller
     else { return nil }
-    let object = record.registers[Self.swiftSelf]
     // In a deinit the object is deinitialized, and what is called has another cause.
-    guard let block = freedBlocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
+    guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
     return DanglingEvidence(
@@ -106,6 +110,12 @@ extension CrashFacts {
 
   /// r13.
   private static let swiftSelf = 13
+
+  var swiftSelfValue: UInt64? {
+    record.registers.indices.contains(Self.swiftSelf) ? record.registers[Self.swiftSelf] : nil
+  }
+
+  var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
   /// No register points at the block any more, but the faulting operand's holds what glibc writes into freed blocks, or
   /// the program went there.
@@ -157,7 +167,7 @@ extension CrashFacts {
   }
 
   /// Where the program went, or tried to go, that can be no code.
-  private var wildTarget: UInt64? {
+  var wildTarget: UInt64? {
     if isMemoryFault && isFetch { return pc }
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
       return nil
@@ -176,13 +186,18 @@ extension CrashFacts {
     (0..<64 as Range<UInt64>).lazy.map { 8 &* $0 }.first { memory.word(at: pointer &+ $0) == word }
   }
 
-  private struct FreedBlock {
+  struct FreedBlock {
     var address: UInt64
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
     /// What belongs to it, and not to the block behind it.
     var bytes: UInt64
+
+    /// Smaller values are not taken for a word of it.
+    ///
+    /// Small numbers stand in many places. What an object's class should be, and a ghost's is not, may be small.
+    var leastValue: UInt64 { state.isGhost ? 1 : DiagnosisRule.nullPage }
 
     /// What of the block a value is.
     func place(of value: UInt64) -> String? {

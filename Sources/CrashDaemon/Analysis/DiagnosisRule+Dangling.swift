@@ -39,5 +39,10 @@ extension DiagnosisRule {
     DiagnosisRule("dangling-remains", cause: "dangling", 0.9, on: [.signal, .operand, .heap]) { facts in
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },
+    DiagnosisRule(
+      "dangling-ghost", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
+    ) { facts in
+      facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
+    },
   ]
 }

@@ -4,7 +4,7 @@ import CrashRing
 /// What a rule looks at: its name, and what stands there in a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
-  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field
+  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, ghosts
 
   /// Such as `address 0x10`.
   func text(_ facts: CrashFacts) -> String {
@@ -43,6 +43,9 @@ enum Evidence: Sendable, CaseIterable {
     case .abortMessage: return "glibc's message: " + Self.quoted(record.abortMessage)
     case .exception: return "C++ exception: " + Self.quoted(record.exceptionType)
     case .systemCall: return "system call " + (record.systemCall.map { "\($0)" } ?? "none")
+    case .ghosts:
+      let texts = facts.ghosts.map { "\(Address($0.address)) was a \($0.incident.subject)" }
+      return "what left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
     case .memory: return facts.memory.description
     case .heap:
       let key = facts.heap.key == nil ? "mark of freed blocks not known" : "mark of freed blocks known"

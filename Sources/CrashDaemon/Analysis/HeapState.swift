@@ -74,6 +74,12 @@ enum BlockState: Sendable, Equatable {
   case binned
   /// Deinitialized, and not freed: something still refers to it unowned.
   case deinitialized
+  /// The quarantine had an object there, as the text says; whose it is now is not known.
+  case ghost(String)
+
+  var isGhost: Bool {
+    if case .ghost = self { true } else { false }
+  }
 
   /// - Parameters:
   ///   - address: Of the block's first byte.
@@ -113,6 +119,7 @@ enum BlockState: Sendable, Equatable {
     case .listed: "freed (in a list of small blocks)"
     case .binned: "freed (in a bin)"
     case .deinitialized: "deinitialized"
+    case .ghost(let text): text
     }
   }
 }

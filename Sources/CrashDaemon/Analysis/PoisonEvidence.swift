@@ -28,11 +28,11 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The class of the object that was used after its last release, where something names it for certain.
+  /// The class of the object that was used after its last release, where something names it.
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
-    return record.objectClass.isEmpty ? nil : record.objectClass
+    return record.objectClass.isEmpty ? ghost?.incident.subject : record.objectClass
   }
 
   /// The register by which the fault came about holds such a mark.

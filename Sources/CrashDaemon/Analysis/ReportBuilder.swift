@@ -39,7 +39,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
-    report.guardedObject = main.facts.page?.object
+    report.guardedObject =
+      main.facts.page?.object ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
     noteGaps(in: &report)
     return report
   }
@@ -139,6 +140,7 @@ extension ReportBuilder {
       heap: HeapFacts(contents.memory, end: record.heapEnd))
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
+    facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
     if facts.isNullAccess, record.slot == latestFirst.first?.slot {
       facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField
     }
@@ -150,14 +152,16 @@ extension ReportBuilder {
   }
 
   private func page(_ incident: Incident) -> PageEvidence {
-    func frames(_ addresses: [UInt64]) -> [CrashReport.Frame] {
-      let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
-      let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
-      return expansion(shares: contents.records.count).frames(of: walk).frames
-    }
     let record = incident.record
     return PageEvidence(
-      incident: incident, release: frames(record?.stack ?? []), allocation: frames(record?.origin ?? []))
+      incident: incident, release: frames(at: record?.stack ?? []), allocation: frames(at: record?.origin ?? []))
+  }
+
+  /// Of a stack that was kept beside the records.
+  private func frames(at addresses: [UInt64]) -> [CrashReport.Frame] {
+    let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
+    let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
+    return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
   /// The crashed threads share as much text as the others do.

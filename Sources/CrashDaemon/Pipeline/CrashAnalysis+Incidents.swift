@@ -15,7 +15,8 @@ extension CrashAnalysis {
   /// - Returns: What this one found.
   func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
     let (incidents, classes, images) = process.ring.mapping.observations()
-    let changed = incidents.filter { seen[$0.key] != $0.count }
+    // Ghosts are for the report of their crash.
+    let changed = incidents.filter { seen[$0.key] != $0.count && !$0.isGhost }
     guard !changed.isEmpty else {
       await policy?.saw([], classes, of: process)
       return seen

@@ -44,6 +44,8 @@ enum Quarantine {
     guard cs_shim_is_started() else { return }
     // Both functions live as long as the process, and copy what they are given.
     unsafe cs_quarantine_show(cs_shim_incident, cs_shim_class)
+    // It lives as long as the process, and may run in a signal handler.
+    unsafe cs_shim_set_record_function(cs_quarantine_crashed)
   }
 
   /// Lists a class by the address of its metadata.

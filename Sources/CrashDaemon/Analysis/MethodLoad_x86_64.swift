@@ -1,0 +1,18 @@
+/// A method's address that is loaded for the call right behind it, as compilers do it without optimization:
+/// `mov rax, [rax+0x40]`, `call rax`.
+enum MethodLoad_x86_64 {
+  private static let load: UInt8 = 0x8b
+
+  /// Whether the bytes begin with such a pair.
+  static func begins(_ bytes: [UInt8]) -> Bool {
+    // REX.W; ModRM with a displacement.
+    guard bytes.count > 3, bytes[0] & 0xf8 == 0x48, bytes[1] == load else { return false }
+    let (mode, hasSIB) = (bytes[2] >> 6, bytes[2] & 7 == 4)
+    guard mode == 1 || mode == 2 else { return false }
+    let length = 3 + (hasSIB ? 1 : 0) + (mode == 1 ? 1 : 4)
+    let register = bytes[2] >> 3 & 7
+    // The register's highest bit stands in the prefixes: REX.R of the load, REX.B of the call.
+    let prefix: [UInt8] = bytes[0] & 4 == 0 ? [] : [0x41]
+    return [0xd0, 0xe0].contains { bytes.dropFirst(length).starts(with: prefix + [0xff, $0 + register]) }
+  }
+}

@@ -1,0 +1,26 @@
+import CrashShield
+
+/// Who has the memory now.
+nonisolated(unsafe) private var texts: [UnsafeMutablePointer<UInt64>] = unsafe []
+
+// Under its own name: crashd knows Swift by how its functions are called.
+@inline(never)
+private func greet(_ session: Session) -> Int { session.greet() }
+
+/// Calls a method of an object that has left the quarantine, and whose memory has a text by now; crashd looks on.
+func useAfterQuarantine() {
+  startAttached()
+  do throws(Shield.ProtectionError) {
+    try Shield.protect(Session.self, Guest.self, policy: .zero)
+  } catch { fail("\(error)") }
+  let dead = unsafe dangling { Session() }
+  drop()
+  Shield.drainQuarantine()
+  for _ in 0..<64 {
+    // As many words as the object had.
+    let text = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
+    unsafe text.initialize(repeating: 0x2f76_312f_6970_612f, count: 3)
+    unsafe texts.append(text)
+  }
+  print("number \(unsafe dead._withUnsafeGuaranteedRef { greet($0) })")
+}

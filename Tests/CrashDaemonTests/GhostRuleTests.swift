@@ -1,0 +1,156 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import CrashStore
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+#if arch(x86_64)
+  /// Memory that was an object of a protected class and is somebody else's: what may be said of it.
+  @Suite("The diagnosis of memory that was used again")
+  struct GhostRuleTests {
+    private static let block: UInt64 = 0x7f12_3456_4a20
+    private static let text: UInt64 = 0x2f76_312f_6970_612f
+    private static let rax = 0, rdi = 5, r13 = 13
+
+    /// A method of an object is called, whose memory has a text by now.
+    private struct Fault {
+      var size: UInt64 = 0x41
+      var words: [UInt64] = [text, text + 1]
+      var registers: [Int: UInt64] = [rax: text, r13: block]
+      var instruction: [UInt8] = [0xff, 0x50, 0x38]  // call [rax+0x38]
+      var code: Int32 = 128
+      var address: UInt64 = 0
+      var function = "$s4shop5visityyF"
+      var image: String?
+      var ghosts: [UInt64] = [block]
+      var images: [RingContents.Image] = []
+    }
+
+    private static func ring(_ ghosts: [UInt64], sequence: Int64 = 0) throws -> RingContents {
+      var ring = TestRing()
+      ring.addImage(0)
+      for (index, address) in ghosts.enumerated() {
+        ring.addIncident(index, key: UInt64(index + 1), subject: "App.Session", count: 1, mode: 4)
+        ring.makeGhost(index, at: address, tid: 4712, sequence: sequence)
+      }
+      ring.addCrash(signal: SIGSEGV)
+      return try RingSource(memory: ring.memory()).mapping.contents()
+    }
+
+    private static func facts(_ fault: Fault) throws -> CrashFacts {
+      var record = CrashRecord.sample(
+        code: fault.code, address: fault.address, pc: 0x10010, errorCode: fault.code == 128 ? 0 : 4,
+        instruction: fault.instruction)
+      for (number, value) in fault.registers { record.registers[number] = value }
+      let bytes = ([fault.size] + fault.words).flatMap { word in
+        (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+      }
+      var facts = CrashFacts(
+        record: record, pid: 99, images: fault.images,
+        frames: [
+          CrashReport.Frame(address: 0x10010, mangled: fault.function, image: fault.image, trust: .context)
+        ],
+        words: [MemoryWords.Piece(start: block - 8, bytes: bytes)], heap: HeapFacts(key: 0x8dd2_38a1_0f3c_5b77))
+      let contents = try ring(fault.ghosts)
+      let crash = try #require(contents.records.first)
+      facts.ghosts = contents.ghosts(of: crash).map { Ghost(incident: $0, release: []) }
+      #expect(facts.ghosts.map(\.address) == fault.ghosts)
+      return facts
+    }
+
+    @Test("a call of what stands where a protected class's object died is dangling, with its class, and not sure")
+    func call() throws {
+      let facts = try Self.facts(Fault())
+      let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+      #expect(diagnosis.rule == "dangling-ghost" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.8)
+      #expect(
+        diagnosis.sentence.contains("r13 points at 0x7f1234564a20, which is memory that was a App.Session until 2 ms"))
+      #expect(facts.danglingClass == "App.Session")
+      let object = try #require(facts.ghost?.object)
+      #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
+      // A number, which is an address: also one that would be taken for null elsewhere.
+      let number = Fault(
+        words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
+      #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")
+      // Without optimization: mov rax, [rax+0x40]; call rax.
+      let load = Fault(instruction: [0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0, 0x48])
+      #expect(DiagnosisRule.diagnose(try Self.facts(load), at: nil).rule == "dangling-ghost")
+      // The runtime destroys it: call [rax-0x10].
+      let release = Fault(
+        registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: [0xff, 0x50, 0xf0],
+        function: "_swift_release_dealloc", image: "/usr/lib/swift/linux/libswiftCore.so")
+      #expect(DiagnosisRule.diagnose(try Self.facts(release), at: nil).rule == "dangling-ghost")
+    }
+
+    @Test("where a living object, or no object, explains the fault as well, an earlier tenant of the address is none")
+    func others() throws {
+      var faults: [(String, Fault)] = []
+      func add(_ what: String, _ change: (inout Fault) -> Void) {
+        var fault = Fault()
+        change(&fault)
+        faults.append((what, fault))
+      }
+      add("nobody died there") { $0.ghosts = [] }
+      add("somebody died elsewhere") { $0.ghosts = [Self.block + 0x40] }
+      add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
+      add("one that is immortal") { $0.words[1] = 0x8000_0004_ffff_ffff }
+      add("one with a side table") { $0.words[1] = 0xc000_0ac6_16fd_2956 }
+      add("an overrun of the block before") { $0.size = Self.text }
+      add("a method of another object") { $0.registers = [Self.rax: Self.text, Self.rdi: Self.block] }
+      add("a call in C") { $0.function = "shop_visit" }
+      add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
+      add("a read, and a call of something else") { $0.instruction = [0x48, 0x8b, 0x40, 0x10, 0xff, 0xd1] }
+      add("a class that is one") {
+        $0.words[0] = 0x40_0100
+        $0.images = [
+          RingContents.Image(
+            index: 0, bias: 0x40_0000, start: 0x40_0000, end: 0x50_0000, buildID: "ab", path: "/srv/shop",
+            isExecutable: true)
+        ]
+        $0.registers[Self.rax] = 0x40_0100
+        $0.code = 1
+        $0.address = 0x40_0138
+      }
+      for (what, fault) in faults {
+        #expect(DiagnosisRule.diagnose(try Self.facts(fault), at: nil).cause != "dangling", "\(what)")
+      }
+    }
+
+    @Test(
+      "a load of what is called next is known in all registers, and nothing else is",
+      arguments: [
+        ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0], true), ([0x48, 0x8b, 0x81, 0, 1, 0, 0, 0xff, 0xd0], true),
+        ([0x4c, 0x8b, 0x48, 0x40, 0x41, 0xff, 0xd1], true), ([0x49, 0x8b, 0x44, 0x24, 0x40, 0xff, 0xe0], true),
+        ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd1], false), ([0x4c, 0x8b, 0x48, 0x40, 0xff, 0xd1], false),
+        ([0x48, 0x8b, 0x00, 0xff, 0xd0], false), ([0x48, 0x8b, 0x40, 0x40], false), ([0x48, 0x8b], false), ([], false),
+        ([0x48, 0x89, 0x40, 0x40, 0xff, 0xd0], false),
+      ] as [([UInt8], Bool)])
+    func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
+
+    @Test("a ghost is for its own crash's report, and no incident")
+    func crashes() async throws {
+      let contents = try Self.ring([Self.block])
+      let record = try #require(contents.records.first)
+      #expect(contents.ghosts(of: record).count == 1 && contents.framesOfGhosts.map(\.pc) == [0x40_0030])
+      var other = record
+      other.tid += 1
+      #expect(contents.ghosts(of: other).isEmpty)
+      #expect(try Self.ring([Self.block], sequence: 1).ghosts(of: record).isEmpty)
+      // A hostile process writes many.
+      #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).ghosts(of: record).count == 8)
+
+      let daemon = try TestDaemon(TestDirectory())
+      var ring = TestRing()
+      ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
+      ring.makeGhost(0, at: Self.block, tid: 4712, sequence: 0)
+      let source = try RingSource(memory: ring.memory())
+      let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+      let process = AttachedProcess(number: 4, facts: facts, ring: source)
+      #expect(await daemon.analysis.observe(process, seen: [:]).isEmpty)
+      #expect(try daemon.store.incidents(limit: 10).isEmpty)
+    }
+  }
+#endif
