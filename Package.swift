@@ -143,6 +143,7 @@ if !coreOnly {
   dependencies = [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -153,8 +154,21 @@ if !coreOnly {
     .executable(name: "crashctl", targets: ["crashctl"]),
     .executable(name: "DemoServer", targets: ["DemoServer"]),
     .library(name: "CrashClient", targets: ["CrashClient"]),
+    .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
+    .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
+    .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
   ]
   targets += [
+    // In the host process, for servers that have these packages anyway.
+    .target(name: "CrashShieldLogging", dependencies: ["CrashShield", log], swiftSettings: swift),
+    .target(
+      name: "CrashShieldMetrics", dependencies: ["CrashShield", .product(name: "Metrics", package: "swift-metrics")],
+      swiftSettings: swift),
+    .target(
+      name: "CrashShieldLifecycle",
+      dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
+      swiftSettings: swift),
+
     .target(
       name: "CrashStore",
       dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")],
@@ -181,9 +195,20 @@ if !coreOnly {
     .target(name: "CDemoInventory", cSettings: c),
     .executableTarget(
       name: "DemoServer",
-      dependencies: ["CrashShield", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio")] + nio,
+      dependencies: [
+        "CrashShield", "CrashShieldLogging", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio"), log,
+      ] + nio,
       swiftSettings: swift),
 
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: [
+        "CrashShield", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: swift),
     .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
     .testTarget(
       name: "CrashDaemonTests",

@@ -1,6 +1,8 @@
 import CrashShield
+import CrashShieldLogging
 import Dispatch
 import Glibc
+import Logging
 
 /// A small shop over HTTP with four bugs in it, to see what their reports look like.
 @main
@@ -9,6 +11,8 @@ struct DemoServer {
 
   static func main() async throws {
     try Shield.start(.init(name: "demo-server", annotations: ["version": version]))
+    // A server has its own handler beside it, by MultiplexLogHandler; the demo's terminal is for the reports.
+    LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
 
     let server = try await HTTPServer.bind(host: "127.0.0.1", port: 0, to: Shop().respond)
     let serving = Task { try await server.run() }

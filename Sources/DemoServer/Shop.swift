@@ -1,14 +1,15 @@
 import CDemoInventory
-import CrashShield
+import Logging
 
 /// What the server does: the routes and the services behind them.
 struct Shop: Sendable {
   private let carts = CartService()
   private let users = UserDirectory()
   private let catalog = Catalog()
+  private let logger = Logger(label: "shop")
 
   func respond(to request: HTTPServer.Request) async -> HTTPServer.Response {
-    Shield.breadcrumb("\(request.method) \(request.path)")
+    logger.info("\(request.method) \(request.path)")
     return switch request.path {
     case "/": .ok(Self.help)
     case "/healthy": .ok("healthy")

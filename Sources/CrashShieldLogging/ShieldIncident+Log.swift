@@ -1,0 +1,44 @@
+public import CrashShield
+public import Logging
+
+extension ShieldIncident {
+  /// Logs this incident, with what is known of it as metadata.
+  ///
+  /// ```swift
+  /// Shield.onIncident { incident in incident.log(to: logger) }
+  /// ```
+  ///
+  /// It is called for the first fault of each kind at each place, and for its 10th, 100th and so on, so a loop of
+  /// faults fills no disk.
+  public func log(to logger: Logger, level: Logger.Level = .warning) {
+    let verb = mode == .absorb ? "absorbed" : "met"
+    logger.log(
+      level: level, "the shield \(verb) a fault",
+      metadata: [
+        "shield.kind": "\(kind.name)", "shield.mode": "\(mode)", "shield.reason": "\(reason)",
+        "shield.site": "\(fileID):\(line)", "shield.count": "\(count)",
+      ])
+  }
+}
+
+extension Shield.Status {
+  /// Logs how this process stands with crashd.
+  ///
+  /// ```swift
+  /// var configuration = Shield.Configuration(name: "shop")
+  /// configuration.onStatus = { status in status.log(to: logger) }
+  /// try Shield.start(configuration)
+  /// ```
+  ///
+  /// A crashd that is not there is a notice, since crashes are kept in the spool; one that refuses this process is a
+  /// warning, since somebody has to do something.
+  public func log(to logger: Logger) {
+    switch self {
+    case .attached: logger.info("crashd records the crashes of this process")
+    case .unreachable(let reason):
+      logger.notice("crashd is not there, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
+    case .refused(let reason):
+      logger.warning("crashd refuses this process, crashes go to the spool", metadata: ["shield.reason": "\(reason)"])
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import CrashShield
+
+/// What the shield has counted so far, as metrics name it.
+struct ShieldReading: Sendable, Equatable {
+  /// What one counter is about.
+  struct Key: Sendable, Hashable {
+    var label: String
+    var dimensions: [String: String] = [:]
+  }
+
+  /// They only grow.
+  var counts: [Key: Int] = [:]
+  /// They come and go.
+  var levels: [Key: Int] = [:]
+
+  /// What this process has counted.
+  static func now() -> ShieldReading {
+    var reading = ShieldReading()
+    for incident in Shield.guardIncidents {
+      reading.count("guard_incidents", ["kind": incident.kind.name], by: incident.count)
+    }
+    for incident in Shield.danglingIncidents() {
+      reading.count("dangling_uses", ["class": incident.className, "kind": incident.kind.metric], by: incident.count)
+    }
+    reading.count("incidents_lost", by: Shield.guardIncidentsLost)
+    reading.count("incidents_lost", by: Shield.danglingIncidentsLost)
+    reading.levels[Key(label: "quarantine_bytes")] = Shield.danglingBytes
+    reading.levels[Key(label: "started")] = Shield.isStarted ? 1 : 0
+    return reading
+  }
+
+  private mutating func count(_ label: String, _ dimensions: [String: String] = [:], by amount: Int) {
+    let (sum, isTooLarge) = counts[Key(label: label, dimensions: dimensions), default: 0].addingReportingOverflow(
+      amount)
+    // Nothing traps here.
+    counts[Key(label: label, dimensions: dimensions)] = isTooLarge ? .max : sum
+  }
+}
+
+extension DanglingIncident.Kind {
+  /// Without the number of retains, which would make a counter of each.
+  fileprivate var metric: String {
+    switch self {
+    case .call: "call"
+    case .asyncCall: "async-call"
+    case .overRelease: "over-release"
+    case .retains: "retains"
+    case .write: "write"
+    case .handle: "handle"
+    }
+  }
+}

@@ -1,0 +1,128 @@
+@testable import CrashShield
+import Logging
+import Synchronization
+import Testing
+
+@testable import CrashShieldLogging
+
+@Suite("Breadcrumbs from swift-log")
+struct BreadcrumbLogHandlerTests {
+  @Test("a line is level, label and message")
+  func line() {
+    let trail = Trail()
+    trail.logger().info("checkout")
+    #expect(trail.texts == ["info shop: checkout"])
+  }
+
+  @Test("lines below the handler's level leave nothing")
+  func level() {
+    let trail = Trail()
+    var logger = trail.logger()
+    logger.debug("not this")
+    logger.logLevel = .debug
+    logger.debug("this")
+    #expect(trail.texts == ["debug shop: this"])
+  }
+
+  @Test("metadata stays in the process, but for the keys that are named")
+  func metadata() {
+    let trail = Trail()
+    var logger = trail.logger()
+    logger[metadataKey: "request-id"] = "7F3A"
+    logger[metadataKey: "authorization"] = "Bearer secret"
+    logger.warning("slow", metadata: ["card": "4111 1111"])
+    #expect(trail.texts == ["warning shop: slow request-id=7F3A"])
+  }
+
+  @Test("a line's own metadata is stronger than the task's, and that than the logger's")
+  func strongest() {
+    let trail = Trail()
+    let provider = Logger.MetadataProvider { ["request-id": "task", "hb.request.id": "task"] }
+    var logger = trail.logger(provider: provider)
+    logger[metadataKey: "request-id"] = "logger"
+    logger[metadataKey: "hb.request.id"] = "logger"
+    logger.info("x", metadata: ["request-id": "line"])
+    #expect(trail.texts == ["info shop: x hb.request.id=task request-id=line"])
+  }
+
+  @Test("loggers are values: what one is told the other does not know")
+  func values() {
+    let trail = Trail()
+    let first = trail.logger()
+    var second = first
+    second[metadataKey: "request-id"] = "2"
+    first.info("x")
+    second.info("x")
+    #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
+  }
+
+  @Test("an error's type is shown and not what it says")
+  func error() {
+    struct PaymentFailed: Error { var card = "4111 1111" }
+    let trail = Trail()
+    trail.logger().error("payment", error: PaymentFailed())
+    #expect(trail.texts == ["error shop: payment error=PaymentFailed"])
+  }
+
+  @Test("without the shield a line does nothing")
+  func notStarted() async {
+    await #expect(processExitsWith: .success) {
+      var logger = Logger(label: "shop", factory: { BreadcrumbLogHandler(label: $0) })
+      logger.logLevel = .trace
+      logger.critical("nobody keeps this")
+    }
+  }
+}
+
+@Suite("Incidents in swift-log")
+struct IncidentLogTests {
+  @Test("an incident is a warning with its place and count, and no value")
+  func incident() throws {
+    let trail = Trail()
+    let incident = ShieldIncident(
+      kind: .index, mode: .absorb, reason: "index 7 of 3", fileID: "Shop/Cart.swift", line: 12, count: 10, thread: 4,
+      frames: [])
+    incident.log(to: trail.logger(showing: ["shield.kind", "shield.reason", "shield.site", "shield.count"]))
+    #expect(
+      trail.texts == [
+        "warning shop: the shield absorbed a fault shield.count=10 shield.kind=index shield.reason=index 7 of 3 "
+          + "shield.site=Shop/Cart.swift:12"
+      ])
+  }
+
+  @Test(
+    "how the process stands with crashd is as loud as somebody has to do something",
+    arguments: [
+      (Shield.Status.attached, "info"), (.unreachable("no such file"), "notice"),
+      (.refused("too many rings"), "warning"),
+    ])
+  func status(status: Shield.Status, level: String) {
+    let trail = Trail()
+    status.log(to: trail.logger(showing: ["shield.reason"]))
+    #expect(trail.texts.count == 1)
+    #expect(trail.texts.first?.hasPrefix("\(level) shop: ") == true)
+    switch status {
+    case .attached: break
+    case .unreachable(let reason), .refused(let reason): #expect(trail.texts.first?.hasSuffix(reason) == true)
+    }
+  }
+}
+
+/// Keeps the breadcrumbs that a handler leaves.
+private final class Trail: Sendable {
+  private let kept = Mutex<[String]>([])
+
+  var texts: [String] { kept.withLock { $0 } }
+
+  func logger(
+    showing keys: Set<String> = BreadcrumbLogHandler.requestIdentifiers, provider: Logger.MetadataProvider? = nil
+  ) -> Logger {
+    Logger(
+      label: "shop",
+      factory: { label in
+        BreadcrumbLogHandler(label: label, shownMetadata: keys, metadataProvider: provider) { text in
+          self.kept.withLock { $0.append(text) }
+        }
+      })
+  }
+}

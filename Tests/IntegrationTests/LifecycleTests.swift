@@ -1,0 +1,59 @@
+import Logging
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Synchronization
+import Testing
+
+@testable import CrashShieldLifecycle
+
+@Suite("The shield in swift-service-lifecycle")
+struct LifecycleTests {
+  @Test("reports say when the shutdown has begun")
+  func phases() async throws {
+    let (phases, said) = AsyncStream.makeStream(of: String.self)
+    try await testGracefulShutdown { trigger in
+      async let ended: Void = ShutdownNote { said.yield($0) }.run()
+      var iterator = phases.makeAsyncIterator()
+      #expect(await iterator.next() == "running")
+      trigger.triggerGracefulShutdown()
+      #expect(await iterator.next() == "shutting down")
+      try await ended
+    }
+  }
+
+  @Test("a cancelled group is on its way down, too")
+  func cancelled() async {
+    let (phases, said) = AsyncStream.makeStream(of: String.self)
+    let run = Task { try await ShutdownNote { said.yield($0) }.run() }
+    var iterator = phases.makeAsyncIterator()
+    #expect(await iterator.next() == "running")
+    run.cancel()
+    #expect(await iterator.next() == "shutting down")
+    await #expect(throws: CancellationError.self) { try await run.value }
+  }
+
+  @Test("in a group the note comes before other services end, the drain after them")
+  func order() async throws {
+    let events = Mutex<[String]>([])
+    let (started, said) = AsyncStream.makeStream(of: Void.self)
+    let note = ShutdownNote { phase in
+      events.withLock { $0.append(phase) }
+      said.yield()
+    }
+    let server = ClosureService {
+      said.yield()
+      try await gracefulShutdown()
+      events.withLock { $0.append("server ends") }
+    }
+    let drain = QuarantineDrain { events.withLock { $0.append("drained") } }
+    let group = ServiceGroup(
+      services: [drain, server, note], logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    async let ended: Void = group.run()
+    var iterator = started.makeAsyncIterator()
+    _ = await iterator.next()
+    _ = await iterator.next()
+    await group.triggerGracefulShutdown()
+    try await ended
+    #expect(events.withLock { $0 } == ["running", "shutting down", "server ends", "drained"])
+  }
+}

@@ -1,0 +1,89 @@
+import CrashShield
+import Glibc
+import Metrics
+import MetricsTestKit
+import Synchronization
+import Testing
+
+@testable import CrashShieldMetrics
+
+@Suite("The shield's counts in swift-metrics")
+struct ShieldMetricsTests {
+  private static let index = ShieldReading.Key(label: "guard_incidents", dimensions: ["kind": "index"])
+  private static let bytes = ShieldReading.Key(label: "quarantine_bytes")
+
+  @Test("an update tells what has come since the last one")
+  func difference() throws {
+    let backend = TestMetrics()
+    let reading = Mutex(ShieldReading(counts: [Self.index: 3]))
+    let metrics = ShieldMetrics(prefix: "crash_shield_", factory: backend) { reading.withLock { $0 } }
+    metrics.update()
+    metrics.update()
+    reading.withLock { $0.counts[Self.index] = 5 }
+    metrics.update()
+    let counter = try backend.expectCounter("crash_shield_guard_incidents", [("kind", "index")])
+    #expect(counter.values == [3, 2])
+  }
+
+  @Test("a level is told each time")
+  func level() throws {
+    let backend = TestMetrics()
+    let reading = Mutex(ShieldReading(levels: [Self.bytes: 4096]))
+    let metrics = ShieldMetrics(prefix: "crash_shield_", factory: backend) { reading.withLock { $0 } }
+    metrics.update()
+    reading.withLock { $0.levels[Self.bytes] = 0 }
+    metrics.update()
+    #expect(try backend.expectGauge("crash_shield_quarantine_bytes").values == [4096, 0])
+  }
+
+  @Test("four threads that update at once tell each incident once")
+  func threads() async throws {
+    let backend = TestMetrics()
+    let reading = Mutex(ShieldReading(counts: [Self.index: 0]))
+    let metrics = ShieldMetrics(prefix: "", factory: backend) {
+      reading.withLock { reading in
+        reading.counts[Self.index, default: 0] += 1
+        return reading
+      }
+    }
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask { for _ in 0..<1_000 { metrics.update() } }
+      }
+    }
+    #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 4_000)
+  }
+
+  @Test("a cancelled run tells a last time, and ends")
+  func cancelled() async throws {
+    let backend = TestMetrics()
+    let (updates, said) = AsyncStream.makeStream(of: Void.self)
+    let reading = Mutex(ShieldReading(counts: [Self.index: 0]))
+    let metrics = ShieldMetrics(prefix: "", factory: backend) {
+      defer { said.yield() }
+      return reading.withLock { reading in
+        reading.counts[Self.index, default: 0] += 1
+        return reading
+      }
+    }
+    let run = Task { await metrics.run(every: .seconds(3_600)) }
+    for await _ in updates { break }
+    run.cancel()
+    await run.value
+    #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
+  }
+
+  @Test("the counts are those of the process")
+  func ofTheProcess() async {
+    await #expect(processExitsWith: .success) {
+      let backend = TestMetrics()
+      let metrics = ShieldMetrics(factory: backend)
+      for _ in 0..<3 { _ = [1, 2][shielded: 7] }
+      metrics.update()
+      guard backend.counterTotal(label: "crash_shield_guard_incidents", dimensions: [("kind", "index")]) == 3
+      else { exit(1) }
+      guard try backend.expectGauge("crash_shield_started").lastValue == 0 else { exit(2) }
+      guard try backend.expectGauge("crash_shield_quarantine_bytes").lastValue == 0 else { exit(3) }
+    }
+  }
+}
