@@ -13,7 +13,8 @@
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
-#   make fuzz     the readers of rings, images, symbol caches, stacks and control messages under libFuzzer, 3.7 times FUZZ_SECONDS
+#   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
+#                 libFuzzer, 4 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
 #   make deb      a Debian package of what `make release` has built, in .build-deb
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
@@ -154,13 +155,14 @@ test-sanitizers: test-packages $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
 	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
 
-fuzz: build-packages
+fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
 	scripts/fuzz-elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz-elf $(FUZZ_SECONDS) cache-builder
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) cache-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) unwind-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
+	scripts/fuzz-daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
 box: release
 	@scripts/install-packages $(BOX_PACKAGES)

@@ -1,0 +1,170 @@
+// libFuzzer's entry for what reaches crashd from outside without a ring: a whole crashd runs in this process, and an input
+// is a hello on its attach socket, the bytes of a client on its Varlink socket, a settings file, or a pattern of the scrubber
+// with a text. The first byte says which. scripts/fuzz-daemon builds it.
+import CCrashDaemon
+import CShimRing
+import CrashStore
+import Glibc
+import Logging
+
+@testable import CrashDaemon
+
+private let directories = start()
+
+/// Sends the input where it belongs; a trap, a sanitizer's finding, or a crashd that does not answer any more ends the process.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
+  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  guard let way = bytes.first else { return 0 }
+  switch way % 4 {
+  case 0: greet(Array(bytes.dropFirst()))
+  case 1: call(Array(bytes.dropFirst()))
+  case 2: readSettings(Array(bytes.dropFirst()))
+  default: search(Array(bytes.dropFirst()))
+  }
+  return 0
+}
+
+/// A crashd with directories of its own, for all inputs.
+private func start() -> Directories {
+  // scripts/fuzz-daemon makes it, and takes it away.
+  guard let path = getenv("TMPDIR") else { fatalError("TMPDIR is not set") }
+  let root = String(cString: path)
+  let directories = Directories(runtime: "\(root)/run", state: "\(root)/state")
+  var settings = Settings()
+  settings.retention.age_s = 60
+  let configuration = DaemonConfiguration(directories: directories, settings: settings, handlesSignals: false)
+  do {
+    let daemon = try Daemon(configuration, logger: Logger(label: "fuzz", factory: { _ in SwiftLogNoOpLogHandler() }))
+    Task.detached {
+      try? await daemon.run()
+      fatalError("crashd ended")
+    }
+  } catch {
+    fatalError("\(error)")
+  }
+  return directories
+}
+
+// MARK: The attach socket
+
+/// The second byte says how many descriptors come along, and whether the message begins as a hello does.
+private func greet(_ input: [UInt8]) {
+  guard let shape = input.first else { return }
+  var message = Array(input.dropFirst())
+  if shape & 0x80 == 0 {
+    // A random one would never come past the first words.
+    message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
+    message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
+    put(attachMagic, at: 0, &message)
+    put(UInt64(CS_ATTACH_VERSION) | UInt64(CS_RING_VERSION) << 32, at: 8, &message)
+    if shape & 0x40 == 0 { put(UInt64(MemoryLayout<cs_ring>.size), at: 16, &message) }
+    if shape & 0x20 == 0 { put(UInt64(shape & 7), at: 24, &message) }
+  }
+  let socket = connected(directories.attachSocket, SOCK_SEQPACKET)
+  defer { close(socket) }
+  let rings = (0..<Int(shape & 7) + 1).map { ring(isSealed: shape & 0x10 == 0, index: $0) }
+  defer { for number in rings { close(number) } }
+  // Too long a message is refused by the kernel; crashd sees an end then.
+  _ = cd_socket_send(socket, message, message.count, rings, rings.count)
+  _ = shutdown(socket, Int32(SHUT_WR))
+  awaitAnswer(socket, patience_ms: 60_000)
+}
+
+/// A ring of the right size with nothing in it, or the image that stands after it.
+private func ring(isSealed: Bool, index: Int) -> Int32 {
+  var number: Int32 = -1
+  precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
+  if isSealed { precondition(cd_memory_seal(number, true) == 0) }
+  return number
+}
+
+// MARK: The Varlink socket
+
+private nonisolated(unsafe) var calls = 0
+
+/// Sends the bytes as they are, and a zero behind them; each 64th time another client must still be answered.
+private func call(_ bytes: [UInt8]) {
+  let socket = connected(directories.varlinkSocket, SOCK_STREAM)
+  defer { close(socket) }
+  write(bytes + [0], socket)
+  _ = shutdown(socket, Int32(SHUT_WR))
+  // A call may wait for something that never comes, and that is no fault.
+  awaitAnswer(socket, patience_ms: 20, mayTakeLonger: true)
+  calls += 1
+  guard calls % 64 == 0 else { return }
+  let other = connected(directories.varlinkSocket, SOCK_STREAM)
+  defer { close(other) }
+  write(Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0], other)
+  _ = shutdown(other, Int32(SHUT_WR))
+  awaitAnswer(other, patience_ms: 60_000)
+}
+
+private func write(_ bytes: [UInt8], _ socket: Int32) {
+  // A client that says no call is closed meanwhile.
+  _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+}
+
+// MARK: Texts
+
+private func readSettings(_ bytes: [UInt8]) {
+  var reader = SettingsReader()
+  do throws(SettingsError) {
+    try reader.read(yaml: String(decoding: bytes, as: UTF8.self), at: "crashd.yaml")
+    precondition(!SettingsReader.text(reader.settings).isEmpty)
+  } catch {
+    precondition(!error.description.isEmpty)
+  }
+}
+
+/// A pattern, a zero, a text.
+private func search(_ bytes: [UInt8]) {
+  let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+  guard parts.count == 2 else { return }
+  do throws(SettingProblem) {
+    let pattern = try TextPattern(String(decoding: parts[0], as: UTF8.self))
+    let text = Array(parts[1])
+    var end = 0
+    for range in pattern.ranges(in: text) ?? [] {
+      precondition(range.lowerBound >= end && !range.isEmpty && range.upperBound <= text.count)
+      end = range.upperBound
+    }
+  } catch {
+    precondition(!error.reason.isEmpty)
+  }
+}
+
+// MARK: Sockets
+
+private func connected(_ path: String, _ type: __socket_type) -> Int32 {
+  let socket = socket(AF_UNIX, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  precondition(socket >= 0)
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+  let result = withUnsafePointer(to: address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+  }
+  precondition(result == 0, "crashd does not listen: \(errno)")
+  return socket
+}
+
+/// Reads until crashd closes.
+private func awaitAnswer(_ socket: Int32, patience_ms: Int32, mayTakeLonger: Bool = false) {
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    var poll = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    guard Glibc.poll(&poll, 1, patience_ms) > 0 else {
+      precondition(mayTakeLonger, "crashd does not answer")
+      return
+    }
+    let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+    if count <= 0 { return }
+  }
+}
+
+private func put(_ value: UInt64, at offset: Int, _ bytes: inout [UInt8]) {
+  for index in 0..<8 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+}
