@@ -157,6 +157,12 @@ public struct CrashClient: Sendable {
     try call("Status", Nothing(), returning: DaemonStatus.self)
   }
 
+  /// The same and more as OpenMetrics text.
+  public func metrics() throws(ClientError) -> String {
+    struct Parameters: Decodable { var text: String }
+    return try call("Metrics", Nothing(), returning: Parameters.self).text
+  }
+
   private struct Nothing: Encodable {}
 
   private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }

@@ -13,7 +13,8 @@ struct CrashControlCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       List.self, Groups.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self,
-      Explain.self, Reanalyse.self, Remove.self, Prune.self, Incidents.self, Dangling.self, Run.self, Demo.self,
+      Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
+      Run.self, Demo.self,
       Varlink.self,
     ],
     defaultSubcommand: List.self)

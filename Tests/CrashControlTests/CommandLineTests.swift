@@ -93,6 +93,8 @@ struct CommandLineTests {
           connection.reply(
             isKnown ? #"{"report":\#(SampleJSON.report(id: "bb22"))}"# : #"{"id":"zz"}"#,
             error: isKnown ? nil : "io.crashshield.Crashd.NoSuchReport")
+        } else if call.contains("Crashd.Metrics") {
+          connection.reply(#"{"text":"crashd_reports 2\n# EOF\n"}"#)
         } else if call.contains("Crashd.Status") {
           connection.reply(SampleJSON.status)
         } else if call.contains("Crashd.Subscribe") {
@@ -194,6 +196,18 @@ struct CommandLineTests {
     #expect(turned.output.split(separator: "\n").map { $0.contains("bb22") } == [true, false])
     let json = try Self.crashctl(["--socket", daemon.socketPath, "--json=short"])
     #expect(json.output.hasPrefix("[{") && json.output.hasSuffix("}]\n"))
+  }
+
+  @Test("export writes a line of JSON a report, as crashd keeps it; metrics prints the text")
+  func exportAndMetrics() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let export = try Self.crashctl(["export", "--socket", daemon.socketPath])
+    #expect(export.status == 0 && export.complaint.isEmpty)
+    let lines = export.output.split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("{") && $0.contains(#""id":"bb22""#) }, "\(lines)")
+    let metrics = try Self.crashctl(["metrics", "--socket", daemon.socketPath])
+    #expect(metrics.status == 0 && metrics.output == "crashd_reports 2\n# EOF\n")
   }
 
   @Test("explain lists the rules, those that apply first with what they saw")

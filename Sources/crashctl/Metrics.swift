@@ -1,0 +1,17 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+
+struct Metrics: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prints crashd's numbers as OpenMetrics text, for Prometheus and others.",
+    discussion: "crashd writes the same into a file for node_exporter when metrics.file is set.")
+
+  @OptionGroup var connection: ConnectionOptions
+
+  func run() throws {
+    let text = try connection.ask { client throws(ClientError) in try client.metrics() }
+    if connection.json != .off { return try connection.show(json: ["text": text]) }
+    try connection.show(text)
+  }
+}

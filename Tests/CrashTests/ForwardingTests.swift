@@ -1,0 +1,161 @@
+import CrashClient
+import CrashReport
+import FoundationEssentials
+import Glibc
+import Synchronization
+import Testing
+
+/// Events on their way to a collector, from the crash on.
+@Suite
+struct ForwardingTests {
+  /// One line, as far as this test looks at it.
+  private struct Line: Decodable {
+    var cursor: String
+    var id: String
+    var report: CrashReport
+    /// Rises with each event.
+    var number: Int? { cursor.split(separator: "-").last.flatMap { Int($0) } }
+  }
+
+  /// A socket that waits for crashd.
+  private final class Collector: Sendable {
+    private let listener: FileDescriptor
+
+    init(path: String) throws {
+      listener = try FileDescriptor(
+        socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0), from: "socket")
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      let bytes = Array(path.utf8)
+      try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+      // Fits, as just checked.
+      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+      let (number, size) = (listener.number, socklen_t(MemoryLayout<sockaddr_un>.size))
+      // A sockaddr_un may be read as the sockaddr that it begins with.
+      let result = unsafe withUnsafePointer(to: address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(number, $0, size) }
+      }
+      guard result == 0, listen(number, 8) == 0 else { throw SystemError("listen at '\(path)'", errno) }
+    }
+
+    func accept() async throws -> Connection {
+      let listener = listener
+      return try await blocking {
+        try listener.awaitInput()
+        return Connection(try FileDescriptor(Glibc.accept(listener.number, nil, nil), from: "accept"))
+      }
+    }
+  }
+
+  private final class Connection: Sendable {
+    private let descriptor: FileDescriptor
+    private let rest = Mutex<[UInt8]>([])
+
+    init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
+
+    func line() async throws -> Line {
+      let (descriptor, begun) = (descriptor, rest.withLock { $0 })
+      let (line, more) = try await blocking {
+        var bytes = begun
+        while true {
+          if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            return (Array(bytes[..<end]), Array(bytes[(end + 1)...]))
+          }
+          try descriptor.awaitInput()
+          let piece = try descriptor.read(65_536)
+          guard !piece.isEmpty else { throw SystemError("read a line", EPIPE) }
+          bytes += piece
+        }
+      }
+      rest.withLock { $0 = more }
+      return try JSONDecoder().decode(Line.self, from: Data(line))
+    }
+
+    func acknowledge(_ line: Line) {
+      let bytes = Array("{\"ack\":\"\(line.cursor)\"}\n".utf8)
+      // write reads as many bytes as the array has.
+      #expect(unsafe Glibc.write(descriptor.number, bytes, bytes.count) == bytes.count)
+    }
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let file = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
+    let bytes = Array(text.utf8)
+    // write reads as many bytes as the array has.
+    guard unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
+      throw SystemError("write '\(path)'", errno)
+    }
+  }
+
+  private func crash(in daemon: PrivateDaemon) async throws -> pid_t {
+    let victim = try await Victim.start("array-index", in: daemon)
+    victim.goOn()
+    _ = try await victim.process.wait()
+    return victim.process.pid
+  }
+
+  @Test("a crash reaches a collector scrubbed, again after a SIGKILL of crashd, and no more once it is acknowledged")
+  func acknowledged() async throws {
+    let place = try PrivateDaemon.Place()
+    let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")
+    let text = """
+      forward: [{path: \(socket), acknowledge: true}]
+      limits: {collector-timeout: 1h}
+      privacy: {patterns: ['Index out of range']}
+      """
+    try write(text, to: config)
+    let collector = try Collector(path: socket)
+    var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
+    do {
+      let first = try await crash(in: daemon)
+      // Held until its crashd is gone: another one would wait at the socket otherwise.
+      let connection = try await collector.accept()
+      let line = try await connection.line()
+      #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
+      #expect(line.report.reason.contains("[scrubbed]") && !line.report.reason.contains("Index out of range"))
+      let kept = try await blocking { [client = daemon.client] in try client.report(id: line.id).report }
+      #expect(kept.reason.contains("Index out of range"))
+
+      try await daemon.kill()
+      withExtendedLifetime(connection) {}
+      daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
+      let other = try await collector.accept()
+      let again = try await other.line()
+      #expect(again.id == line.id)
+      other.acknowledge(again)
+      try await self.awaitCount(by: daemon)
+
+      try await daemon.stop()
+      withExtendedLifetime(other) {}
+      daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
+      let second = try await crash(in: daemon)
+      let third = try await collector.accept()
+      // A report that was completed later is a new event: none may be one that was acknowledged.
+      var next = again
+      while next.report.process.pid != Int(second) {
+        next = try await third.line()
+        #expect(try #require(next.number) > #require(again.number))
+        third.acknowledge(next)
+      }
+    } catch {
+      try await daemon.kill()
+      throw error
+    }
+    try await daemon.stop()
+  }
+
+  /// Returns when crashd has heard an acknowledgement.
+  private func awaitCount(by daemon: PrivateDaemon) async throws {
+    try await blocking { [client = daemon.client] in
+      try Patience.wait(for: "crashd did not count the event") { _ -> Void? in
+        // Nobody is told of a count; each slice asks a hundred times.
+        for _ in 0..<100 {
+          let line = try client.metrics().split(separator: "\n").first { $0.hasPrefix("crashd_forward_events_total{") }
+          if let line, !line.hasSuffix(" 0") { return () }
+          usleep(10_000)
+        }
+        return nil
+      }
+    }
+  }
+}
