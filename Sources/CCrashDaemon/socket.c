@@ -40,8 +40,8 @@ int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd) {
   return cd_process_open(pid, ret_pidfd);
 }
 
-int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t descriptor_capacity,
-                      cd_message *ret_message) {
+int cd_socket_receive(int socket, bool is_peek, void *bytes, size_t capacity, int *descriptors,
+                      size_t descriptor_capacity, cd_message *ret_message) {
   union {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(DESCRIPTOR_LIMIT * sizeof(int))];
@@ -51,7 +51,7 @@ int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors
       .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   ssize_t size;
   do
-    size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | (is_peek ? MSG_PEEK : 0));
   while (size < 0 && errno == EINTR);
   if (size < 0) return errno;
 

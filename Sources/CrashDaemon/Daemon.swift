@@ -61,8 +61,7 @@ public final class Daemon: Sendable {
     let live = LiveSettings(configuration.settings.live)
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     services = try Self.services(
-      configuration, analysis, passed, DescriptorStore.processes(in: kept), setAside, policy: policy, board: board,
-      live: live)
+      configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live)
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -78,7 +77,8 @@ public final class Daemon: Sendable {
 
   private static func services(
     _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
-    _ kept: [KeptProcess], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper, board: ProtectionBoard,
+    _ kept: [(name: String, descriptor: Descriptor)], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper,
+    board: ProtectionBoard,
     live: LiveSettings
   ) throws(DaemonError) -> ServiceGroup {
     let directories = configuration.directories
@@ -89,10 +89,15 @@ public final class Daemon: Sendable {
       let notifier = Notifier(environment: configuration.environment)
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
+      let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
+      // What is left of something whose other half was let go of.
+      let known = Set(processes.map(\.name) + connections.map(\.name))
+      for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
-          ledger: analysis.ledger, events: continuation, store: store, kept: kept, board: board))
+          ledger: analysis.ledger, events: continuation, store: store, kept: processes,
+          keptConnections: connections, board: board))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
       let counts = ForwardCounts()

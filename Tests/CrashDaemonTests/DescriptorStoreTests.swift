@@ -1,4 +1,5 @@
 import CCrashDaemon
+import CShimRing
 import CrashRing
 import Glibc
 import Testing
@@ -124,6 +125,51 @@ struct DescriptorStoreTests {
     }
     #expect(rings == [ring.id])
     #expect(ends == [.status(SIGKILL)])
+  }
+
+  @Test("a connection that no crashd has greeted is kept; the next one greets it, keeps its ring, and lets go of it")
+  func keptConnection() async throws {
+    let directory = try TestDirectory()
+    let systemd = try Systemd(in: directory)
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits.patient
+    let store = DescriptorStore(
+      environment: systemd.environment, notifier: Notifier(environment: systemd.environment), ledger: ledger())
+    func configuration(_ listener: Descriptor, _ kept: [KeptConnection]) throws -> AttachLoop.Configuration {
+      AttachLoop.Configuration(
+        listener: listener, spool: try SpoolWatch(directory: directory.path), limits: limits, ledger: ledger(),
+        events: events, store: store, keptConnections: kept)
+    }
+    let client = try await TestProcess(path: path)
+    var first = try AttachLoop(configuration(listener, []), poller: Poller())
+    // It has not said hello when the first crashd ends.
+    try first.run { [.stop] }
+    let kept = try systemd.receive()
+    let text = String(decoding: kept.bytes, as: UTF8.self)
+    #expect(text.hasPrefix("FDSTORE=1\nFDPOLL=0\nFDNAME=connection-"))
+    let name = try #require(text.split(separator: "=").last.map(String.init))
+    let ring = TestRing()
+    try client.send(TestProcess.hello(), [ring.memory()])
+
+    // The loop looks at its commands when something has happened.
+    let other = try await TestProcess(path: path)
+    let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
+    var second = try AttachLoop(configuration(listener, connections), poller: Poller())
+    try second.run { [.stop] }
+    events.finish()
+    let process = String(decoding: try systemd.receive().bytes, as: UTF8.self)
+    #expect(process.contains("FDNAME=process-"))
+    #expect(String(decoding: try systemd.receive().bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=\(name)")
+    let status = try await client.reply()?.status
+    #expect(status == .accepted)
+    var rings: [String] = []
+    for await event in stream {
+      if case .attached(let process, _) = event { rings.append(process.facts.identity.ringID) }
+    }
+    #expect(rings == [ring.id])
+    withExtendedLifetime((directory, other)) {}
   }
 
   private static func pidfd(of pid: pid_t) throws -> Descriptor {

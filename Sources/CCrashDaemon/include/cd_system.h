@@ -37,8 +37,9 @@ typedef struct cd_message {
   size_t descriptor_count;
   bool truncated;
 } cd_message;
-int cd_socket_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t descriptor_capacity,
-                      cd_message *ret_message);
+// `is_peek`: the message stays, and comes again with descriptors of its own.
+int cd_socket_receive(int socket, bool is_peek, void *bytes, size_t capacity, int *descriptors,
+                      size_t descriptor_capacity, cd_message *ret_message);
 
 // The next connection, non-blocking and close-on-exec.
 int cd_socket_accept(int listener, int *ret_socket);

@@ -12,6 +12,7 @@ extension AttachLoop {
   }
 
   mutating func close(_ number: UInt64) {
+    forgetConnection(number)
     guard let connection = connections.removeValue(forKey: number) else { return }
     if let socket = connection.socket { poller.remove(socket.descriptor) }
     guard let process = connection.process else { return }
@@ -39,15 +40,21 @@ extension AttachLoop {
   ///
   /// A child that was not made by `fork` may hold them open after the process has become another program; they then
   /// close with the process, whose end is not theirs. Of a program that changed they are let go now.
-  mutating func supersede(_ facts: ProcessFacts) {
+  /// - Returns: The name under which its ring is kept already, and those of what it was before.
+  mutating func supersede(_ facts: ProcessFacts) -> (kept: String?, stale: [String]) {
+    var names: (kept: String?, stale: [String]) = (nil, [])
     for (number, connection) in connections where connection.process?.facts.isSameProcess(as: facts) == true {
       connections[number]?.isSuperseded = true
       connection.process?.control.end()
-      // systemd keeps no descriptor twice: what is kept is the new connection's from now on.
-      if let name = connection.process?.keptName { configuration.store?.forget(name) }
+      if let name = connection.process?.keptName {
+        let isSameRing = connection.process?.facts.identity.ringID == facts.identity.ringID
+        if isSameRing && names.kept == nil { names.kept = name } else { names.stale.append(name) }
+      }
+      // What is kept is the new connection's from now on.
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
+    return names
   }
 
   /// Whether a process runs another program than the one that attached, although its connection is open.

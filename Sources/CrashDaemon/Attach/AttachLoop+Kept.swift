@@ -25,13 +25,26 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(contents.images)))
       announce(process)
     }
+    // After the processes: one of these may be the same that says hello again.
+    for kept in configuration.keptConnections { accepted(kept.socket, keptName: kept.name) }
   }
 
   /// Keeps a process's descriptors for a crashd that comes after this one.
-  func keep(_ process: AttachedProcess, _ pidfd: Descriptor?) {
-    guard let store = configuration.store, let pidfd else { return }
+  ///
+  /// systemd keeps no descriptor twice: where its ring is kept already, it stays under the name that it has.
+  func keep(_ process: AttachedProcess, _ pidfd: Descriptor?, under name: String?) {
+    guard let store = configuration.store else { return }
+    process.keptName = name
+    guard name == nil, let pidfd else { return }
     let name = store.name(of: process)
     process.keptName = name
     store.keep(process, pidfd: pidfd, as: name)
+  }
+
+  /// The hello of a connection was taken, or nobody waits for it any more.
+  mutating func forgetConnection(_ number: UInt64) {
+    guard let name = connections[number]?.keptName else { return }
+    connections[number]?.keptName = nil
+    configuration.store?.forget(name)
   }
 }

@@ -30,6 +30,8 @@ struct AttachLoop {
     var store: DescriptorStore?
     /// Those that a crashd before this one has kept.
     var kept: [KeptProcess] = []
+    /// The same of connections that have not said hello yet.
+    var keptConnections: [KeptConnection] = []
     /// What processes are to do.
     var board = ProtectionBoard()
   }
@@ -42,6 +44,8 @@ struct AttachLoop {
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
+    /// What it is kept under until its hello is taken.
+    var keptName: String?
     /// The process has said hello again: what becomes of it is told by that connection.
     var isSuperseded = false
     /// What it is told to do.
@@ -177,7 +181,12 @@ extension AttachLoop {
     }
   }
 
-  private mutating func accepted(_ socket: AttachSocket) {
+  /// A connection has come, or was left by a crashd before this one.
+  mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
+    let number = nextToken
+    nextToken += 2
+    // Before anything else: from here on it is in no queue, and would end with this crashd.
+    let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
       let limits = configuration.limits
@@ -186,15 +195,15 @@ extension AttachLoop {
         || (peer.uid != 0 && waiting.count { $0.peer.uid == peer.uid } >= limits.greetingsPerUser)
       {
         refuse(socket, peer, .limit("too many connections that have not said hello"))
+        if let name { configuration.store?.forget(name) }
         return
       }
-      let number = nextToken
-      nextToken += 2
       try poller.add(socket.descriptor, token: number)
       let deadline = Moment.monotonic_ns() + UInt64(limits.greeting_ms) * 1_000_000
-      connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline)
+      connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline, keptName: name)
       receive(number)
     } catch {
+      if let name { configuration.store?.forget(name) }
       configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "\(error)")
     }
   }
@@ -230,7 +239,8 @@ extension AttachLoop {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        guard let message = try socket.receive() else { return }
+        // A hello that is kept is taken when everything that came with it is kept.
+        guard let message = try socket.receive(isPeek: connection.keptName != nil) else { return }
         if message.isEnd {
           close(number)
         } else if let process = connection.process {
@@ -274,6 +284,13 @@ extension AttachLoop {
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
+      let names = supersede(process.facts)
+      keep(process, pidfd, under: names.kept)
+      for name in names.stale { configuration.store?.forget(name) }
+      if connection.keptName != nil {
+        forgetConnection(number)
+        _ = try? socket.receive()
+      }
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       if plan != nil { connections[number]?.control.take(plan, outcome: process.control) }
@@ -281,11 +298,9 @@ extension AttachLoop {
       _ = socket.send(AttachReply.bytes(status: .accepted, text: "", controlCount: count))
       connections[number]?.control.send(to: socket)
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
-      supersede(process.facts)
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
       if let events = process.facts.memory { memory.join(number, events) }
-      keep(process, pidfd)
       configuration.events.yield(.attached(process, images))
       // It may have crashed before it found us.
       announce(process)

@@ -19,13 +19,15 @@ struct AttachSocket {
   private static let descriptorLimit = 253  // SCM_MAX_FD
 
   /// The next message; nil when there is none now.
-  func receive() throws(SystemError) -> Message? {
+  ///
+  /// With `isPeek` it stays, and is the next one again.
+  func receive(isPeek: Bool = false) throws(SystemError) -> Message? {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
     var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
     var message = cd_message()
     // Both arrays have as many elements as the call is told.
     let code = unsafe cd_socket_receive(
-      descriptor.number, &bytes, bytes.count, &numbers, numbers.count, &message)
+      descriptor.number, isPeek, &bytes, bytes.count, &numbers, numbers.count, &message)
     if code == EAGAIN { return nil }
     if code == ECONNRESET { return Message(bytes: [], descriptors: [], isTruncated: false) }
     try SystemError.check(code, "receive a message")

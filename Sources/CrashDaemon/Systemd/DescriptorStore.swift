@@ -8,6 +8,7 @@ import Glibc
 /// Only where the unit says so (`CRASHD_DESCRIPTOR_STORE=1` beside `FileDescriptorStoreMax=`).
 struct DescriptorStore: Sendable {
   private static let prefix = "process-"
+  private static let connectionPrefix = "connection-"
 
   private let notifier: Notifier
   private let ledger: Ledger
@@ -38,6 +39,18 @@ struct DescriptorStore: Sendable {
     }
   }
 
+  /// Keeps a connection that has not said hello yet: who is at its other end may be dead already, and what he sent is all
+  /// that there is of him.
+  /// - Returns: Its name.
+  func keep(connection: Descriptor, number: UInt64) -> String {
+    let name = "\(Self.connectionPrefix)\(generation)-\(number)"
+    if !notifier.send("FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [connection]) {
+      ledger.refuse(
+        "kept descriptor", from: Peer(pid: 0, uid: geteuid()), because: "systemd did not take a connection")
+    }
+    return name
+  }
+
   /// Lets go of what stands under a name.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
@@ -51,7 +64,20 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) }
+  /// The connections that a crashd before this one has kept: nobody has taken their hello yet.
+  static func connections(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptConnection] {
+    passed.filter { $0.name.hasPrefix(connectionPrefix) }.map {
+      KeptConnection(name: $0.name, socket: AttachSocket(descriptor: $0.descriptor))
+    }
+  }
+
+  static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) || name.hasPrefix(connectionPrefix) }
+}
+
+/// A connection that was accepted by a crashd before this one.
+struct KeptConnection: Sendable {
+  var name: String
+  var socket: AttachSocket
 }
 
 /// A process that was attached to a crashd before this one.
