@@ -13,6 +13,7 @@
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
+#   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
 #                 libFuzzer, 4 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
@@ -46,8 +47,8 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts \
+.PHONY: fault measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults \
   test-debug test-release test-sanitizers
 
 all: build
@@ -84,7 +85,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-verdicts test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-verdicts check-faults test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -125,6 +126,10 @@ measure: build
 
 check-preload: build
 	scripts/check-preload .build/debug
+
+# Short, and of processes that crashd has accepted: one that crashes before that can be lost, if rarely.
+check-faults: build
+	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15 --attached
 
 check-verdicts: build
 	Tests/Verdicts/verdicts.py --slice .build/debug
@@ -199,6 +204,9 @@ symbols: release $(VENV)/bin/python3
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
 	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
+
+fault: build
+	Tests/Faults/faults.py .build/debug --kills 200
 
 verdicts: release dynamic
 	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release

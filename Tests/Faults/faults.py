@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Kills crashd at random moments, while processes crash, and counts what becomes of the crashes.
+
+Usage: faults.py BINARIES [--kills N] [--seconds S] [--seed N] [--processes N] [--attached] [--plain] [--deaths]
+                 [--keep DIRECTORY]
+
+BINARIES has crashd, crash-analyse and crash-maker. crashd runs under a service manager that does what systemd does: it
+holds the two sockets and what crashd gives it to keep (FDSTORE=1), and starts it anew. --plain: under none, so that
+nobody holds anything while crashd is away. Two subscribers follow under names, and acknowledge; a collector has events
+pushed to it, and breaks its connection now and then. --attached: every
+process waits until crashd has accepted it; otherwise every second one crashes at once. --seconds: no kill begins after
+that many. --deaths: some processes are killed where a handler sees nothing. --keep: the directories stay.
+
+A process is known by its name (CRASHSHIELD_NAME), which is given to no other. It fails when a crash is neither stored
+nor counted in its group, when one has two reports, when somebody did not get it, or when there is a report of nobody.
+"""
+
+import argparse
+import array
+import collections
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+# Only a run that fails waits so long for something.
+PATIENCE_S = 120
+# Crashes that may be on their way before others are begun, so that the last ones are not waited for for long.
+UNDER_WAY = 40
+# Where processes wait for crashes that got lost they go on after this.
+HOLD_S = 2
+SCENARIOS = {"array-index": signal.SIGILL, "force-unwrap": signal.SIGILL, "null-write": signal.SIGSEGV,
+             "abort": signal.SIGABRT, "raise": signal.SIGSEGV, "divide-by-zero": signal.SIGILL}
+DEATH = "sigkill"
+MESSAGE_BYTES = 1 << 16
+DESCRIPTORS = 64
+
+
+def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
+          log: str = "/dev/null") -> int:
+    """Starts a program; `descriptors` says which of ours it has under which number."""
+    # Numbers that no target has, or one would be closed by another.
+    free = max(descriptors or {}, default=2) + 1
+    high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}
+    actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDWR, 0), (os.POSIX_SPAWN_DUP2, 0, 1),
+               (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)]
+    actions += [(os.POSIX_SPAWN_DUP2, source, target) for target, source in high.items()]
+    try:
+        return os.posix_spawn(words[0], words, environment, file_actions=actions)
+    finally:
+        for number in high.values():
+            os.close(number)
+
+
+class ServiceManager:
+    """What systemd is to crashd: Type=notify, two listening sockets, FileDescriptorStoreMax=."""
+
+    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, is_plain: bool):
+        self.binaries, self.folder, self.is_plain = binaries, folder, is_plain
+        (folder / "run").mkdir(mode=0o755)
+        (folder / "state").mkdir(mode=0o700)
+        self.attach = str(folder / "run" / "attach")
+        self.varlink = str(folder / "run" / "io.crashshield.Crashd")
+        self.listeners = []
+        if not is_plain:
+            for kind, path in ((socket.SOCK_SEQPACKET, self.attach), (socket.SOCK_STREAM, self.varlink)):
+                listener = socket.socket(socket.AF_UNIX, kind)
+                listener.bind(path)
+                listener.listen(1024)
+                self.listeners.append(listener)
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(str(folder / "notify"))
+        # By their names, in the order in which they came.
+        self.kept: dict[str, list[int]] = collections.OrderedDict()
+        # Which file each descriptor is; None: one that is like no other.
+        self.identities: dict[int, tuple[int, int] | None] = {}
+        self.kept_at_once = 0
+        self.changed = threading.Condition()
+        self.ready = self.barriers = 0
+        self.pid = 0
+        self.pidfd = -1
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        while True:
+            bytes_, ancillary, _, _ = self.notify.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(DESCRIPTORS * 4))
+            descriptors = array.array("i")
+            for level, kind, data in ancillary:
+                if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                    descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
+            lines = bytes_.decode().split("\n")
+            values = dict(line.split("=", 1) for line in lines if "=" in line)
+            with self.changed:
+                name = values.get("FDNAME", "stored")
+                if values.get("FDSTORE") == "1":
+                    for number in descriptors:
+                        self.keep(name, number)
+                    self.kept_at_once = max(self.kept_at_once, len(self.kept))
+                else:
+                    for number in descriptors:
+                        os.close(number)
+                if values.get("FDSTOREREMOVE") == "1":
+                    self.let_go(name)
+                if values.get("READY") == "1":
+                    self.ready += 1
+                if "X_BARRIER" in values:
+                    self.barriers += 1
+                self.changed.notify_all()
+
+    def keep(self, name: str, number: int):
+        # As systemd does: what is there already is not kept twice, under no name. Each pidfd is a file of its own.
+        identity = None
+        if "pidfd" not in os.readlink(f"/proc/self/fd/{number}"):
+            status = os.fstat(number)
+            identity = (status.st_dev, status.st_ino)
+            if identity in self.identities.values():
+                os.close(number)
+                return
+        self.identities[number] = identity
+        self.kept.setdefault(name, []).append(number)
+
+    def let_go(self, name: str):
+        for number in self.kept.pop(name, []):
+            self.identities.pop(number)
+            os.close(number)
+
+    def take_all(self):
+        """Returns when everything was heard that was sent before."""
+        with self.changed:
+            wanted = self.barriers + 1
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.sendto(b"X_BARRIER=1", str(self.folder / "notify"))
+            if not self.changed.wait_for(lambda: self.barriers >= wanted, PATIENCE_S):
+                raise RuntimeError("the notification socket is not read")
+
+    def start(self):
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+        environment |= {"SWIFT_BACKTRACE": "enable=no", "NOTIFY_SOCKET": str(self.folder / "notify")}
+        command = [str(self.binaries / "crashd"), "--runtime-directory", str(self.folder / "run"), "--state-directory",
+                   str(self.folder / "state"), "--analyse-path", str(self.binaries / "crash-analyse"), "--config",
+                   str(self.folder / "crashd.yaml")]
+        with self.changed:
+            self.ready = 0
+            passed = [("crashd", listener.fileno()) for listener in self.listeners]
+            if not self.is_plain:
+                passed += [(name, number) for name, numbers in self.kept.items() for number in numbers]
+                environment["CRASHD_DESCRIPTOR_STORE"] = "1"
+                environment["LISTEN_FDS"] = str(len(passed))
+                environment["LISTEN_FDNAMES"] = ":".join(name for name, _ in passed)
+            # The pid is known in the child alone.
+            self.pid = spawn(["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], environment,
+                             {3 + index: number for index, (_, number) in enumerate(passed)},
+                             str(self.folder / "crashd.log"))
+            self.pidfd = os.pidfd_open(self.pid)
+
+    def await_ready(self):
+        deadline = time.monotonic() + PATIENCE_S
+        with self.changed:
+            while self.ready == 0:
+                if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                    raise RuntimeError(f"crashd ended by itself, see {self.folder / 'crashd.log'}")
+                if time.monotonic() > deadline:
+                    raise RuntimeError("crashd does not get ready")
+                self.changed.wait(0.1)
+
+    def end(self, number: int) -> int:
+        signal.pidfd_send_signal(self.pidfd, number)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.pidfd)
+        self.pidfd = -1
+        self.take_all()
+        return status
+
+
+class Audience:
+    """Who gets the events; knows whom it has heard of."""
+
+    def __init__(self, name: str, news: threading.Condition):
+        self.name, self.news = name, news
+        # What it was told that should not have been.
+        self.errors: list[str] = []
+        # Ids by the name of the process; how often an event came again.
+        self.ids: dict[str, set[str]] = collections.defaultdict(set)
+        self.events: set[tuple[str, str]] = set()
+        self.again = self.lost = 0
+
+    def heard(self, cursor: str, report: dict, lost: int):
+        with self.news:
+            event = (cursor, report["id"])
+            self.again += event in self.events
+            self.events.add(event)
+            self.lost += lost
+            self.ids[report["process"]["name"]].add(report["id"])
+            self.news.notify_all()
+
+
+class Varlink:
+    def __init__(self, path: str):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rb")
+        self.rest = b""
+
+    def send(self, method: str, parameters: dict, more: bool = False):
+        call = {"method": f"io.crashshield.Crashd.{method}", "parameters": parameters} | ({"more": True} if more else {})
+        self.socket.sendall(json.dumps(call).encode() + b"\0")
+
+    def receive(self) -> dict:
+        while b"\0" not in self.rest:
+            piece = self.file.read1(MESSAGE_BYTES)
+            if not piece:
+                raise ConnectionError("closed")
+            self.rest += piece
+        message, self.rest = self.rest.split(b"\0", 1)
+        reply = json.loads(message)
+        if "error" in reply:
+            raise RuntimeError(f"{reply['error']} {reply.get('parameters')}")
+        return reply.get("parameters", {})
+
+    def call(self, method: str, parameters: dict) -> dict:
+        self.send(method, parameters)
+        return self.receive()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Subscriber(Audience):
+    """Follows under a name, and acknowledges each event, or one of some."""
+
+    def __init__(self, name: str, path: str, news: threading.Condition, every: int):
+        super().__init__(name, news)
+        self.path, self.every = path, every
+        self.is_known = threading.Event()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                self.follow()
+            except OSError:
+                # Nobody tells when there is a crashd again where none holds its socket.
+                time.sleep(0.02)
+            except (ValueError, KeyError, RuntimeError) as error:
+                self.errors.append(f"{type(error).__name__}: {error}")
+                time.sleep(0.02)
+
+    def follow(self):
+        stream, acknowledgements, count = Varlink(self.path), Varlink(self.path), 0
+        try:
+            stream.send("Subscribe", {"subscriber": self.name}, more=True)
+            while True:
+                event = stream.receive()
+                if "report" not in event:
+                    # A crashd that is killed right now may not have kept the name: it was asked for, though.
+                    self.is_known.set()
+                    continue
+                self.heard(event["cursor"], event["report"], event.get("lost") or 0)
+                count += 1
+                if count % self.every == 0:
+                    acknowledgements.call("Ack", {"subscriber": self.name, "cursor": event["cursor"]})
+        finally:
+            stream.close()
+            acknowledgements.close()
+
+
+class Collector(Audience):
+    """Has events pushed to its socket, acknowledges most of them, and breaks the connection now and then."""
+
+    def __init__(self, path: str, news: threading.Condition, chance: random.Random):
+        super().__init__("collector", news)
+        self.chance = chance
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(path)
+        self.listener.listen(8)
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            connection, _ = self.listener.accept()
+            try:
+                with connection, connection.makefile("rb") as lines:
+                    for line in lines:
+                        if not line.endswith(b"\n"):
+                            break
+                        event = json.loads(line)
+                        self.heard(event["cursor"], event["report"], event.get("lost") or 0)
+                        if self.chance.random() < 0.02:
+                            break
+                        connection.sendall(json.dumps({"ack": event["cursor"]}).encode() + b"\n")
+            except OSError:
+                pass
+            except (ValueError, KeyError) as error:
+                self.errors.append(f"{type(error).__name__}: {error}")
+
+
+@dataclasses.dataclass
+class Crash:
+    name: str
+    scenario: str
+    options: list[str]
+    life: int = 0
+    status: int = 0
+
+
+class Load:
+    """Processes that crash, one after the other, so many at once."""
+
+    def __init__(self, manager: ServiceManager, binaries: pathlib.Path, arguments: argparse.Namespace,
+                 everybody: list[Audience], news: threading.Condition):
+        self.manager, self.program, self.everybody, self.news = manager, str(binaries / "crash-maker"), everybody, news
+        self.scenarios = sorted(SCENARIOS) + ([DEATH] if arguments.deaths else [])
+        self.is_always_attached = arguments.attached
+        self.pidfds: set[int] = set()
+        self.crashes: dict[str, Crash] = {}
+        self.wrong: list[Crash] = []
+        self.life = 0
+        self.is_ending = False
+        self.threads = [
+            threading.Thread(target=self.run, args=(number, random.Random(f"{arguments.seed} {number}")), daemon=True)
+            for number in range(arguments.processes)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, number: int, chance: random.Random):
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+        environment |= {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": self.manager.attach}
+        count = 0
+        while not self.is_ending:
+            with self.news:
+                self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
+            count += 1
+            scenario = chance.choice(self.scenarios)
+            # Of a process that never was attached nobody knows that it was killed.
+            waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
+            options = ["--wait-attached"] if waits else []
+            crash = Crash(f"fault-{number}-{count}", scenario, options)
+            with self.news:
+                if self.is_ending:
+                    return
+                pid = spawn([self.program, scenario, *options], environment | {"CRASHSHIELD_NAME": crash.name})
+                pidfd = os.pidfd_open(pid)
+                self.pidfds.add(pidfd)
+            _, crash.status = os.waitpid(pid, 0)
+            crash.life = self.life
+            expected = signal.SIGKILL if scenario == DEATH else SCENARIOS[scenario]
+            with self.news:
+                self.pidfds.remove(pidfd)
+                os.close(pidfd)
+                if os.WIFSIGNALED(crash.status) and os.WTERMSIG(crash.status) == expected:
+                    self.crashes[crash.name] = crash
+                else:
+                    self.wrong.append(crash)
+
+    def under_way(self) -> int:
+        return len(self.crashes) - min(len(audience.ids) for audience in self.everybody)
+
+    def stop(self):
+        with self.news:
+            self.is_ending = True
+            self.news.notify_all()
+        for thread in self.threads:
+            thread.join(PATIENCE_S)
+            if thread.is_alive():
+                raise RuntimeError("a process does not crash")
+
+    def kill(self):
+        """Leaves nobody behind."""
+        with self.news:
+            self.is_ending = True
+            self.news.notify_all()
+            for pidfd in self.pidfds:
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, what: str, wrong: list, known: dict[str, Crash] | None = None):
+        if not wrong:
+            self.passed += 1
+            print(f"ok: {what}")
+            return
+        self.failed += 1
+        print(f"FAILED: {what}: {len(wrong)}")
+        for item in wrong[:20]:
+            print(f"  {(known or {}).get(item, item)}")
+
+
+def await_all(load: Load, everybody: list[Audience], news: threading.Condition, patience_s: float):
+    """Waits until everybody has heard of every crash, or of none for so long."""
+    def missing():
+        return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in everybody)
+    with news:
+        deadline = time.monotonic() + patience_s
+        before = missing()
+        while before > 0 and time.monotonic() < deadline:
+            news.wait(1)
+            now = missing()
+            if now < before:
+                deadline = time.monotonic() + patience_s
+            before = now
+
+
+def stored(client: Varlink) -> dict[str, list[str]]:
+    """The ids of the reports that are there, by the name of their process."""
+    result: dict[str, list[str]] = collections.defaultdict(list)
+    before = None
+    while True:
+        page = client.call("List", {"limit": 500} | ({"before": before} if before else {}))["reports"]
+        if not page:
+            return result
+        for report in page:
+            result[report["name"]].append(report["id"])
+        before = page[-1]["cursor"]
+
+
+def kill_often(manager: ServiceManager, load: Load, chance: random.Random, kills: int, seconds: float | None) -> list:
+    begin, moments = time.monotonic(), []
+    while len(moments) < kills and (seconds is None or time.monotonic() - begin < seconds):
+        manager.start()
+        load.life += 1
+        # The moment is what is tried out. One in four comes while crashd starts.
+        is_early = chance.random() < 0.25
+        if not is_early:
+            manager.await_ready()
+        pause_ms = chance.randrange(150 if is_early else 400)
+        time.sleep(pause_ms / 1000)
+        status = manager.end(signal.SIGKILL)
+        if not os.WIFSIGNALED(status):
+            raise RuntimeError(f"crashd ended by itself, see {manager.folder / 'crashd.log'}")
+        moments.append((is_early, pause_ms))
+    return moments
+
+
+def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
+    print(f"seed {arguments.seed}", flush=True)
+    binaries = arguments.binaries.resolve()
+    manager = ServiceManager(binaries, folder, arguments.plain)
+    news = threading.Condition(threading.RLock())
+    path = str(folder / "collector")
+    (folder / "crashd.yaml").write_text(f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
+    collector = Collector(path, news, random.Random(f"{arguments.seed} collector"))
+    # The names are there before the first crash: a new one begins with what comes next.
+    manager.start()
+    manager.await_ready()
+    subscribers = [Subscriber("quick", manager.varlink, news, 1), Subscriber("slow", manager.varlink, news, 8)]
+    for subscriber in subscribers:
+        if not subscriber.is_known.wait(PATIENCE_S):
+            raise RuntimeError("a subscriber gets no answer")
+    everybody = [*subscribers, collector]
+    manager.end(signal.SIGKILL)
+    load = Load(manager, binaries, arguments, everybody, news)
+    try:
+        return judge(arguments, folder, manager, load, everybody, news)
+    finally:
+        load.kill()
+        if manager.pidfd >= 0:
+            manager.end(signal.SIGKILL)
+
+
+def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceManager, load: Load,
+          everybody: list[Audience], news: threading.Condition) -> int:
+    begin = time.monotonic()
+    moments = kill_often(manager, load, random.Random(arguments.seed), arguments.kills, arguments.seconds)
+    manager.start()
+    manager.await_ready()
+    load.stop()
+    took_s = time.monotonic() - begin
+    await_all(load, everybody, news, arguments.patience)
+
+    client = Varlink(manager.varlink)
+    reports = stored(client)
+    counted = sum(group["count"] for group in client.call("Groups", {"limit": 1000})["groups"])
+    status = client.call("Status", {})
+    client.close()
+    end = manager.end(signal.SIGTERM)
+    with news:
+        names, ids = load.crashes.keys(), collections.defaultdict(set)
+        for audience in everybody:
+            for name, some in audience.ids.items():
+                ids[name] |= some
+        for name, some in reports.items():
+            ids[name] |= set(some)
+        early = sum(is_early for is_early, _ in moments)
+        print(f"{len(moments)} kills ({early} while it started) in {took_s:.0f} s, {len(names)} crashes of "
+              f"{arguments.processes} processes at once, {sum(map(len, reports.values()))} reports stored, {counted} "
+              f"counted; kept for the next crashd: {manager.kept_at_once} at most, {len(manager.kept)} at the end")
+        for audience in everybody:
+            print(f"{audience.name}: {len(audience.events)} events, {audience.again} came again, {audience.lost} removed")
+        print(f"losses {status['losses']}, refusals {status['refusals']}, held {status['held']}")
+        checks = Checks()
+        checks.check("every process ended by its own crash", load.wrong)
+        checks.check("every crash is stored, or its group counts it", sorted(names - ids.keys()), load.crashes)
+        checks.check("the groups count every crash, once", [] if counted == len(names) else [counted, len(names)])
+        checks.check("no crash has two reports", sorted(n for n in names if len(ids[n]) > 1), load.crashes)
+        checks.check("no report is of nobody", sorted(ids.keys() - names))
+        for audience in everybody:
+            checks.check(f"{audience.name} got every crash", sorted(names - audience.ids.keys()), load.crashes)
+            checks.check(f"{audience.name} got nothing but events", audience.errors)
+        checks.check("crashd stops well", [] if end == 0 else [end])
+        checks.check("the spool is empty", os.listdir(folder / "run" / "spool"))
+    print(f"{checks.passed} passed, {checks.failed} failed", flush=True)
+    return 1 if checks.failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--patience", type=float, default=PATIENCE_S)
+    parser.add_argument("--attached", action="store_true")
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--deaths", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
+    arguments = parser.parse_args()
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True)
+        return run(arguments, arguments.keep)
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        return run(arguments, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
