@@ -19,7 +19,7 @@ static inline bool cs_is_below(uint64_t value, const _Atomic uint64_t *end) {
 
 static inline bool cs_word_is(const uint64_t *word, uint64_t value) {
   bool result;
-  __asm__ volatile("cmpq %[value], %[word]" : "=@cce"(result) : [value] "r"(value), [word] "m"(*word));
+  __asm__ volatile("cmpq %[value], %[word]" : "=@cce"(result) : [value] "r"(value), [word] "m"(*word) : "memory");
   return result;
 }
 

@@ -64,10 +64,18 @@ static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy,
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
+// Also of an object whose place has another tenant already, while its memory is about to go. One that has not come to a
+// place yet is no zombie: a ghost at its address is of a life before.
+static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+  return cs_queue_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
+         (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
+          cs_queue_find_past(class, object, ret_slot));
+}
+
 __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_object *object, const void *frame) {
   cs_slot slot;
   cs_touch touch = {.class = class, .object = object, .frame = frame, .kind = CS_QUARANTINE_OVER_RELEASE};
-  if (cs_queue_find(class, object, &slot) || cs_reaper_find(object, &slot)) touch.slot = &slot;
+  if (find_record(class, object, &slot)) touch.slot = &slot;
   cs_hit(&touch);
 }
 
@@ -150,7 +158,7 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   const uint64_t original = cs_metadata_words(class->metadata)[word];
   const void *const code = is_async != 0 ? async_code(original) : (const void *)(uintptr_t)original;
   cs_slot slot;
-  const bool has_record = cs_queue_find(class, object, &slot) || cs_reaper_find(object, &slot);
+  const bool has_record = find_record(class, object, &slot);
   const cs_touch touch = {
       .class = class,
       .object = object,

@@ -188,8 +188,8 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
     return false;
   }
   cs_queue_charge(bytes);
-  // What stands there may be a checksum.
-  if (slot->ticks != 0 && cs_slot_policy(slot) != policy) slot->past = NULL;
+  // A checksum follows.
+  if (policy == CS_QUARANTINE_ABSORB) slot->past = NULL;
   if (slot->ticks == 0) slot->tag = first_tag(class, slot);
   slot->key = key_of(object, policy);
   const bool takes_stack = atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0;
