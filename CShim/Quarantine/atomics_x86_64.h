@@ -11,7 +11,7 @@ static inline void cs_count_and_fence(uint64_t *counter) {
   __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
 }
 
-static inline bool cs_is_below(uint64_t value, const _Atomic uint64_t *end) {
+static inline bool cs_is_below(uintptr_t value, const _Atomic uintptr_t *end) {
   bool result;
   __asm__ volatile("cmpq %[end], %[value]" : "=@ccb"(result) : [value] "r"(value), [end] "m"(*end));
   return result;

@@ -3,7 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "libc_x86_64.h"
 #include "quarantine.h"
 
 extern void __asan_init(void) __attribute__((weak));
@@ -54,6 +57,9 @@ bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe
     if (reason == NULL) {
       reason = mismatch(probe, (cs_object *)(uintptr_t)instance, probe_size);
       cs_heap_is_glibc = is_chunk(24, 32) && is_chunk(1000, 1008);
+#ifdef __GLIBC__
+      cs_libc_is_glibc = cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
+#endif
     }
     unavailable = reason == NULL ? "" : reason;
     atomic_store(&is_checked, 1);

@@ -99,6 +99,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   measure_fields(class);
   atomic_store(&class->counts, &class->own);
   class->slots = make_slots();
+  atomic_store(&class->turn, (uintptr_t)class->slots);
   if (class->slots == NULL || !cs_zombie_make(class)) {
     free_slots(class->slots);
     free(class);

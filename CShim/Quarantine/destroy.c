@@ -5,6 +5,7 @@
 #include "queue.h"
 
 bool cs_heap_is_glibc;
+bool cs_libc_is_glibc;
 
 // Of stubs_x86_64.S, which leaves to C what is below: an object of a class under absorb; under the other policies one
 // that could not be claimed, and one whose counts are not as usual after its deinit.
@@ -60,7 +61,6 @@ static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy,
     cs_claim_end(class, object);
     return;
   }
-  cs_this_thread.countdown--;
   cs_queue_put_slowly(class, object, policy, frame);
 }
 

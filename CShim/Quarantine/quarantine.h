@@ -101,15 +101,18 @@ struct cs_class {
   cs_slot *slots;
   // What is counted of it: in the ring, where crashd sees it, or in `own`.
   cs_ring_class *_Atomic counts;
-  _Atomic uint64_t full;      // places of the queue when it has all that it may have, and all else is usual; or 0
+  // A turn below it is that of an object as usual. It is the explorer's next one or the end of the queue; 0: the short
+  // way is closed; below any place: it has just been opened, for so many places.
+  _Atomic uintptr_t bound;
   _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
   uint32_t index;
-  _Alignas(64) _Atomic uint64_t turn; // of the queue's places: with `full`, the remainder of the objects that came
+  _Alignas(64) _Atomic uintptr_t turn; // the place whose turn it is; behind the last, what is above goes round
   // Of the fields, words from the start of an object: the runtime's own come first. What is left of a last word that is
   // not whole is filled by its mask: a guard slot keeps its edge from the byte behind the object on.
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
+  _Atomic uint32_t full; // places of the queue when it has all that it may have, and all else is usual; or 0
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
@@ -165,8 +168,6 @@ extern const uint8_t cs_stubs_async[];
 typedef struct cs_memos cs_memos;
 typedef struct cs_thread {
   uint32_t number; // the kernel's; 0: nothing is known yet
-  // One of so many objects from now on goes to an explorer, the last; 1 in a thread that is new.
-  uint32_t countdown;
   uint64_t random;
   cs_memos *memos; // NULL: none
   // A frame pointer is believed only within these bounds.
@@ -178,11 +179,13 @@ static inline cs_thread *cs_thread_known(void) {
   if (__builtin_expect(cs_this_thread.number == 0, false)) cs_thread_learn();
   return &cs_this_thread;
 }
-// By a thread that is known.
-uint64_t cs_thread_random(void);
-// Which of the objects from now on goes to an explorer, from 1: as if each drew a lot, so that no program's rhythm is
-// in step with it.
-uint32_t cs_thread_draw(void);
+// By a thread that is known: SplitMix64.
+static inline uint64_t cs_thread_random(void) {
+  uint64_t value = cs_this_thread.random += UINT64_C(0x9E3779B97F4A7C15);
+  value = (value ^ (value >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  value = (value ^ (value >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return value ^ (value >> 31);
+}
 
 // queue.c
 // The limit is another one.
@@ -264,6 +267,7 @@ const char *cs_trial(const cs_metadata *metadata);
 // What keeps the objects of a class that is listed under this policy, or is to be.
 cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy);
 extern bool cs_heap_is_glibc; // and Swift's objects come from its malloc
+extern bool cs_libc_is_glibc; // the thread's number is where libc_x86_64.h says
 
 // Of an object of the heap: what glibc's malloc says of it in front of it, with its three flags left out.
 static inline uint64_t cs_chunk_bytes(const cs_object *object) {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
+#include "lots.h"
 #include "places.h"
 #include "queue.h"
 
@@ -36,19 +37,6 @@ typedef struct place {
   cs_object *old; // what was in it
 } place;
 
-// Whether this object is the explorer's. It has been counted.
-static bool explores(void) {
-  cs_thread *const thread = &cs_this_thread;
-  if (thread->number == 0) {
-    // Only now it is known which one is.
-    cs_thread_learn();
-    thread->countdown--;
-  }
-  if (thread->countdown != 0) return false;
-  thread->countdown = cs_thread_draw();
-  return true;
-}
-
 static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
@@ -62,68 +50,91 @@ static bool grow(_Atomic uint32_t *used, uint32_t limit, uint32_t bytes, uint32_
   return true;
 }
 
-static uint32_t random_below(uint32_t end) {
-  return (uint32_t)((cs_thread_random() >> 32) * end >> 32);
-}
-
 // NULL: the explorer has no place.
-static cs_slot *explore(cs_class *class, uint32_t bytes) {
+static cs_slot *explore(cs_class *class, uint32_t bytes, uint32_t lot) {
   const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
-  uint32_t index = 0;
-  if (!grow(&class->explorer_used, most, bytes, &index)) {
-    uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
-    if (present > most) present = most;
-    if (present == 0) return NULL;
-    index = random_below(present);
-  }
-  return explorer_slot(class, index);
-}
-
-cs_slot *cs_queue_explore(cs_class *class) {
-  const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
-  // The slow way asks for all else, and makes it usual.
-  if (cs_this_thread.number == 0 || most == 0 || atomic_load_explicit(&class->full, memory_order_relaxed) == 0 ||
-      atomic_load_explicit(&class->explorer_used, memory_order_relaxed) < most)
-    return NULL;
-  cs_this_thread.countdown = cs_thread_draw();
-  return explorer_slot(class, random_below(most));
+  uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed), index = 0;
+  if (present < most && grow(&class->explorer_used, most, bytes, &index)) return explorer_slot(class, index);
+  if (present > most) present = most;
+  return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)lot * present >> 32));
 }
 
 void cs_queue_close(cs_class *class) {
   // seq_cst: pairs with set_full.
   atomic_store(&class->full, 0);
+  atomic_store(&class->bound, 0);
 }
 
 // From now on the short way through cs_queue_put is open.
 static void set_full(cs_class *class, uint32_t places) {
-  // Who goes that way reads the size of a chunk.
-  if (!cs_heap_is_glibc) return;
+  // Who goes that way reads the size of a chunk, and the thread's number.
+  if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
+  // Not 0, and not the same for another number of places.
+  atomic_store(&class->bound, places);
   // Else cs_queue_close may have been between, whose caller changed one of these before.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_queue_left) < 0)
     cs_queue_close(class);
 }
 
 // The slow way takes a turn of its own: else each second place would not be visited while the short one is closed.
-static cs_slot *give_back_turn(cs_class *class) {
-  atomic_fetch_sub_explicit(&class->turn, 1, memory_order_relaxed);
-  return NULL;
+// Where another thread has taken one meanwhile, a place is passed over.
+static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
+  uintptr_t next = turn + sizeof(cs_slot);
+  atomic_compare_exchange_strong(&class->turn, &next, instead);
 }
 
-cs_slot *cs_queue_begin_anew(cs_class *class, uint64_t turn) {
-  const uint64_t full = atomic_load_explicit(&class->full, memory_order_relaxed);
-  if (full == 0) return give_back_turn(class);
+// Whether the queue may have no more places than it has now; and no fewer.
+static bool stays_full(const cs_class *class, uint32_t full) {
   const int64_t left = atomic_load_explicit(&cs_queue_left, memory_order_relaxed);
-  const bool may_grow = full < atomic_load_explicit(&class->limit, memory_order_relaxed) &&
-                        left > (int64_t)class->metadata->instance_size + (int64_t)sizeof(cs_slot) + 32;
-  if (left < 0 || may_grow) {
+  return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) ||
+                       left <= (int64_t)class->metadata->instance_size + (int64_t)sizeof(cs_slot) + 32);
+}
+
+// Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
+// it, of a new round or of a thread that was overtaken, draws a lot of its own. So each object has one chance, whoever
+// does this and however often: what each sees of the bound says nothing of its own luck.
+cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
+  // Before `full`: where they do not belong together, the bound stays as it is.
+  uintptr_t bound = atomic_load(&class->bound);
+  const uint32_t full = atomic_load(&class->full);
+  const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
+  const bool is_new_round = turn >= end;
+  if (is_new_round && bound != 0 && full != 0 && !stays_full(class, full)) {
     cs_queue_close(class);
-    return give_back_turn(class);
+    bound = 0;
   }
-  // What is left of a turn by `full` stays the same, whoever does this, and however often.
-  uint64_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
-  if (present >= full) atomic_compare_exchange_strong(&class->turn, &present, present % full);
-  return &class->slots[turn % full];
+  // Who is not known draws no lots.
+  if (bound == 0 || full == 0 || cs_this_thread.number == 0) {
+    give_back_turn(class, turn, turn);
+    return NULL;
+  }
+  if (turn < bound) return (cs_slot *)turn;
+  const uint64_t random = cs_thread_random();
+  uint32_t lot = (uint32_t)random;
+  const bool is_drawn = turn == bound && !is_new_round;
+  cs_slot *slot = NULL;
+  if (is_drawn || cs_lot_wins(lot)) {
+    // Of a lot that has won the rest is as good as any other.
+    if (!is_drawn) lot *= CS_LOT_WINNERS;
+    slot = explore(class, class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32, lot);
+  }
+  const uintptr_t at = is_new_round ? start + (turn - start) % bytes : turn;
+  const uintptr_t next = slot == NULL ? at + sizeof(cs_slot) : at;
+  const uintptr_t drawn = next + (cs_lot_draw((uint32_t)(random >> 32)) - 1) * sizeof(cs_slot);
+  // Before the turns begin anew: until then each one is behind it.
+  atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
+  if (slot != NULL) {
+    // The queue's place is the next one's.
+    give_back_turn(class, turn, at);
+    return slot;
+  }
+  if (is_new_round) {
+    // What is left of a turn by all places stays the same, whoever does this, and however often.
+    uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
+    if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
+  }
+  return (cs_slot *)at;
 }
 
 // NULL: there is no place at all.
@@ -134,14 +145,14 @@ static cs_slot *queue(cs_class *class, uint32_t bytes) {
   if (present > limit) present = limit;
   if (present == 0) return NULL;
   if (present == limit || !has_room(bytes, 0)) set_full(class, present);
-  const uint64_t turn = atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
-  return &class->slots[turn % present];
+  const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
+  return &class->slots[(turn - (uintptr_t)class->slots) / sizeof(cs_slot) % present];
 }
 
 // No place: counts why.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
-    cs_slot *slot = is_for_explorer ? explore(class, bytes) : NULL;
+    cs_slot *slot = is_for_explorer ? explore(class, bytes, (uint32_t)cs_thread_random()) : NULL;
     if (slot == NULL) slot = queue(class, bytes);
     if (slot == NULL) {
       CS_COUNT(class, skipped_budget);
@@ -193,7 +204,8 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
   if (slot->ticks == 0) slot->tag = first_tag(class, slot);
   slot->key = key_of(object, policy);
   const bool takes_stack = atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0;
-  cs_slot_fill_in(class, slot, object, policy, takes_stack ? cs_stack_take(frame, false) : 0, false);
+  cs_slot_fill_in(class, slot, object, policy, cs_thread_known()->number, takes_stack ? cs_stack_take(frame, false) : 0,
+                  false);
   if (!cs_queue_publish(class, slot, object, false)) cs_queue_sweep(class);
   return true;
 }
@@ -211,7 +223,8 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 }
 
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
-  const bool is_for_explorer = explores();
+  cs_thread_known();
+  const bool is_for_explorer = cs_lot_wins((uint32_t)cs_thread_random());
   // Also in a forked child.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);

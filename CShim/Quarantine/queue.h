@@ -9,6 +9,7 @@
 
 #include "atomics_x86_64.h"
 #include "fields.h"
+#include "libc_x86_64.h"
 #include "quarantine.h"
 #include "ticks_x86_64.h"
 
@@ -21,14 +22,12 @@
 
 #pragma GCC visibility push(hidden)
 
-// The place for an object that the thread's countdown has come to its end at: one of the explorer's. NULL: not as
-// usual.
-CS_SELDOM cs_slot *cs_queue_explore(cs_class *class);
-// The place for an object whose turn is not below `full`: where the turns begin anew. NULL: not as usual.
-CS_SELDOM cs_slot *cs_queue_begin_anew(cs_class *class, uint64_t turn);
+// The place for an object whose turn is not below the bound: one of the explorer's, or where the turns begin anew.
+// NULL: the short way is closed.
+CS_SELDOM cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn);
 
 // Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
-// a place, or its memory goes. The thread has counted it.
+// a place, or its memory goes. The first is for one that has drawn no lot.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
                                         const void *frame);
 // The same with a place in hand, if `old` is not CS_SLOT_BUSY.
@@ -79,15 +78,15 @@ static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
 _Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, tag) == sizeof(cs_slot) - offsetof(cs_slot, past_tag),
                "the same words");
 
-// `stack`: the number of that of the release.
+// By which thread; `stack`: the number of that of the release.
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,
-                                   uint32_t stack, bool is_pair) {
+                                   uint32_t thread, uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
   // The processor keeps the order of stores, the compiler has to be told.
   atomic_signal_fence(memory_order_seq_cst);
   const uint32_t tag = slot->tag + CS_TAG_STRIDE;
   slot->tag = tag;
-  const uint64_t who = cs_this_thread.number | (uint64_t)stack << 32;
+  const uint64_t who = thread | (uint64_t)stack << 32;
   memcpy(&slot->thread, &who, sizeof who);
   if (policy == CS_QUARANTINE_ABSORB) {
     slot->checksum = cs_fields_checksum(class, object);
@@ -128,17 +127,10 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
                                                                cs_quarantine_policy policy, bool takes_stack,
                                                                bool is_pair, const void *frame) {
   const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
-  cs_slot *slot;
-  if (CS_USUALLY(--cs_this_thread.countdown != 0)) {
-    const uint64_t turn = atomic_fetch_add_explicit(&class->turn, 1, memory_order_relaxed);
-    if (CS_USUALLY(cs_is_below(turn, &class->full))) {
-      slot = &class->slots[turn];
-    } else {
-      slot = cs_queue_begin_anew(class, turn);
-      if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
-    }
-  } else {
-    slot = cs_queue_explore(class);
+  const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
+  cs_slot *slot = (cs_slot *)turn;
+  if (!CS_USUALLY(cs_is_below(turn, &class->bound))) {
+    slot = cs_queue_turn(class, turn);
     if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
   }
   cs_object *const old = cs_slot_enter(slot);
@@ -148,7 +140,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);
   // What the old one was charged stays: another one of its size comes.
-  cs_slot_fill_in(class, slot, object, policy, stack, is_pair);
+  cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
   const bool stays = cs_queue_publish(class, slot, object, policy != CS_QUARANTINE_ABSORB);
   if (!stays) return cs_queue_take_back(class, policy == CS_QUARANTINE_ABSORB ? NULL : old);
   if (policy == CS_QUARANTINE_ABSORB) return;

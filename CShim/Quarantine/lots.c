@@ -1,0 +1,19 @@
+// The tables of lots.h.
+#include "lots.h"
+
+uint32_t cs_lot_turns[CS_LOT_TURNS];
+uint8_t cs_lot_guide[CS_LOT_GUIDES];
+
+__attribute__((constructor)) static void prepare(void) {
+  uint64_t probability = UINT32_MAX;
+  for (uint32_t index = 0; index < CS_LOT_TURNS; index++) {
+    probability = probability * (CS_LOT_WINNERS - 1) / CS_LOT_WINNERS;
+    cs_lot_turns[index] = (uint32_t)probability;
+  }
+  const uint32_t width = UINT32_MAX / CS_LOT_GUIDES + 1;
+  for (uint32_t index = 0; index < CS_LOT_GUIDES; index++) {
+    const uint32_t last = index * width + (width - 1);
+    while (cs_lot_guide[index] < CS_LOT_TURNS && last < cs_lot_turns[cs_lot_guide[index]])
+      cs_lot_guide[index]++;
+  }
+}
