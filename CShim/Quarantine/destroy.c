@@ -11,7 +11,10 @@ bool cs_libc_is_glibc;
 // that could not be claimed, and one whose counts are not as usual after its deinit.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
 SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_referred(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
+cs_keep_function cs_quarantine_referred __attribute__((visibility("hidden")));
+// Of keep_x86_64.S.
+cs_keep_function cs_keep_zero_pair __attribute__((visibility("hidden")));
+cs_keep_function cs_keep_diagnose_pair __attribute__((visibility("hidden")));
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame)
     __attribute__((visibility("hidden")));
@@ -23,24 +26,23 @@ _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM
 _Static_assert(offsetof(cs_class, turn) == 64, "one cache line for what is usual");
 
 // What the end of the way of zero and diagnose is: without and with the stack of the release, fields of two words or
-// others.
+// others. The shortest are in assembly.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
-  static SWIFTCC void name(cs_class *class, SWIFTSELF void *object) {                                                  \
+  static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
+    (void)u0, (void)u1, (void)u2;                                                                                      \
     cs_queue_put(class, object, policy, takes_stack, is_pair, __builtin_frame_address(0));                             \
   }
 KEEP(zero_any, CS_QUARANTINE_ZERO, false, false)
-KEEP(zero_pair, CS_QUARANTINE_ZERO, false, true)
 KEEP(zero_any_stack, CS_QUARANTINE_ZERO, true, false)
 KEEP(zero_pair_stack, CS_QUARANTINE_ZERO, true, true)
 KEEP(diagnose_any, CS_QUARANTINE_DIAGNOSE, false, false)
-KEEP(diagnose_pair, CS_QUARANTINE_DIAGNOSE, false, true)
 KEEP(diagnose_any_stack, CS_QUARANTINE_DIAGNOSE, true, false)
 KEEP(diagnose_pair_stack, CS_QUARANTINE_DIAGNOSE, true, true)
 
 cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy) {
   static cs_keep_function *const ways[2][2][2] = {
-      {{zero_any, zero_pair}, {zero_any_stack, zero_pair_stack}},
-      {{diagnose_any, diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
+      {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
+      {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0;
   return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
@@ -124,7 +126,8 @@ SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) {
                  __builtin_frame_address(0));
 }
 
-SWIFTCC void cs_quarantine_referred(cs_class *class, SWIFTSELF void *pointer) {
+SWIFTCC void cs_quarantine_referred(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *pointer) {
+  (void)u0, (void)u1, (void)u2;
   const cs_quarantine_policy policy = atomic_load(&class->policy);
   put(class, pointer, policy == CS_QUARANTINE_ABSORB ? CS_QUARANTINE_ZERO : policy, __builtin_frame_address(0));
 }

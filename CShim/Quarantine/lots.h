@@ -11,13 +11,13 @@
 
 #define CS_LOT_WINNERS 20 // one in so many
 #define CS_LOT_TURNS   128
-#define CS_LOT_GUIDES  64
+#define CS_LOT_GUIDES  256
 
 #pragma GCC visibility push(hidden)
 
 // Out of 2^32: the probability that more objects than this come before the next winner.
 extern uint32_t cs_lot_turns[CS_LOT_TURNS];
-// Of a lot, by its first six bits: how many of these are above all such lots.
+// Of a lot, by its first eight bits: how many of these are above all such lots.
 extern uint8_t cs_lot_guide[CS_LOT_GUIDES];
 
 #pragma GCC visibility pop

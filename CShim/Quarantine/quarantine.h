@@ -19,7 +19,7 @@
 // has the place in hand until it stores something else there; it writes `ticks` before the rest of the first half, so
 // that a reader who sees them unchanged has seen one tenant only.
 typedef struct cs_slot {
-  cs_object *_Atomic object; // NULL: none
+  cs_object *_Atomic object; // or CS_SLOT_EMPTY; NULL: the place has never been used
   uint64_t ticks;            // of the last release; 0: the place has had no tenant yet
   uint32_t tag;
   uint32_t key;
@@ -39,7 +39,11 @@ typedef struct cs_slot {
   uint32_t past_stack;
 } cs_slot;
 
-#define CS_SLOT_BUSY ((cs_object *)8)
+// What stands for no object can be looked at as one: its counts are those of none that is in quarantine. So who comes
+// to a place asks once.
+extern uint64_t cs_nobody[2][2] __attribute__((visibility("hidden")));
+#define CS_SLOT_BUSY  ((cs_object *)cs_nobody[0])
+#define CS_SLOT_EMPTY ((cs_object *)cs_nobody[1])
 
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
@@ -88,7 +92,8 @@ static inline uint32_t cs_tag_number(uint32_t tag) {
 
 // A class that is or was listed. Never freed: zombies point here.
 typedef struct cs_class cs_class;
-typedef SWIFTCC void cs_keep_function(cs_class *class, SWIFTSELF void *object);
+// stubs_x86_64.S says why the class is the fourth argument; the others are nothing.
+typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
 
 struct cs_class {
   // All that is read of it by each last release is in one cache line. stubs_x86_64.S knows where the first two are.
@@ -179,12 +184,11 @@ static inline cs_thread *cs_thread_known(void) {
   if (__builtin_expect(cs_this_thread.number == 0, false)) cs_thread_learn();
   return &cs_this_thread;
 }
-// By a thread that is known: SplitMix64.
+// By a thread that is known: Wang Yi's wyrand.
 static inline uint64_t cs_thread_random(void) {
-  uint64_t value = cs_this_thread.random += UINT64_C(0x9E3779B97F4A7C15);
-  value = (value ^ (value >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  value = (value ^ (value >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return value ^ (value >> 31);
+  const uint64_t state = cs_this_thread.random += UINT64_C(0xA0761D6478BD642F);
+  const __uint128_t product = (__uint128_t)state * (state ^ UINT64_C(0xE7037ED1A0B428DB));
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 // queue.c

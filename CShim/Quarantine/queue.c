@@ -15,6 +15,22 @@
 
 _Atomic int64_t cs_queue_left = 1 << 20;
 _Atomic uint64_t cs_queue_budget = 1 << 20;
+uint64_t cs_nobody[2][2];
+
+// keep_x86_64.S has the same.
+_Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
+                   offsetof(cs_class, counts) == 40 && offsetof(cs_class, bound) == 48 &&
+                   offsetof(cs_class, is_listed) == 56 && offsetof(cs_class, turn) == 64,
+               "the class");
+_Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8, "its counters");
+_Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 && offsetof(cs_slot, tag) == 16 &&
+                   offsetof(cs_slot, key) == 20 && offsetof(cs_slot, thread) == 24 && offsetof(cs_slot, stack) == 28 &&
+                   offsetof(cs_slot, past) == 32 && offsetof(cs_slot, past_ticks) == 40 &&
+                   offsetof(cs_slot, past_tag) == 48,
+               "the place");
+_Static_assert(CS_TAG_CLASS_BITS == 11 && CS_TAG_STRIDE == UINT32_C(648055) << 12, "the tag");
+_Static_assert(CS_POISON_TAG == 0xEFED && CS_QUARANTINE_ZERO == 1 && CS_QUARANTINE_DIAGNOSE == 2, "the policies");
+_Static_assert(CS_KEY_ZERO == 5 && CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
 
 static bool has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_queue_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
@@ -41,20 +57,21 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// One place more. False: the limit or the budget is reached, or another thread was quicker.
-static bool grow(_Atomic uint32_t *used, uint32_t limit, uint32_t bytes, uint32_t *ret_index) {
-  uint32_t present = atomic_load_explicit(used, memory_order_relaxed);
-  if (present >= limit || !has_room(bytes, 0)) return false;
-  if (!atomic_compare_exchange_strong(used, &present, present + 1)) return false;
-  *ret_index = present;
-  return true;
+// The place behind the last, if it still is that; before it is counted, as no place that is has NULL in it.
+static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
+  cs_object *nothing = NULL;
+  atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);
+  return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
 }
 
 // NULL: the explorer has no place.
-static cs_slot *explore(cs_class *class, uint32_t bytes, uint32_t lot) {
+static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t lot) {
   const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
-  uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed), index = 0;
-  if (present < most && grow(&class->explorer_used, most, bytes, &index)) return explorer_slot(class, index);
+  uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
+  if (present < most && has_room(bytes, 0)) {
+    cs_slot *const slot = grow(&class->explorer_used, present, explorer_slot(class, present));
+    if (slot != NULL) return slot;
+  }
   if (present > most) present = most;
   return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)lot * present >> 32));
 }
@@ -84,11 +101,23 @@ static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   atomic_compare_exchange_strong(&class->turn, &next, instead);
 }
 
+// About what an object of the class will be charged.
+static uint32_t usual_bytes(const cs_class *class) {
+  return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
+}
+
 // Whether the queue may have no more places than it has now; and no fewer.
 static bool stays_full(const cs_class *class, uint32_t full) {
   const int64_t left = atomic_load_explicit(&cs_queue_left, memory_order_relaxed);
-  return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) ||
-                       left <= (int64_t)class->metadata->instance_size + (int64_t)sizeof(cs_slot) + 32);
+  return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
+}
+
+// The explorer's place for a lot; where it has all that it may have, without a detour.
+static inline cs_slot *explore(cs_class *class, uint32_t lot) {
+  const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
+  if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
+    return explorer_slot(class, (uint32_t)((uint64_t)lot * most >> 32));
+  return explore_or_grow(class, usual_bytes(class), lot);
 }
 
 // Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
@@ -99,27 +128,30 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
-  const bool is_new_round = turn >= end;
-  if (is_new_round && bound != 0 && full != 0 && !stays_full(class, full)) {
-    cs_queue_close(class);
-    bound = 0;
-  }
   // Who is not known draws no lots.
-  if (bound == 0 || full == 0 || cs_this_thread.number == 0) {
+  if (!CS_USUALLY(bound != 0) || !CS_USUALLY(full != 0) || !CS_USUALLY(cs_this_thread.number != 0)) {
     give_back_turn(class, turn, turn);
     return NULL;
   }
-  if (turn < bound) return (cs_slot *)turn;
   const uint64_t random = cs_thread_random();
   uint32_t lot = (uint32_t)random;
-  const bool is_drawn = turn == bound && !is_new_round;
+  uintptr_t at = turn;
   cs_slot *slot = NULL;
-  if (is_drawn || cs_lot_wins(lot)) {
+  if (CS_USUALLY(turn == bound && turn < end)) {
+    slot = explore(class, lot);
+  } else {
+    if (turn < bound) return (cs_slot *)turn;
+    if (turn >= end) {
+      if (!stays_full(class, full)) {
+        cs_queue_close(class);
+        give_back_turn(class, turn, turn);
+        return NULL;
+      }
+      at = start + (turn - start) % bytes;
+    }
     // Of a lot that has won the rest is as good as any other.
-    if (!is_drawn) lot *= CS_LOT_WINNERS;
-    slot = explore(class, class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32, lot);
+    if (cs_lot_wins(lot)) slot = explore(class, lot * CS_LOT_WINNERS);
   }
-  const uintptr_t at = is_new_round ? start + (turn - start) % bytes : turn;
   const uintptr_t next = slot == NULL ? at + sizeof(cs_slot) : at;
   const uintptr_t drawn = next + (cs_lot_draw((uint32_t)(random >> 32)) - 1) * sizeof(cs_slot);
   // Before the turns begin anew: until then each one is behind it.
@@ -129,7 +161,7 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
     give_back_turn(class, turn, at);
     return slot;
   }
-  if (is_new_round) {
+  if (turn != at) {
     // What is left of a turn by all places stays the same, whoever does this, and however often.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
@@ -137,11 +169,18 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   return (cs_slot *)at;
 }
 
+cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn) {
+  return cs_queue_turn(class, turn);
+}
+
 // NULL: there is no place at all.
 static cs_slot *queue(cs_class *class, uint32_t bytes) {
   const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed);
-  uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed), index = 0;
-  if (present < limit && grow(&class->queue_used, limit, bytes, &index)) return &class->slots[index];
+  uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed);
+  if (present < limit && has_room(bytes, 0)) {
+    cs_slot *const slot = grow(&class->queue_used, present, &class->slots[present]);
+    if (slot != NULL) return slot;
+  }
   if (present > limit) present = limit;
   if (present == 0) return NULL;
   if (present == limit || !has_room(bytes, 0)) set_full(class, present);
@@ -152,7 +191,7 @@ static cs_slot *queue(cs_class *class, uint32_t bytes) {
 // No place: counts why.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
-    cs_slot *slot = is_for_explorer ? explore(class, bytes, (uint32_t)cs_thread_random()) : NULL;
+    cs_slot *slot = is_for_explorer ? explore_or_grow(class, bytes, (uint32_t)cs_thread_random()) : NULL;
     if (slot == NULL) slot = queue(class, bytes);
     if (slot == NULL) {
       CS_COUNT(class, skipped_budget);
@@ -167,7 +206,7 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
 
 // What is in the place that is in hand goes. False: it cannot go now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
-  if (old == NULL) return true;
+  if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(class, slot, old)) return false;
   // From now on it counts among what waits.
@@ -186,7 +225,7 @@ static uint32_t first_tag(const cs_class *class, const cs_slot *slot) {
 static bool put_into(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
-  const bool fits = has_room(bytes, place.old == NULL ? 0 : cs_slot_bytes(slot));
+  const bool fits = has_room(bytes, place.old == CS_SLOT_EMPTY ? 0 : cs_slot_bytes(slot));
   if (!make_room(class, slot, place.old, false)) {
     cs_slot_leave(slot, place.old);
     CS_COUNT(class, skipped_busy);
@@ -194,7 +233,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
   }
   // As when the budget has become smaller: the older one goes, and nobody comes.
   if (!fits) {
-    cs_slot_leave(slot, NULL);
+    cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
     return false;
   }
@@ -253,7 +292,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
     old = cs_slot_enter(slot);
   }
   const bool is_empty = make_room(class, slot, old, true);
-  cs_slot_leave(slot, is_empty ? NULL : old);
+  cs_slot_leave(slot, is_empty ? CS_SLOT_EMPTY : old);
   return is_empty;
 }
 
@@ -271,7 +310,7 @@ void cs_queue_empty(cs_class *class) {
 void cs_queue_sweep(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    if (atomic_load_explicit(&slot->object, memory_order_relaxed) != NULL) clear(class, slot);
+    if (atomic_load_explicit(&slot->object, memory_order_relaxed) != CS_SLOT_EMPTY) clear(class, slot);
   }
 }
 

@@ -24,7 +24,8 @@
 
 // The place for an object whose turn is not below the bound: one of the explorer's, or where the turns begin anew.
 // NULL: the short way is closed.
-CS_SELDOM cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn);
+cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
+CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, where registers are in use
 
 // Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
 // a place, or its memory goes. The first is for one that has drawn no lot.
@@ -40,6 +41,11 @@ CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 static inline void cs_queue_charge(int64_t bytes) {
   atomic_fetch_sub_explicit(&cs_queue_left, bytes, memory_order_relaxed);
+}
+
+// Of what was in a place that has been used: neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
+static inline bool cs_is_tenant(const cs_object *object) {
+  return (uintptr_t)object - (uintptr_t)cs_nobody >= sizeof cs_nobody;
 }
 
 // What was in it, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
@@ -130,12 +136,12 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
   const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
   cs_slot *slot = (cs_slot *)turn;
   if (!CS_USUALLY(cs_is_below(turn, &class->bound))) {
-    slot = cs_queue_turn(class, turn);
+    slot = cs_queue_seldom_turn(class, turn);
     if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
   }
   cs_object *const old = cs_slot_enter(slot);
-  if (!CS_USUALLY(old > CS_SLOT_BUSY) || !CS_USUALLY(slot->key == cs_object_key(object, policy)) ||
-      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_reaper_give(class, slot, old))
+  if (!CS_USUALLY(slot->key == cs_object_key(object, policy)) ||
+      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(class, slot, old))
                                        : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);

@@ -45,7 +45,8 @@ cs_stubs_again:
   .set COUNTS_DONE, 0x102000001
 
 // Under zero and diagnose: claims the object, runs its deinit and has it kept. Here, because a function of C would save
-// registers around the deinit; nothing but the class is needed after it.
+// registers around the deinit; nothing but the class is needed after it. It is the fourth argument from then on: three
+// registers are left to what comes, and the first one to what goes.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -57,12 +58,12 @@ deinit_and_keep:
   pushq %rdi
   .cfi_adjust_cfa_offset 8
   callq *CLASS_DESTROY(%rdi)
-  popq %rdi
+  popq %rcx
   .cfi_adjust_cfa_offset -8
   movabsq $COUNTS_DONE, %rax
   cmpq %rax, OBJECT_COUNTS(%r13)
   jne cs_quarantine_referred
-  jmpq *CLASS_KEEP(%rdi)
+  jmpq *CLASS_KEEP(%rcx)
   .cfi_endproc
   .size deinit_and_keep, . - deinit_and_keep
 

@@ -1,0 +1,188 @@
+// The usual way of an object into a place of its class, where the class is under zero or diagnose, no stack is taken and
+// the fields are two words: what cs_queue_put of queue.h says, in the same order, without a frame and without a register
+// to save. What is not usual ends in a function of C, which has a frame.
+
+// As quarantine.h and abi.h have them; queue.c asserts it.
+  .set OBJECT_KEY, -8 // glibc's word in front
+  .set OBJECT_ISA, 0
+  .set OBJECT_COUNTS, 8
+  .set OBJECT_FIRST, 16
+  .set OBJECT_SECOND, 24
+  .set COUNTS_DONE, 0x102000001
+  .set CLASS_METADATA, 16
+  .set CLASS_ZOMBIE, 24
+  .set CLASS_COUNTS, 40
+  .set CLASS_BOUND, 48
+  .set CLASS_IS_LISTED, 56
+  .set CLASS_TURN, 64
+  .set COUNTS_ADMITTED, 0
+  .set COUNTS_EVICTED, 8
+  .set SLOT_BYTES, 64
+  .set SLOT_TICKS, 8
+  .set SLOT_TAG, 16
+  .set SLOT_KEY, 20
+  .set SLOT_WHO, 24
+  .set SLOT_PAST, 32
+  .set SLOT_PAST_TICKS, 40
+  .set SLOT_PAST_TAG, 48
+  .set TAG_CLASS_BITS, 11
+  .set TAG_STRIDE, (648055 << 12) - (1 << 32) // as a signed number
+  .set THREAD_NUMBER, 0x2d0 // libc_x86_64.h
+  .set POISON, 0xEFED000000008000
+  .set POISON_SHIFT, 16
+  .set POLICY_ZERO, 1
+  .set POLICY_DIAGNOSE, 2
+
+// A frame for a call of C, so that who walks the stack by frame pointers finds the caller of the release. The address
+// of the frame is where the stack of the release begins.
+  .macro open_frame
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  .endm
+
+  .macro close_frame
+  popq %rbp
+  .cfi_def_cfa %rsp, 8
+  .cfi_restore %rbp
+  .endm
+
+// r8d: a tag. r8: the poison that its record's number makes; r11 is the rest of it.
+  .macro make_poison
+  rorl $TAG_CLASS_BITS, %r8d
+  shlq $POISON_SHIFT, %r8
+  orq %r11, %r8
+  .endm
+
+// From deinit_and_keep: rcx is the class, r13 the object, which is claimed and whose deinit has run, rax COUNTS_DONE.
+  .macro keep name, policy
+  .p2align 4
+  .globl \name
+  .hidden \name
+  .type \name, @function
+\name:
+  .cfi_startproc
+  // rsi: the place whose turn it is.
+  movl $SLOT_BYTES, %esi
+  lock xaddq %rsi, CLASS_TURN(%rcx)
+  cmpq CLASS_BOUND(%rcx), %rsi
+  jae 3f
+1:// rdi: what was in it. An empty place and one that somebody else has in hand lead to counts that no object has.
+  leaq cs_nobody(%rip), %rdi
+  xchgq %rdi, (%rsi)
+  cmpq %rax, OBJECT_COUNTS(%rdi)
+  jne 5f
+  // Has nobody written to its fields, and is its chunk as large as the one that comes, under the same policy?
+  movl OBJECT_KEY(%r13), %eax
+  .if \policy == POLICY_ZERO
+  orl $5, %eax
+  xorl SLOT_KEY(%rsi), %eax
+  orq OBJECT_FIRST(%rdi), %rax
+  orq OBJECT_SECOND(%rdi), %rax
+  jne 5f
+  .else
+  andl $~5, %eax
+  cmpl SLOT_KEY(%rsi), %eax
+  jne 5f
+  movabsq $POISON, %r11
+  movl SLOT_TAG(%rsi), %eax
+  movl %eax, %r8d
+  make_poison
+  cmpq %r8, OBJECT_FIRST(%rdi)
+  jne 5f
+  cmpq %r8, OBJECT_SECOND(%rdi)
+  jne 5f
+  .endif
+  // It becomes the ghost.
+  movq %rdi, SLOT_PAST(%rsi)
+  movq SLOT_TICKS(%rsi), %r8
+  movq %r8, SLOT_PAST_TICKS(%rsi)
+  movups SLOT_TAG(%rsi), %xmm0
+  movups %xmm0, SLOT_PAST_TAG(%rsi)
+  // The record of the one that comes, the clock first, and its fields.
+  .if \policy == POLICY_ZERO
+  rdtsc
+  movl %eax, SLOT_TICKS(%rsi)
+  movl %edx, SLOT_TICKS + 4(%rsi)
+  addl $TAG_STRIDE, SLOT_TAG(%rsi)
+  xorps %xmm0, %xmm0
+  movups %xmm0, OBJECT_FIRST(%r13)
+  .else
+  leal TAG_STRIDE(%rax), %r8d
+  rdtsc
+  movl %eax, SLOT_TICKS(%rsi)
+  movl %edx, SLOT_TICKS + 4(%rsi)
+  movl %r8d, SLOT_TAG(%rsi)
+  make_poison
+  movq %r8, OBJECT_FIRST(%r13)
+  movq %r8, OBJECT_SECOND(%r13)
+  .endif
+  movl %fs:THREAD_NUMBER, %eax
+  movq %rax, SLOT_WHO(%rsi) // no stack
+  // A zombie before the place is left: then another thread may take it, and give the object back to Swift.
+  movq CLASS_ZOMBIE(%rcx), %rax
+  movq %rax, OBJECT_ISA(%r13)
+  movq %r13, (%rsi)
+  // The first lock is also the fence between the place and the question whether the class is still listed: it pairs with
+  // cs_quarantine_unlist, which may have passed the place before.
+  movq CLASS_COUNTS(%rcx), %rax
+  lock incq COUNTS_ADMITTED(%rax)
+  lock incq COUNTS_EVICTED(%rax)
+  cmpl $1, CLASS_IS_LISTED(%rcx)
+  jne 6f
+  movq CLASS_METADATA(%rcx), %rax
+  movq %rax, OBJECT_ISA(%rdi)
+  jmpq *free@GOTPCREL(%rip)
+
+3:// The explorer's, or the first of a new round.
+  pushq %rcx
+  .cfi_adjust_cfa_offset 8
+  movq %rcx, %rdi
+  callq cs_queue_turn
+  popq %rcx
+  .cfi_adjust_cfa_offset -8
+  testq %rax, %rax
+  je 4f
+  movq %rax, %rsi
+  movabsq $COUNTS_DONE, %rax
+  jmp 1b
+
+4:// cs_queue_put_slowly(class, object, policy, frame)
+  open_frame
+  movq %rcx, %rdi
+  movq %r13, %rsi
+  movl $\policy, %edx
+  movq %rbp, %rcx
+  callq cs_queue_put_slowly
+  close_frame
+  retq
+
+5:// cs_queue_put_into(class, slot, old, object, policy, frame)
+  open_frame
+  movq %rdi, %rdx
+  movq %rcx, %rdi
+  movq %r13, %rcx
+  movl $\policy, %r8d
+  movq %rbp, %r9
+  callq cs_queue_put_into
+  close_frame
+  retq
+
+6:// cs_queue_take_back(class, old)
+  open_frame
+  movq %rdi, %rsi
+  movq %rcx, %rdi
+  callq cs_queue_take_back
+  close_frame
+  retq
+  .cfi_endproc
+  .size \name, . - \name
+  .endm
+
+  .text
+  keep cs_keep_zero_pair, POLICY_ZERO
+  keep cs_keep_diagnose_pair, POLICY_DIAGNOSE
+
+  .section .note.GNU-stack, "", @progbits
