@@ -1,8 +1,19 @@
 // The tables of lots.h.
 #include "lots.h"
 
-uint32_t cs_lot_turns[CS_LOT_TURNS];
+uint32_t cs_lot_turns[CS_LOT_TURNS + 1];
 uint8_t cs_lot_guide[CS_LOT_GUIDES];
+
+uint32_t cs_lot_draw_more(void) {
+  uint32_t turns = CS_LOT_TURNS, first = CS_LOT_TURNS;
+  for (uint32_t round = 0; round < 16 && first == CS_LOT_TURNS; round++) {
+    const uint32_t lot = (uint32_t)(cs_thread_random() >> 32);
+    for (first = 0; lot < cs_lot_turns[first];)
+      first++;
+    turns += first;
+  }
+  return turns + 1;
+}
 
 __attribute__((constructor)) static void prepare(void) {
   uint64_t probability = UINT32_MAX;

@@ -122,6 +122,7 @@ struct cs_class {
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
   _Atomic uint32_t explorer_used;
+  _Atomic uint32_t explorer_most;
   uint32_t hooked;
   uint32_t unhooked;
   uint64_t tail_mask;                  // of the word at filled_end; 0: the object ends before
@@ -139,6 +140,9 @@ struct cs_class {
 _Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE, "room for the explorer");
 _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST + 50 <= CS_SLOTS_A_PAGE,
                "one page for the usual limit");
+
+// Who calls such a function keeps all its registers but one.
+#define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
 // Within one image, without the detour over its table of addresses.
 #pragma GCC visibility push(hidden)

@@ -65,8 +65,8 @@ static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
 }
 
 // NULL: the explorer has no place.
-static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t lot) {
-  const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
+CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t lot) {
+  const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
   if (present < most && has_room(bytes, 0)) {
     cs_slot *const slot = grow(&class->explorer_used, present, explorer_slot(class, present));
@@ -114,50 +114,46 @@ static bool stays_full(const cs_class *class, uint32_t full) {
 
 // The explorer's place for a lot; where it has all that it may have, without a detour.
 static inline cs_slot *explore(cs_class *class, uint32_t lot) {
-  const uint32_t most = atomic_load_explicit(&class->limit, memory_order_relaxed) / CS_EXPLORER_SHARE;
+  const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
     return explorer_slot(class, (uint32_t)((uint64_t)lot * most >> 32));
   return explore_or_grow(class, usual_bytes(class), lot);
 }
 
-// Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
-// it, of a new round or of a thread that was overtaken, draws a lot of its own. So each object has one chance, whoever
-// does this and however often: what each sees of the bound says nothing of its own luck.
-cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
+// Where the explorer's next object is drawn, if the turn after this one is `next`. `bound` is what was seen of it.
+static inline void draw_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t lot) {
+  const uintptr_t drawn = next + (cs_lot_draw(lot) - 1) * sizeof(cs_slot);
+  atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
+}
+
+// Of a turn that is not at a bound which was drawn: of a new round, or of a thread that was overtaken. It draws a lot
+// of its own.
+__attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
   // Before `full`: where they do not belong together, the bound stays as it is.
-  uintptr_t bound = atomic_load(&class->bound);
+  const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
   // Who is not known draws no lots.
-  if (!CS_USUALLY(bound != 0) || !CS_USUALLY(full != 0) || !CS_USUALLY(cs_this_thread.number != 0)) {
+  bool is_open = bound != 0 && full != 0 && cs_this_thread.number != 0;
+  if (is_open && turn >= end && !stays_full(class, full)) {
+    cs_queue_close(class);
+    is_open = false;
+  }
+  if (!is_open) {
     give_back_turn(class, turn, turn);
     return NULL;
   }
+  if (turn < bound && turn < end) return (cs_slot *)turn;
   const uint64_t random = cs_thread_random();
-  uint32_t lot = (uint32_t)random;
-  uintptr_t at = turn;
-  cs_slot *slot = NULL;
-  if (CS_USUALLY(turn == bound && turn < end)) {
-    slot = explore(class, lot);
-  } else {
-    if (turn < bound) return (cs_slot *)turn;
-    if (turn >= end) {
-      if (!stays_full(class, full)) {
-        cs_queue_close(class);
-        give_back_turn(class, turn, turn);
-        return NULL;
-      }
-      at = start + (turn - start) % bytes;
-    }
-    // Of a lot that has won the rest is as good as any other.
-    if (cs_lot_wins(lot)) slot = explore(class, lot * CS_LOT_WINNERS);
-  }
-  const uintptr_t next = slot == NULL ? at + sizeof(cs_slot) : at;
-  const uintptr_t drawn = next + (cs_lot_draw((uint32_t)(random >> 32)) - 1) * sizeof(cs_slot);
+  const uint32_t lot = (uint32_t)random;
+  const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
+  // Of a lot that has won the rest is as good as any other.
+  cs_slot *const slot = turn == bound && turn < end ? explore(class, lot)
+                        : cs_lot_wins(lot)          ? explore(class, lot * CS_LOT_WINNERS)
+                                                    : NULL;
   // Before the turns begin anew: until then each one is behind it.
-  atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
+  draw_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
   if (slot != NULL) {
-    // The queue's place is the next one's.
     give_back_turn(class, turn, at);
     return slot;
   }
@@ -167,6 +163,24 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }
   return (cs_slot *)at;
+}
+
+// Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
+// it draws a lot of its own. So each object has one chance, whoever does this and however often: what each sees of the
+// bound says nothing of its own luck.
+cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
+  const uintptr_t bound = atomic_load(&class->bound);
+  const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
+  // No turn is where a queue that is closed has its bound.
+  if (!CS_USUALLY(turn == bound) || !CS_USUALLY(turn < end) || !CS_USUALLY(cs_this_thread.number != 0))
+    return turn_behind(class, turn);
+  const uint64_t random = cs_thread_random();
+  cs_slot *const slot = explore(class, (uint32_t)random);
+  if (!CS_USUALLY(slot != NULL)) return turn_behind(class, turn);
+  draw_bound(class, bound, turn, end, (uint32_t)(random >> 32));
+  // The queue's place is the next one's.
+  give_back_turn(class, turn, turn);
+  return slot;
 }
 
 cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn) {
@@ -280,6 +294,7 @@ void cs_queue_take_back(cs_class *class, cs_object *old) {
 
 void cs_queue_resize(cs_class *class, uint32_t limit) {
   atomic_store(&class->limit, limit);
+  atomic_store(&class->explorer_most, limit / CS_EXPLORER_SHARE);
   cs_queue_close(class);
 }
 

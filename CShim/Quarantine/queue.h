@@ -15,8 +15,6 @@
 
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
-// Who calls such a function keeps all its registers but one.
-#define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 // With `frame` still in place.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
