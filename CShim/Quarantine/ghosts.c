@@ -3,11 +3,21 @@
 #include "places.h"
 #include "ticks_x86_64.h"
 
+#define GHOST_SHARE 1024 // bytes of the budget, for each
+
 cs_ghost cs_ghosts[CS_GHOSTS];
 static _Atomic uint64_t next;
 
+// A smaller budget than the default is not for ghosts.
+static uint64_t in_use(void) {
+  const uint64_t budget = atomic_load_explicit(&cs_queue_budget, memory_order_relaxed);
+  if (budget >= (uint64_t)CS_GHOSTS * GHOST_SHARE) return CS_GHOSTS;
+  const uint64_t most = budget / (2 * GHOST_SHARE);
+  return most < CS_GHOSTS / 8 ? CS_GHOSTS / 8 : most;
+}
+
 void cs_ghost_put(const cs_slot *slot, const cs_object *object) {
-  cs_ghost *const ghost = &cs_ghosts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % CS_GHOSTS];
+  cs_ghost *const ghost = &cs_ghosts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
   // A whole round behind another thread: its ghost is the younger one.
   if (atomic_exchange(&ghost->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   ghost->ticks = slot->ticks;

@@ -227,7 +227,7 @@ bool cs_reaper_start(void);
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes;
 // False: it is behind. Until it gets to the object, that stays what it was.
-bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object);
+bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 // Until it has done what it was given so far. False: it does not run in this process, or it is the caller.
 bool cs_reaper_wait(void);
 // There is something for it to do now.

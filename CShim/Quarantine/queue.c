@@ -222,7 +222,7 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
-  if (!cs_reaper_give(class, slot, old)) return false;
+  if (!cs_reaper_give(slot, old)) return false;
   // From now on it counts among what waits.
   cs_queue_charge(-(int64_t)cs_slot_bytes(slot));
   return true;

@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
   }
   cs_object *const old = cs_slot_enter(slot);
   if (!CS_USUALLY(slot->key == cs_object_key(object, policy)) ||
-      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(class, slot, old))
+      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(slot, old))
                                        : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);

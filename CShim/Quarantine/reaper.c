@@ -12,19 +12,28 @@
 
 #include "quarantine.h"
 
-#define PLACES    1024 // a power of two
+#define PLACES    1024 // at most, a power of two
+#define SHARE     128  // bytes that may wait, for each place
 #define WAKE_AT   64   // so many wait before the thread is woken at once; until then they stay in quarantine
 #define GATHER_MS 100  // so long after the first of them it begins anyhow
 #define ASK_MS    10   // who waits for the thread looks again
 
-// Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is.
+// Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
+// it is what most memory goes to.
 typedef struct waiting {
   _Atomic uint64_t turn;
-  cs_class *class;
-  cs_slot slot;
+  // The first half of the object's record, and its checksum.
+  cs_object *_Atomic object;
+  uint64_t ticks;
+  uint32_t tag;
+  uint32_t key;
+  uint32_t thread;
+  uint32_t stack;
+  uint64_t checksum;
 } waiting;
 
 static waiting queue[PLACES];
+static uint64_t mask; // of the places in use: as many as the budget asks for, each is touched in its turn
 static _Atomic uint64_t given, taken, done;
 _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
@@ -53,22 +62,45 @@ __attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
   errno = error;
 }
 
+static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
+  place->ticks = slot->ticks;
+  place->tag = slot->tag;
+  place->key = slot->key;
+  place->thread = slot->thread;
+  place->stack = slot->stack;
+  place->checksum = slot->checksum;
+  // For cs_reaper_find, which looks at a place that changes.
+  atomic_store_explicit(&place->object, object, memory_order_relaxed);
+}
+
+static cs_slot record_of(const waiting *place) {
+  return (cs_slot){
+      .object = atomic_load_explicit(&place->object, memory_order_relaxed),
+      .ticks = place->ticks,
+      .tag = place->tag,
+      .key = place->key,
+      .thread = place->thread,
+      .stack = place->stack,
+      .checksum = place->checksum,
+  };
+}
+
 // What came of one look at the queue.
 typedef enum outcome { REAPED, NONE, STAYS } outcome;
 
 static outcome reap_one(void) {
   const uint64_t number = atomic_load(&taken);
-  waiting *const place = &queue[number % PLACES];
+  waiting *const place = &queue[number & mask];
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
-  cs_class *const class = place->class;
-  cs_slot slot = place->slot;
+  cs_slot slot = record_of(place);
+  cs_class *const class = cs_classes[cs_tag_class(slot.tag)];
   // Who waits for the queue's end wants it to come.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
-  if (!is_gone && !cs_reaper_give(class, &slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
-  place->slot.object = NULL;
+  if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
+  atomic_store_explicit(&place->object, NULL, memory_order_relaxed);
   atomic_store(&taken, number + 1);
-  atomic_store_explicit(&place->turn, number + PLACES, memory_order_release);
+  atomic_store_explicit(&place->turn, number + mask + 1, memory_order_release);
   atomic_fetch_add(&done, 1);
   return is_gone ? REAPED : STAYS;
 }
@@ -114,7 +146,13 @@ static void forget(void) {
 bool cs_reaper_start(void) {
   pthread_mutex_lock(&start_lock);
   if (!is_prepared) {
-    for (uint64_t index = 0; index < PLACES; index++)
+    const uint64_t most = atomic_load(&cs_reaper_most);
+    uint64_t places = PLACES;
+    // Under less than the default budget half as many for its bytes: it is not for the queue.
+    while (places > 2 * WAKE_AT && most < PLACES * SHARE && most < 2 * SHARE * places)
+      places /= 2;
+    mask = places - 1;
+    for (uint64_t index = 0; index < places; index++)
       atomic_store(&queue[index].turn, index);
     pthread_atfork(NULL, NULL, forget);
     // Late, so it comes early: what is registered now runs before the handlers that were there already.
@@ -153,7 +191,7 @@ __attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
   return false;
 }
 
-bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
+bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   const uint64_t bytes = cs_slot_bytes(slot);
   // Of a large object one may wait.
   const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
@@ -162,7 +200,7 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
   uint64_t number = atomic_load_explicit(&given, memory_order_relaxed);
   waiting *place = NULL;
   for (;;) {
-    place = &queue[number % PLACES];
+    place = &queue[number & mask];
     const uint64_t turn = atomic_load_explicit(&place->turn, memory_order_acquire);
     if (turn == number) {
       if (atomic_compare_exchange_weak(&given, &number, number + 1)) break;
@@ -172,11 +210,7 @@ bool cs_reaper_give(cs_class *class, const cs_slot *slot, cs_object *object) {
       number = atomic_load_explicit(&given, memory_order_relaxed);
     }
   }
-  place->class = class;
-  // All but the object, where the place has its mark, up to the checksum.
-  const size_t first = offsetof(cs_slot, ticks), end = offsetof(cs_slot, past_tag);
-  memcpy((uint8_t *)&place->slot + first, (const uint8_t *)slot + first, end - first);
-  atomic_store_explicit(&place->slot.object, object, memory_order_relaxed);
+  fill_in(place, slot, object);
   // release: pairs with reap_one.
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
   // After `given` was raised: pairs with reap.
@@ -204,10 +238,10 @@ void cs_reaper_call(void) {
 
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) {
   const uint64_t first = atomic_load(&taken), last = atomic_load(&given);
-  for (uint64_t number = first; number < last && number < first + PLACES; number++) {
-    waiting *const place = &queue[number % PLACES];
+  for (uint64_t number = first; number < last && number <= first + mask; number++) {
+    waiting *const place = &queue[number & mask];
     if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
-    const cs_slot copy = place->slot;
+    const cs_slot copy = record_of(place);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;
     *ret_slot = copy;
