@@ -3,7 +3,7 @@
 #include "places.h"
 #include "ticks_x86_64.h"
 
-#define GHOST_SHARE 1024 // bytes of the budget, for each
+#define GHOST_SHARE UINT64_C(1024) // bytes of the budget, for each
 
 cs_ghost cs_ghosts[CS_GHOSTS];
 static _Atomic uint64_t next;
@@ -11,7 +11,7 @@ static _Atomic uint64_t next;
 // A smaller budget than the default is not for ghosts.
 static uint64_t in_use(void) {
   const uint64_t budget = atomic_load_explicit(&cs_queue_budget, memory_order_relaxed);
-  if (budget >= (uint64_t)CS_GHOSTS * GHOST_SHARE) return CS_GHOSTS;
+  if (budget >= CS_GHOSTS * GHOST_SHARE) return CS_GHOSTS;
   const uint64_t most = budget / (2 * GHOST_SHARE);
   return most < CS_GHOSTS / 8 ? CS_GHOSTS / 8 : most;
 }

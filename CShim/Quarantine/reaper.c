@@ -12,11 +12,11 @@
 
 #include "quarantine.h"
 
-#define PLACES    1024 // at most, a power of two
-#define SHARE     128  // bytes that may wait, for each place
-#define WAKE_AT   64   // so many wait before the thread is woken at once; until then they stay in quarantine
-#define GATHER_MS 100  // so long after the first of them it begins anyhow
-#define ASK_MS    10   // who waits for the thread looks again
+#define PLACES    1024          // at most, a power of two
+#define SHARE     UINT64_C(128) // bytes that may wait, for each place
+#define WAKE_AT   64            // so many wait before the thread is woken at once; until then they stay in quarantine
+#define GATHER_MS 100           // so long after the first of them it begins anyhow
+#define ASK_MS    10            // who waits for the thread looks again
 
 // Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
 // it is what most memory goes to.
@@ -149,7 +149,7 @@ bool cs_reaper_start(void) {
     const uint64_t most = atomic_load(&cs_reaper_most);
     uint64_t places = PLACES;
     // Under less than the default budget half as many for its bytes: it is not for the queue.
-    while (places > 2 * WAKE_AT && most < PLACES * SHARE && most < 2 * SHARE * places)
+    while (places / 2 > WAKE_AT && most < PLACES * SHARE && most < SHARE * places * 2)
       places /= 2;
     mask = places - 1;
     for (uint64_t index = 0; index < places; index++)
