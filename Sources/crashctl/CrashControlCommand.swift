@@ -14,8 +14,7 @@ struct CrashControlCommand: ParsableCommand {
     subcommands: [
       List.self, Groups.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self,
       Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
-      Run.self, Demo.self,
-      Varlink.self,
+      Doctor.self, Run.self, Demo.self, Varlink.self,
     ],
     defaultSubcommand: List.self)
 

@@ -1,0 +1,96 @@
+public import CrashClient
+import Glibc
+
+/// Looks whether crashes would be seen, and whether their reports would say all that they can.
+///
+/// It changes nothing, and asks only crashd, `/proc` and the files of programs.
+public struct Doctor: Sendable {
+  private let client: CrashClient
+  private let system: String
+
+  /// Makes one; `system` is where `/proc` is.
+  public init(client: CrashClient, system: String = "/proc") {
+    self.client = client
+    self.system = system
+  }
+
+  /// The machine, and the crashd that the client speaks to.
+  public func machine() -> [Finding] {
+    var findings: [Finding] = []
+    do throws(ClientError) {
+      let status = try client.status()
+      findings.append(
+        Finding(
+          .good, "crashd", "version \(status.version), process \(status.pid), \(status.processes) processes attached"))
+      findings += store(status) + losses(status)
+    } catch {
+      findings.append(
+        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
+    }
+    return findings + [attachSocket(), corePattern()]
+  }
+
+  /// One process, which need not be attached.
+  ///
+  /// Nil: there is none.
+  public func process(_ pid: Int) -> [Finding]? {
+    guard let facts = ProcessFacts(pid: pid, system: system) else { return nil }
+    var attached: Bool?
+    if let processes = try? client.processes() { attached = processes.contains { $0.pid == pid } }
+    return facts.findings(isAttached: attached) + (facts.executable.map { program($0, at: facts.executablePath) } ?? [])
+  }
+
+  /// The file of a program or library, shown as `name`.
+  public func program(_ name: String, at path: String? = nil) -> [Finding] {
+    guard let image = ImageFacts(path: path ?? name) else {
+      return [Finding(.fault, "program", "'\(name)' is no ELF file of 64 bits that can be read")]
+    }
+    return image.findings(of: name)
+  }
+
+  // MARK: The machine
+
+  private func store(_ status: DaemonStatus) -> [Finding] {
+    var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "look at crashd's log") }
+    if let held = status.held, held > 0 {
+      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store takes none"))
+    }
+    return findings.isEmpty ? [Finding(.good, "store", "\(status.reports) reports")] : findings
+  }
+
+  private func losses(_ status: DaemonStatus) -> [Finding] {
+    let lost = status.losses.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    if lost.isEmpty { return [Finding(.good, "losses", "none since crashd started")] }
+    return [
+      Finding(
+        .warning, "losses", "since crashd started: \(lost.joined(separator: ", "))",
+        remedy: "crashctl status says what was refused or could not be kept")
+    ]
+  }
+
+  /// Where processes register: beside the socket of the clients.
+  private func attachSocket() -> Finding {
+    let directory = client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "."
+    let path = "\(directory)/attach"
+    // The path is read during the call only.
+    guard unsafe access(path, W_OK) == 0 else {
+      let number = errno
+      return Finding(
+        .fault, "attach socket", "a process of this user cannot attach at '\(path)': \(errorText(number))",
+        remedy: number == EACCES ? "see the group of crashd.socket" : "start crashd.socket")
+    }
+    return Finding(.good, "attach socket", "processes of this user can attach at '\(path)'")
+  }
+
+  /// What the kernel does with cores goes on as without crashd.
+  private func corePattern() -> Finding {
+    let path = "\(system)/sys/kernel/core_pattern"
+    guard let pattern = SmallText.read(path)?.split(separator: "\n").first else {
+      return Finding(.note, "cores", "'\(path)' cannot be read")
+    }
+    return Finding(
+      .note, "cores",
+      pattern.hasPrefix("|")
+        ? "the kernel gives cores to '\(pattern.dropFirst())'" : "the kernel calls cores '\(pattern)'")
+  }
+}

@@ -1,0 +1,67 @@
+internal import CrashReport
+
+/// One thing that was looked at: what is so, and what to do about it.
+public struct Finding: Sendable, Equatable, Encodable {
+  /// How bad it is.
+  public enum Level: String, Sendable, Encodable, CaseIterable {
+    /// As it should be.
+    case good
+    /// Worth knowing.
+    case note
+    /// Reports will lack something.
+    case warning
+    /// Crashes will be missed, or nobody will hear of them.
+    case fault
+  }
+
+  /// How bad it is.
+  public var level: Level
+  /// What was looked at, such as `socket` or `build id`.
+  public var subject: String
+  /// What is so.
+  public var sentence: String
+  /// What to do; empty where nothing is to be done.
+  public var remedy: String
+
+  /// Makes a finding.
+  public init(_ level: Level, _ subject: String, _ sentence: String, remedy: String = "") {
+    self.level = level
+    self.subject = subject
+    self.sentence = sentence
+    self.remedy = remedy
+  }
+
+  /// A line each, with a second one for what is to be done.
+  public static func text(_ findings: [Finding], title: String, terminal: Terminal) -> String {
+    let width = findings.map { $0.subject.count }.max() ?? 0
+    var text = terminal.styled(title, .bold) + "\n"
+    for finding in findings {
+      let subject = finding.subject + String(repeating: " ", count: width - finding.subject.count)
+      let mark = terminal.styled(finding.level.mark, finding.level.style)
+      text += "  \(mark) \(subject)  \(CleanText.line(finding.sentence))\n"
+      if !finding.remedy.isEmpty {
+        text += String(repeating: " ", count: width + 12) + terminal.styled(CleanText.line(finding.remedy), .dim) + "\n"
+      }
+    }
+    return text
+  }
+}
+
+extension Finding.Level {
+  fileprivate var mark: String {
+    switch self {
+    case .good: "good   "
+    case .note: "note   "
+    case .warning: "warning"
+    case .fault: "FAULT  "
+    }
+  }
+
+  fileprivate var style: Terminal.Style? {
+    switch self {
+    case .good, .note: .dim
+    case .warning: .bold
+    case .fault: .red
+    }
+  }
+}
