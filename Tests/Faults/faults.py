@@ -168,10 +168,13 @@ class ServiceManager:
         with self.changed:
             while self.ready == 0:
                 if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                    raise RuntimeError(f"crashd ended by itself, see {self.folder / 'crashd.log'}")
+                    raise RuntimeError(f"crashd ended by itself:\n{self.last_lines()}")
                 if time.monotonic() > deadline:
                     raise RuntimeError("crashd does not get ready")
                 self.changed.wait(0.1)
+
+    def last_lines(self) -> str:
+        return "".join((self.folder / "crashd.log").read_text(errors="replace").splitlines(True)[-8:])
 
     def end(self, number: int) -> int:
         signal.pidfd_send_signal(self.pidfd, number)
@@ -441,7 +444,7 @@ def kill_often(manager: ServiceManager, load: Load, chance: random.Random, kills
         time.sleep(pause_ms / 1000)
         status = manager.end(signal.SIGKILL)
         if not os.WIFSIGNALED(status):
-            raise RuntimeError(f"crashd ended by itself, see {manager.folder / 'crashd.log'}")
+            raise RuntimeError(f"crashd ended by itself:\n{manager.last_lines()}")
         moments.append((is_early, pause_ms))
     return moments
 
