@@ -5,6 +5,7 @@
 #   make measure  what the shield costs, idle and in a crash; fails beyond what is promised
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
+#   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
@@ -47,7 +48,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
 
-.PHONY: fault measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: fault bench-crashd measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults \
   test-debug test-release test-sanitizers
 
@@ -175,6 +176,10 @@ box: release
 
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
+
+# On a machine that does nothing else.
+bench-crashd: release
+	Benchmarks/Service/service.py $(RELEASE)/release
 
 bench-dangling:
 	@scripts/install-packages wrk

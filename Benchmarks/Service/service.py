@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""How many crashes a second crashd stores, and how long `crashctl list` takes over many reports.
+
+Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N]
+
+BINARIES has crashd, crashctl, crash-analyse and crash-maker. Crashes: rings that real crashes of crash-maker have left, each
+with an id of its own in a memory file of its own, come through the attach socket as a process's do, from some clients at
+once; the symbols are there. The time ends when all are stored. Reports: the stored ones are copied inside the database
+until there are so many.
+"""
+
+import argparse
+import array
+import fcntl
+import json
+import multiprocessing
+import os
+import pathlib
+import resource
+import secrets
+import signal
+import socket
+import sqlite3
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE_S = 600
+SCENARIOS = ["array-index", "force-unwrap", "divide-by-zero", "null-write", "abort", "raise", "stack-overflow", "task-deep-async"]
+# cs_attach.h and cs_ring.h.
+ATTACH_MAGIC, ATTACH_VERSION, CRASHED = 0x0048435454415343, 2, b"\x43"
+RING_VERSION_OFFSET = 8
+ADD_SEALS, SEALS = 1033, 0x2 | 0x4 | 0x1  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL
+
+
+def call(path: str, method: str, parameters: dict) -> dict:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(path)
+        message = {"method": f"io.crashshield.Crashd.{method}", "parameters": parameters}
+        connection.sendall(json.dumps(message).encode() + b"\0")
+        reply = b""
+        while not reply.endswith(b"\0"):
+            piece = connection.recv(1 << 20)
+            if not piece:
+                raise ConnectionError("crashd has closed the connection")
+            reply += piece
+    return json.loads(reply[:-1])["parameters"]
+
+
+class Daemon:
+    running: list[subprocess.Popen] = []
+
+    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path):
+        self.varlink, self.attach = str(folder / "run/io.crashshield.Crashd"), str(folder / "run/attach")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            path = folder / "notify"
+            path.unlink(missing_ok=True)
+            notify.bind(str(path))
+            notify.settimeout(PATIENCE_S)
+            self.process = subprocess.Popen(
+                [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
+                 "--log-level", "warning", "--set", "retention.reports-per-group=1000000", "--set",
+                 "retention.bytes=100GiB", "--set", "retention.keep-free=0", "--set", "retention.age=4000d"],
+                env=os.environ | {"NOTIFY_SOCKET": str(path)}, stderr=open(folder / "crashd.log", "a"))
+            Daemon.running.append(self.process)
+            while b"READY=1" not in notify.recv(4096):
+                pass
+
+    def stored(self) -> int:
+        return call(self.varlink, "Status", {})["reports"]
+
+    def await_stored(self, count: int):
+        deadline = time.monotonic() + PATIENCE_S
+        while self.stored() < count:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.stored()} of {count} crashes are stored: {call(self.varlink, 'Status', {})}")
+            time.sleep(0.01)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        if self.process.wait(PATIENCE_S) != 0:
+            raise RuntimeError("crashd did not stop well")
+
+
+def pieces(path: pathlib.Path) -> tuple[int, list[tuple[int, bytes]]]:
+    """The size of a ring, and what is not a hole in it."""
+    result = []
+    with open(path, "rb", buffering=0) as file:
+        size, at = os.fstat(file.fileno()).st_size, 0
+        while at < size:
+            try:
+                start = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError:
+                break
+            at = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+            result.append((start, os.pread(file.fileno(), at - start, start)))
+    return size, result
+
+
+def memory_file(ring: tuple[int, list[tuple[int, bytes]]], name: str) -> int:
+    """The ring as a process has it, with another id."""
+    size, parts = ring
+    number = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(number, size)
+    for start, data in parts:
+        os.pwrite(number, data, start)
+    begin = parts[0][1].index(bytes.fromhex(name))
+    os.pwrite(number, secrets.token_bytes(16), begin)
+    fcntl.fcntl(number, ADD_SEALS, SEALS)
+    return number
+
+
+def send(attach: str, rings: list[tuple[str, tuple[int, list[tuple[int, bytes]]]]], count: int, ready, go, offset: int):
+    """One client: crashes, one after the other, as fast as crashd takes them."""
+    files = [memory_file(rings[(offset + index) % len(rings)][1], rings[(offset + index) % len(rings)][0])
+             for index in range(count)]
+    ring_version = struct.unpack_from("<I", rings[0][1][1][0][1], RING_VERSION_OFFSET)[0]
+    hello = struct.pack("<QIIQiI", ATTACH_MAGIC, ATTACH_VERSION, ring_version, rings[0][1][0], os.getpid(), 0)
+    hello += bytes(HELLO_BYTES - len(hello))
+    ready.release()
+    go.wait()
+    for number in files:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+            connection.connect(attach)
+            connection.sendmsg([hello], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [number]))])
+            connection.send(CRASHED)
+            reply = connection.recv(1024)
+            if len(reply) < 16 or any(struct.unpack_from("<I", reply, REPLY_STATUS_OFFSET)):
+                raise RuntimeError(f"refused: {reply!r}")
+        os.close(number)
+
+
+# cs_attach_hello and cs_attach_reply: magic 8, version 4, then what follows.
+HELLO_BYTES = 8 + 4 + 4 + 8 + 4 + 4 + 2 * 252
+REPLY_STATUS_OFFSET = 12
+
+
+def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, clients: int) -> float:
+    spool = folder / "left"
+    spool.mkdir()
+    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"),
+                                "CRASHSHIELD_SPOOL": str(spool)}
+    for scenario in SCENARIOS:
+        subprocess.run([binaries / "crash-maker", scenario], env=environment, stderr=subprocess.DEVNULL)
+    rings = [(path.stem, pieces(path)) for path in sorted(spool.glob("*.ring"))]
+    if len(rings) != len(SCENARIOS):
+        raise RuntimeError(f"{len(rings)} of {len(SCENARIOS)} crashes left their ring")
+    daemon = Daemon(binaries, folder)
+    # The symbols are made before the time begins.
+    for count in (len(rings), 2 * len(rings)):
+        sender(daemon, rings, len(rings), 1)
+        daemon.await_stored(count)
+    settled(daemon)
+    before = daemon.stored()
+    begin = sender(daemon, rings, crashes, clients)
+    daemon.await_stored(before + crashes // clients * clients)
+    took = time.monotonic() - begin
+    named = call(daemon.varlink, "List", {"limit": 200})["reports"]
+    without = sum(not report["function"] for report in named)
+    status = call(daemon.varlink, "Status", {})
+    memory = next(line for line in open(f"/proc/{daemon.process.pid}/status") if line.startswith("VmHWM"))
+    print(f"ingest: {crashes // clients * clients} crashes of {len(rings)} kinds from {clients} clients in {took:.2f} s: "
+          f"{crashes // clients * clients / took:.0f} a second; {without} of the last {len(named)} without a function; "
+          f"losses {status['losses']}; crashd's memory at most {int(memory.split()[1]) // 1024} MiB", flush=True)
+    daemon.stop()
+    return crashes // clients * clients / took
+
+
+def settled(daemon: Daemon):
+    """Waits until symbol jobs and second unwindings of the warm-up are done: crashd has no children."""
+    deadline = time.monotonic() + PATIENCE_S
+    quiet = 0
+    while quiet < 20:
+        if time.monotonic() > deadline:
+            raise RuntimeError("crashd's children do not end")
+        tasks = pathlib.Path(f"/proc/{daemon.process.pid}/task").glob("*/children")
+        quiet = quiet + 1 if not any(path.read_text() for path in tasks) else 0
+        time.sleep(0.05)
+
+
+def sender(daemon: Daemon, rings: list, crashes: int, clients: int) -> float:
+    ready, go = multiprocessing.Semaphore(0), multiprocessing.Event()
+    processes = [
+        multiprocessing.Process(target=send, args=(daemon.attach, rings, crashes // clients, ready, go, index))
+        for index in range(clients)]
+    for process in processes:
+        process.start()
+    for _ in processes:
+        ready.acquire()
+    begin = time.monotonic()
+    go.set()
+    for process in processes:
+        process.join(PATIENCE_S)
+        if process.exitcode != 0:
+            raise RuntimeError("a client failed")
+    return begin
+
+
+def multiply(database: pathlib.Path, reports: int):
+    connection = sqlite3.connect(database)
+    (count,) = connection.execute("SELECT count(*) FROM reports").fetchone()
+    tables = {"reports": "seq", "group_reports": ""}
+    columns = {table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != number]
+               for table, number in tables.items()}
+    source = [row[0] for row in connection.execute("SELECT id FROM reports ORDER BY seq")]
+    with connection:
+        for index in range(reports - count):
+            old, new = source[index % len(source)], secrets.token_hex(16)
+            for table, names in columns.items():
+                values = ", ".join("?2" if name == "id" else "CAST(replace(CAST(json AS TEXT), ?1, ?2) AS BLOB)"
+                                   if name == "json" else name for name in names)
+                connection.execute(
+                    f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {table} WHERE id = ?1", (old, new))
+    connection.close()
+
+
+def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, runs: int) -> dict[str, float]:
+    multiply(folder / "state/reports.sqlite", reports)
+    daemon = Daemon(binaries, folder)
+    print(f"list: {daemon.stored()} reports, {os.stat(folder / 'state/reports.sqlite').st_size >> 20} MiB", flush=True)
+    result = {}
+    for words in (["list", "-n", "25"], ["list", "-n", "25", "--name", "crash-maker"], ["list", "-n", "25", "-S", "-1h"],
+                  ["groups"], ["show"], ["list"]):
+        times = []
+        for _ in range(runs if words != ["list"] else 3):
+            begin = time.monotonic()
+            subprocess.run([binaries / "crashctl", *words, "--socket", daemon.varlink], check=True,
+                           stdout=subprocess.DEVNULL)
+            times.append((time.monotonic() - begin) * 1000)
+        name = "crashctl " + " ".join(words)
+        result[name] = statistics.median(times)
+        print(f"{name}: {statistics.median(times):.0f} ms, at most {max(times):.0f} ms of {len(times)}", flush=True)
+    daemon.stop()
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--crashes", type=int, default=2_000)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--reports", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=21)
+    arguments = parser.parse_args()
+    # Whoever is told to stop leaves no process behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    binaries = arguments.binaries.resolve()
+    with tempfile.TemporaryDirectory(prefix="service-") as name:
+        folder = pathlib.Path(name)
+        (folder / "run").mkdir()
+        (folder / "state").mkdir(mode=0o700)
+        try:
+            rate = measure_ingest(binaries, folder, arguments.crashes, arguments.clients)
+            times = measure_list(binaries, folder, arguments.reports, arguments.runs)
+        finally:
+            for process in Daemon.running:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+    wrong = [f"{rate:.0f} crashes a second"] if rate < 500 else []
+    wrong += [name for name, value in times.items() if value > 100 and "-n" in name]
+    print("missed: " + ", ".join(wrong) if wrong else "all of it as promised")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
