@@ -5,8 +5,8 @@
 #include "quarantine.h"
 #include "words_x86_64.h"
 
-#define CS_FIELDS_AUDITED 16 // words at most
-#define CS_POISON_TAG     UINT64_C(0xEFED)
+#define CS_FIELDS_AUDITED 16                           // words at most
+#define CS_POISON         UINT64_C(0xEFED000000008000) // and the record's number from bit 16 on
 
 // Two instructions a word. The factor is odd, so a change of one word always shows.
 static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object *object) {
@@ -22,7 +22,7 @@ static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object
 // Bit 63 makes the runtime's retain and release of such a field do nothing, and every dereference a fault whose
 // register tells the record.
 static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint32_t tag) {
-  return policy == CS_QUARANTINE_DIAGNOSE ? CS_POISON_TAG << 48 | (uint64_t)cs_tag_number(tag) << 16 | 0x8000 : 0;
+  return policy == CS_QUARANTINE_DIAGNOSE ? CS_POISON | (uint64_t)cs_tag_number(tag) << 16 : 0;
 }
 
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {

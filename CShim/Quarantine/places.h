@@ -62,7 +62,8 @@ extern cs_ghost cs_ghosts[CS_GHOSTS] __attribute__((visibility("hidden")));
 
 // False: it is another object's, or changes now.
 static inline bool cs_ghost_look(const cs_ghost *ghost, const void *object, cs_slot *ret_slot) {
-  if (atomic_load_explicit(&ghost->object, memory_order_acquire) != object) return false;
+  // The mark of a ghost that is being written is an address, too.
+  if (object == CS_SLOT_BUSY || atomic_load_explicit(&ghost->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED);
   const uint32_t tag = __atomic_load_n(&ghost->tag, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);

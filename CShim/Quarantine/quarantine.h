@@ -41,9 +41,9 @@ typedef struct cs_slot {
 
 // What stands for no object can be looked at as one: its counts are those of none that is in quarantine. So who comes
 // to a place asks once.
-extern uint64_t cs_nobody[2][2] __attribute__((visibility("hidden")));
-#define CS_SLOT_BUSY  ((cs_object *)cs_nobody[0])
-#define CS_SLOT_EMPTY ((cs_object *)cs_nobody[1])
+extern const uint64_t cs_nobody[2][2] __attribute__((visibility("hidden")));
+#define CS_SLOT_BUSY  ((cs_object *)(uintptr_t)cs_nobody[0])
+#define CS_SLOT_EMPTY ((cs_object *)(uintptr_t)cs_nobody[1])
 
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");

@@ -15,7 +15,7 @@
 
 _Atomic int64_t cs_queue_left = 1 << 20;
 _Atomic uint64_t cs_queue_budget = 1 << 20;
-uint64_t cs_nobody[2][2];
+const uint64_t cs_nobody[2][2];
 
 // keep_x86_64.S has the same.
 _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
@@ -29,7 +29,11 @@ _Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 &
                    offsetof(cs_slot, past_tag) == 48,
                "the place");
 _Static_assert(CS_TAG_CLASS_BITS == 11 && CS_TAG_STRIDE == UINT32_C(648055) << 12, "the tag");
-_Static_assert(CS_POISON_TAG == 0xEFED && CS_QUARANTINE_ZERO == 1 && CS_QUARANTINE_DIAGNOSE == 2, "the policies");
+_Static_assert(CS_POISON == UINT64_C(0xEFED000000008000) && CS_QUARANTINE_ZERO == 1 && CS_QUARANTINE_DIAGNOSE == 2,
+               "the policies");
+_Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
+                   offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
+               "the object");
 _Static_assert(CS_KEY_ZERO == 5 && CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
 
 static bool has_room(uint32_t bytes, uint32_t instead_of) {
@@ -166,8 +170,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
 }
 
 // Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
-// it draws a lot of its own. So each object has one chance, whoever does this and however often: what each sees of the
-// bound says nothing of its own luck.
+// it draws a lot of its own. So each object has one chance, whoever draws, and very nearly so where threads overtake
+// each other.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uintptr_t bound = atomic_load(&class->bound);
   const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
@@ -323,6 +327,8 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
+  // Who forks in a signal handler, in the middle of a release, has a place in hand for ever.
+  if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
     if (atomic_load_explicit(&slot->object, memory_order_relaxed) != CS_SLOT_EMPTY) clear(class, slot);
