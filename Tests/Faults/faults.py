@@ -400,7 +400,7 @@ class Checks:
         self.failed += 1
         print(f"FAILED: {what}: {len(wrong)}")
         for item in wrong[:20]:
-            print(f"  {(known or {}).get(item, item)}")
+            print(f"  {known[item] if known and isinstance(item, str) else item}")
 
 
 def await_all(load: Load, everybody: list[Audience], news: threading.Condition, patience_s: float):
