@@ -12,7 +12,7 @@
 #   make measure-guards  what guards at call sites add where nothing is wrong, in instructions, and what a fault costs
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
-#   make verdicts which crashes are said to use freed memory: >= 500 that do not, and those of every kind that do
+#   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under

@@ -43,8 +43,9 @@ size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps);
 /// Adds every type that has a number, and those that they lead to.
 void cs_scope_add_types(struct cs_scope *scope);
 
-/// Adds the stored properties of a Swift class, whose type has this linkage name: `$s4shop4CartCD`.
-void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name);
+/// Adds the stored properties of a Swift class, whose type has this linkage name: `$s4shop4CartCD`. `has_derived`: the
+/// sizes of classes that are derived from it, too.
+void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived);
 
 /// Adds a line; nothing when it does not fit.
 void cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));

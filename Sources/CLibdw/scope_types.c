@@ -123,7 +123,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
   const char *class = swift_class(&type);
   cs_scope_add(scope, "T %zu %s\n", number, class ? class : name ? name : "");
   if (class) {
-    cs_scope_add_swift_class(scope, class);
+    cs_scope_add_swift_class(scope, class, scope->types[number].steps == 0);
     return;
   }
   int status = dwarf_child(&type, &child);

@@ -25,6 +25,8 @@ public struct ScopeDescription: Sendable, Equatable {
     public var fields: [Field]
     /// Of an instance of a Swift class, where it is known.
     public var size: UInt64?
+    /// Of instances of classes that are derived from it, as far as the image has them.
+    public var derivedSizes: [UInt64] = []
   }
 
   /// A member.
@@ -85,6 +87,9 @@ public struct ScopeDescription: Sendable, Equatable {
     case ("S", 2):
       guard !types.isEmpty, let size = UInt64(words[1]) else { return false }
       types[types.count - 1].size = size
+    case ("U", 2):
+      guard !types.isEmpty, let size = UInt64(words[1]) else { return false }
+      types[types.count - 1].derivedSizes.append(size)
     default: return false
     }
     return true
@@ -117,6 +122,7 @@ public struct ScopeDescription: Sendable, Equatable {
           }
         lines.append("F \(field.offset) \(field.size) \(content) \(field.name)")
       }
+      lines += type.derivedSizes.map { "U \($0)" }
     }
     return lines.map { $0 + "\n" }.joined()
   }

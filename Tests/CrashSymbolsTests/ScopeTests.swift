@@ -154,6 +154,30 @@ import Testing
     #expect(cart.fields.map(\.size) == [8, 8, 16])
   }
 
+  @Test("of a class of Swift it is told how large objects of those are that are derived from it")
+  func derived() throws {
+    let source = """
+      public class Cart {
+        var count = 1
+        @inline(never) public func total() -> Int { count }
+      }
+      class Big: Cart { var more = (1, 2) }
+      class Bigger: Big { var most = (1, 2, 3) }
+      private class Hidden: Cart { var few: UInt8 = 1 }
+      class Shelf { var count = (1, 2, 3, 4, 5, 6, 7) }
+      class Box<Item>: Cart { var item: Item? }
+      public func carts() -> [AnyObject] { [Bigger(), Hidden(), Shelf(), Box<Int>()] }
+      """
+    let options = ["-g", "-Onone", "-emit-library", "-module-name", "shop", "-parse-as-library"]
+    let scope = try Self.scope(
+      of: source, named: "a.swift", "swiftc", options, at: "$s4shop4CartC5totalSiyF", offset: 24)
+    let cart = try #require(scope.types.first)
+    #expect(cart.name == "Cart" && cart.size == 24)
+    // Bigger is derived by way of Big. How large a Box is depends on its item.
+    #expect(cart.derivedSizes.sorted() == [25, 40, 64])
+    #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
+  }
+
   @Test("of code without debug information nothing is told, of another build neither")
   func nothing() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")

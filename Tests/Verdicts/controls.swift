@@ -130,8 +130,9 @@ final class Receipt {
 
 /// Words of a live block, which somebody takes for an object.
 @inline(never) func numbers() -> UInt64 {
-  let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 16)
-  for index in 0..<16 { unsafe words[index] = heap_random() }
+  let count = 2 + random(39)
+  let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+  for index in 0..<count { unsafe words[index] = heap_random() }
   return UInt64(UInt(bitPattern: words))
 }
 

@@ -10,7 +10,8 @@
 // "F OFFSET SIZE KIND TYPE NAME", a member: KIND p, a pointer to TYPE; v, a TYPE within this one; -, neither. One
 // without a name is a base class or an anonymous union; those of Swift classes have a SIZE of 0.
 //
-// "S SIZE", how large an instance of a Swift class is.
+// "S SIZE", how large an instance of a Swift class is. "U SIZE", the same of a class that is derived from it, for what
+// variables point at themselves.
 #pragma once
 
 #include "cs_libdw.h"

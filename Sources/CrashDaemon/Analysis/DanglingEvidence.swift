@@ -74,7 +74,7 @@ extension CrashFacts {
       for block in blocks {
         let name = RegisterNames.name(number)
         // Nobody has written over what is only deinitialized; what others have written is theirs.
-        if block.address == value, block.state != .deinitialized, !block.state.isGhost,
+        if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
           return DanglingEvidence(
@@ -196,8 +196,8 @@ extension CrashFacts {
 
     /// Smaller values are not taken for a word of it.
     ///
-    /// Small numbers stand in many places. What an object's class should be, and a ghost's is not, may be small.
-    var leastValue: UInt64 { state.isGhost ? 1 : DiagnosisRule.nullPage }
+    /// Small numbers stand in many places. What stands where an object's class should be may be small.
+    var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
     /// What of the block a value is.
     func place(of value: UInt64) -> String? {

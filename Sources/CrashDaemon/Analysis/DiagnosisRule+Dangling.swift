@@ -23,6 +23,9 @@ extension DiagnosisRule {
     },
   ]
 
+  /// Needs the variables of the place.
+  static let reuse = "dangling-reuse"
+
   /// What the freed memory tells: never more than probable.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule("dangling-operand", cause: "dangling", 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
@@ -43,6 +46,15 @@ extension DiagnosisRule {
       "dangling-ghost", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
     ) { facts in
       facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
+    },
+    DiagnosisRule(
+      reuse, cause: "dangling", 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+    ) { facts in
+      facts.danglingReuse.map { evidence, expected in
+        let size = expected.isDerived ? "one of a class derived from it" : "one"
+        return "An object was used after it was freed, and others have its memory: \(evidence.text); the code expects "
+          + "a \(expected.name), and the block is as large as \(size);"
+      }
     },
   ]
 }

@@ -76,21 +76,22 @@ extension CrashFacts {
   }
 
   private var ghostBlocks: [FreedBlock] {
-    ghosts.compactMap { ghost in
-      let address = ghost.address
-      guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
-        let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
-        !images.contains(where: { $0.start <= first && first < $0.end }),
-        let register = record.registers.prefix(16).firstIndex(where: { $0 &- address <= 16 })
-      else { return nil }
-      return FreedBlock(
-        address: address, register: register, state: .ghost(ghost.text), words: (first, second),
-        bytes: (size & ~7) - 8)
-    }
+    ghosts.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
+  }
+
+  /// A block in use whose words are none of an object's, living or gone; nil where they may be, or the record lacks them.
+  func block(withoutObjectAt address: UInt64, what: String) -> FreedBlock? {
+    guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
+      let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
+      !images.contains(where: { $0.start <= first && first < $0.end }),
+      let register = record.registers.prefix(16).lastIndex(where: { $0 &- address <= 16 })
+    else { return nil }
+    return FreedBlock(
+      address: address, register: register, state: .taken(what), words: (first, second), bytes: (size & ~7) - 8)
   }
 
   /// What glibc writes in front of a block: its size, and three flags.
-  private static func isBlockSize(_ word: UInt64) -> Bool {
+  static func isBlockSize(_ word: UInt64) -> Bool {
     let bytes = word & ~7
     return bytes % 16 == 0 && (32...1 << 30).contains(bytes)
   }
@@ -103,7 +104,7 @@ extension CrashFacts {
     return counts >> 63 == 0 && counts & (1 << 32) == 0 && (1...1_024).contains(unowned) && strong < 1 << 20
   }
 
-  private var isCall: Bool {
+  var isCall: Bool {
     if wildTarget != nil || instruction?.kind == .call || instruction?.kind == .jump { return true }
     #if arch(x86_64)
       return MethodLoad_x86_64.begins(record.instruction)
@@ -113,7 +114,7 @@ extension CrashFacts {
   }
 
   /// Whether what faulted is a function of Swift's runtime that gets objects.
-  private var isInSwiftRuntime: Bool {
+  var isInSwiftRuntime: Bool {
     guard let frame = frames.first, frame.address.rawValue == pc else { return false }
     return ["swift_", "_swift_", "_ZN5swift", "_ZNK5swift", "_ZL"].contains { frame.mangled.hasPrefix($0) }
       || frame.image?.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true

@@ -74,11 +74,11 @@ enum BlockState: Sendable, Equatable {
   case binned
   /// Deinitialized, and not freed: something still refers to it unowned.
   case deinitialized
-  /// The quarantine had an object there, as the text says; whose it is now is not known.
-  case ghost(String)
+  /// In use by somebody else: what there was before, or should be, says the text.
+  case taken(String)
 
-  var isGhost: Bool {
-    if case .ghost = self { true } else { false }
+  var isTaken: Bool {
+    if case .taken = self { true } else { false }
   }
 
   /// - Parameters:
@@ -119,7 +119,7 @@ enum BlockState: Sendable, Equatable {
     case .listed: "freed (in a list of small blocks)"
     case .binned: "freed (in a bin)"
     case .deinitialized: "deinitialized"
-    case .ghost(let text): text
+    case .taken(let text): text
     }
   }
 }

@@ -12,6 +12,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var scope: ScopeDescription?
   /// What an earlier analysis found of it, for when nothing tells any more.
   var earlierField: CrashReport.AccessedField?
+  /// What it said of the crash.
+  var earlierDiagnosis: CrashReport.Diagnosis?
 
   /// Text of the frames of one report: far below what clients read as one message.
   static var frameLimitBytes: Int { 8 << 20 }
@@ -29,6 +31,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let threads = records.map(thread)
     let main = threads[0]
     var diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
+    // The image may have gone since, and with it what the variables told.
+    if scope == nil, diagnosis.cause != "dangling", let earlier = earlierDiagnosis,
+      earlier.rule == DiagnosisRule.reuse
+    {
+      diagnosis = earlier
+    }
     if diagnosis.cause == "dangling" { diagnosis.className = main.facts.danglingClass }
     var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
@@ -70,11 +78,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// Where the first crashed thread used a null pointer, when there are lines for that place: its variables can tell what
-  /// the pointer was to.
-  var nullAccess: (image: RingContents.Image, linkAddress: UInt64)? {
+  /// Where the first crashed thread used a null pointer, or a block without the object that was expected there, when there
+  /// are lines for that place: its variables can tell what the pointer was to.
+  var placeToDescribe: (image: RingContents.Image, linkAddress: UInt64)? {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact,
-      CrashFacts(record: record, pid: contents.identity.pid).isNullAccess,
+      needsVariables(record),
       let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty
     else { return nil }
     let address = frame.linkAddress(in: image)
@@ -82,6 +90,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       return nil
     }
     return (image, address)
+  }
+
+  private func needsVariables(_ record: CrashRecord) -> Bool {
+    let facts = facts(of: record)
+    return facts.isNullAccess || facts.blockWithoutObject != nil
   }
 
   /// What each rule makes of the first crashed thread; empty when none crashed.
@@ -134,21 +147,29 @@ extension ReportBuilder {
     let walk = FrameExpansion<Symbols>.Walk(
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.records.count).frames(of: walk)
-    var facts = CrashFacts(
-      record: record, pid: contents.identity.pid, runtimeFailure: expanded.runtimeFailure, images: contents.images,
-      frames: expanded.frames, words: record.memory.map { MemoryWords.Piece(start: $0.start, bytes: $0.bytes) },
-      heap: HeapFacts(contents.memory, end: record.heapEnd))
+    var facts = facts(of: record, runtimeFailure: expanded.runtimeFailure, frames: expanded.frames)
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
     facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
-    if facts.isNullAccess, record.slot == latestFirst.first?.slot {
-      facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField
+    if record.slot == latestFirst.first?.slot {
+      facts.expectedClasses = scope.map { facts.expectedClasses(in: $0) } ?? []
+      if facts.isNullAccess { facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField }
     }
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
       framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task))
     return (thread, facts)
+  }
+
+  /// What the record itself tells.
+  private func facts(
+    of record: CrashRecord, runtimeFailure: String? = nil, frames: [CrashReport.Frame] = []
+  ) -> CrashFacts {
+    CrashFacts(
+      record: record, pid: contents.identity.pid, runtimeFailure: runtimeFailure, images: contents.images,
+      frames: frames, words: record.memory.map { MemoryWords.Piece(start: $0.start, bytes: $0.bytes) },
+      heap: HeapFacts(contents.memory, end: record.heapEnd))
   }
 
   private func page(_ incident: Incident) -> PageEvidence {

@@ -134,13 +134,16 @@ struct CrashAnalysis: Sendable {
     return open
   }
 
-  /// What makes the report, and `old` made it before; with the variables of the place that used a null pointer.
+  /// What makes the report, and `old` made it before; with the variables of the place where a pointer was wrong.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     builder.earlierField = old?.diagnosis.field
-    guard let (image, address) = builder.nullAccess, let file = ImageFile.list([image]).first else { return builder }
+    builder.earlierDiagnosis = old?.diagnosis
+    guard let (image, address) = builder.placeToDescribe, let file = ImageFile.list([image]).first else {
+      return builder
+    }
     builder.scope = await caches.scopes.scope(of: file, at: address, for: process.facts.peer.uid)
     return builder
   }
