@@ -15,6 +15,7 @@
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
+#   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
 #                 libFuzzer, 4 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
@@ -46,10 +47,10 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 DEB_PACKAGES   := binutils dpkg-dev
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
-RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-maker DemoServer
+RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: fault bench-crashd measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
 all: build
@@ -95,7 +96,7 @@ check-format: test-packages
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
 check-units: build
-	scripts/check-units .build/debug/crashd
+	scripts/check-units .build/debug
 
 check-signal-safety: build dynamic
 	scripts/check-signal-safety .build/debug
@@ -138,6 +139,12 @@ check-verdicts: build
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
+
+# Not of `make test`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
+check-sinks: test-packages build
+	python3 -m venv $(VENV)-sinks
+	$(VENV)-sinks/bin/pip install -q bugsink rotel
+	scripts/check-sinks .build/debug $(VENV)-sinks/bin/python3
 
 test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \

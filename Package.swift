@@ -153,6 +153,7 @@ if !coreOnly {
     .executable(name: "crashd", targets: ["crashd"]),
     .executable(name: "crashctl", targets: ["crashctl"]),
     .executable(name: "DemoServer", targets: ["DemoServer"]),
+    .executable(name: "crash-forward", targets: ["crash-forward"]),
     .library(name: "CrashClient", targets: ["CrashClient"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
@@ -173,11 +174,13 @@ if !coreOnly {
       name: "CrashStore",
       dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: swift),
+    .target(name: "CrashScrubbing", swiftSettings: swift),
     .target(name: "CCrashDaemon", cSettings: c),
     .target(
       name: "CrashDaemon",
       dependencies: [
-        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "CrashUnwinding", "CrashStore",
+        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
+        "CrashStore",
         "DanglingStatistics", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -192,6 +195,15 @@ if !coreOnly {
       name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport"], swiftSettings: swift),
     .executableTarget(
       name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
+    // Sends reports on, by itself: crashd talks to no network.
+    .target(name: "CSinks", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
+    .target(
+      name: "CrashSinks",
+      dependencies: [
+        "CSinks", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
+      ], swiftSettings: swift),
+    .executableTarget(
+      name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments], swiftSettings: swift),
     .target(name: "CDemoInventory", cSettings: c),
     .executableTarget(
       name: "DemoServer",
@@ -213,7 +225,7 @@ if !coreOnly {
     .testTarget(
       name: "CrashDaemonTests",
       dependencies: [
-        "CCrashDaemon", "CrashDaemon", "CrashShield", "CrashStore", "CrashRing", "CShimRing", "CShim",
+        "CCrashDaemon", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore", "CrashRing", "CShimRing", "CShim",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       exclude: ["varlink_reference_client.py"],
@@ -221,6 +233,10 @@ if !coreOnly {
     .target(name: "FakeDaemon", path: "Tests/FakeDaemon", swiftSettings: swift),
     .testTarget(
       name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashSinksTests",
+      dependencies: ["CrashClient", "CrashReport", "CrashScrubbing", "CrashSinks", "FakeDaemon"],
+      swiftSettings: swift),
     .testTarget(
       name: "CrashControlTests",
       dependencies: [

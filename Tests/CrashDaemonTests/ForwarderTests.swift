@@ -1,4 +1,5 @@
 import CrashReport
+import CrashScrubbing
 import CrashStore
 import FoundationEssentials
 import Glibc

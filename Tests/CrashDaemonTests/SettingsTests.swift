@@ -1,3 +1,4 @@
+import CrashScrubbing
 import CrashStore
 import FoundationEssentials
 import Testing

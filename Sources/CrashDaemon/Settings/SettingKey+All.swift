@@ -1,3 +1,4 @@
+import CrashScrubbing
 import CrashStore
 
 extension SettingKey {
@@ -36,7 +37,7 @@ extension SettingKey {
     .milliseconds("limits.collector-timeout", \.limits.collector_ms),
 
     .list("privacy.annotations", \.privacy.annotations, "a list of parts of keys"),
-    .list("privacy.patterns", \.privacy.patterns, "a list of regular expressions") { (try? TextPattern($0)) != nil },
+    .list("privacy.patterns", \.privacy.patterns, "a list of regular expressions") { TextScrubber.understands($0) },
     .flag("privacy.home-directories", \.privacy.homeDirectories),
 
     .text("metrics.file", \.metricsFile, "a path", isLive: true, where: isPath),

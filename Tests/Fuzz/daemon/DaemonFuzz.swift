@@ -8,6 +8,7 @@ import Glibc
 import Logging
 
 @testable import CrashDaemon
+@testable import CrashScrubbing
 
 private let directories = start()
 
@@ -121,7 +122,7 @@ private func readSettings(_ bytes: [UInt8]) {
 private func search(_ bytes: [UInt8]) {
   let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
   guard parts.count == 2 else { return }
-  do throws(SettingProblem) {
+  do throws(PatternProblem) {
     let pattern = try TextPattern(String(decoding: parts[0], as: UTF8.self))
     let text = Array(parts[1])
     var end = 0

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CrashDaemon
+@testable import CrashScrubbing
 
 @Suite("Patterns of the scrubber")
 struct TextPatternTests {
@@ -54,16 +54,16 @@ struct TextPatternTests {
       "\\p{L}", "[z-a]", "[ä]", "^*", "((a{255}){255}){255}",
     ])
   func refused(pattern: String) {
-    #expect(throws: SettingProblem.self) { try TextPattern(pattern) }
+    #expect(throws: PatternProblem.self) { try TextPattern(pattern) }
   }
 
   @Test("what is too long or too deep is refused")
   func tooLong() {
-    #expect(throws: SettingProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
-    #expect(throws: SettingProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
+    #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
+    #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
     // Repetitions of nothing in one another make no steps, and would be as many as 255 to the power of 20.
     let nested = String(repeating: "(", count: 20) + String(repeating: "){255}", count: 20)
-    #expect(throws: SettingProblem.self) { try TextPattern(nested) }
+    #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
 
   @Test("a text that has each letter looked at again after each match is given up, not searched for ever")
@@ -79,6 +79,6 @@ struct TextPatternTests {
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]
-    #expect(try Scrubber(settings).scrub(String(repeating: "a", count: 2_000)) == "[scrubbed]")
+    #expect(try TextScrubber(settings).scrub(String(repeating: "a", count: 2_000)) == "[scrubbed]")
   }
 }

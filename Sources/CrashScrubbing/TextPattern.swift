@@ -28,8 +28,8 @@ struct TextPattern: Sendable {
 
   static let stepLimit = 2_000
 
-  /// - Throws: `SettingProblem` that says what is not understood.
-  init(_ text: String) throws(SettingProblem) {
+  /// - Throws: `PatternProblem` that says what is not understood.
+  init(_ text: String) throws(PatternProblem) {
     var parser = TextPatternParser(text)
     var builder = TextPatternBuilder()
     try builder.add(try parser.pattern())

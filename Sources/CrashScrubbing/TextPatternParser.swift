@@ -18,26 +18,26 @@ struct TextPatternParser {
 
   init(_ text: String) { rest = text[...].unicodeScalars }
 
-  mutating func pattern() throws(SettingProblem) -> TextPatternPart {
-    if rest.isEmpty { throw SettingProblem(reason: "it is empty") }
+  mutating func pattern() throws(PatternProblem) -> TextPatternPart {
+    if rest.isEmpty { throw PatternProblem(reason: "it is empty") }
     let part = try choice()
-    guard rest.isEmpty else { throw SettingProblem(reason: "a ) has no (") }
+    guard rest.isEmpty else { throw PatternProblem(reason: "a ) has no (") }
     return part
   }
 
-  private mutating func choice() throws(SettingProblem) -> TextPatternPart {
+  private mutating func choice() throws(PatternProblem) -> TextPatternPart {
     var parts = [try sequence()]
     while skip("|") { parts.append(try sequence()) }
     return parts.count == 1 ? parts[0] : .choice(parts)
   }
 
-  private mutating func sequence() throws(SettingProblem) -> TextPatternPart {
+  private mutating func sequence() throws(PatternProblem) -> TextPatternPart {
     var parts: [TextPatternPart] = []
     while let next = rest.first, next != "|", next != ")" { parts.append(try repeated(try one())) }
     return .sequence(parts)
   }
 
-  private mutating func repeated(_ part: TextPatternPart) throws(SettingProblem) -> TextPatternPart {
+  private mutating func repeated(_ part: TextPatternPart) throws(PatternProblem) -> TextPatternPart {
     let result: TextPatternPart
     if skip("*") {
       result = .repeated(part, least: 0, most: nil)
@@ -50,36 +50,36 @@ struct TextPatternParser {
     } else {
       return part
     }
-    if case .place = part { throw SettingProblem(reason: "a place cannot be repeated") }
+    if case .place = part { throw PatternProblem(reason: "a place cannot be repeated") }
     if let next = rest.first, "*+?{".unicodeScalars.contains(next) {
-      throw SettingProblem(reason: "'\(next)' after a repetition is not understood")
+      throw PatternProblem(reason: "'\(next)' after a repetition is not understood")
     }
     return result
   }
 
-  private mutating func counted(_ part: TextPatternPart) throws(SettingProblem) -> TextPatternPart {
+  private mutating func counted(_ part: TextPatternPart) throws(PatternProblem) -> TextPatternPart {
     let least = try number()
     let most = skip(",") ? rest.first == "}" ? nil : try number() : least
     guard skip("}"), most.map({ $0 >= least && $0 > 0 }) ?? true else {
-      throw SettingProblem(reason: "a repetition is {2}, {2,} or {2,5}")
+      throw PatternProblem(reason: "a repetition is {2}, {2,} or {2,5}")
     }
     return .repeated(part, least: least, most: most)
   }
 
-  private mutating func number() throws(SettingProblem) -> Int {
+  private mutating func number() throws(PatternProblem) -> Int {
     var digits = ""
     while let next = rest.first, ("0"..."9").contains(next), digits.count < 4 {
       digits.unicodeScalars.append(next)
       rest.removeFirst()
     }
     guard let number = Int(digits), number <= Self.repetitionLimit else {
-      throw SettingProblem(reason: "a repetition is {2}, {2,} or {2,5}, \(Self.repetitionLimit) at most")
+      throw PatternProblem(reason: "a repetition is {2}, {2,} or {2,5}, \(Self.repetitionLimit) at most")
     }
     return number
   }
 
-  private mutating func one() throws(SettingProblem) -> TextPatternPart {
-    guard let next = rest.popFirst() else { throw SettingProblem(reason: "something is missing at its end") }
+  private mutating func one() throws(PatternProblem) -> TextPatternPart {
+    guard let next = rest.popFirst() else { throw PatternProblem(reason: "something is missing at its end") }
     switch next {
     case "(": return try group()
     case "[": return try set()
@@ -87,29 +87,29 @@ struct TextPatternParser {
     case "^": return .place(.start)
     case "$": return .place(.end)
     case "\\":
-      guard let escaped = rest.popFirst() else { throw SettingProblem(reason: "nothing stands behind its last \\") }
+      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "nothing stands behind its last \\") }
       if escaped == "b" { return .place(.edge) }
       return Self.letter(try Self.escape(escaped))
-    case "*", "+", "?", "{": throw SettingProblem(reason: "'\(next)' repeats nothing")
+    case "*", "+", "?", "{": throw PatternProblem(reason: "'\(next)' repeats nothing")
     default: return .sequence(String(next).utf8.map { .bytes(Self.byte($0)) })
     }
   }
 
-  private mutating func group() throws(SettingProblem) -> TextPatternPart {
+  private mutating func group() throws(PatternProblem) -> TextPatternPart {
     depth += 1
     defer { depth -= 1 }
     guard depth <= Self.depthLimit else {
-      throw SettingProblem(reason: "it has more than \(Self.depthLimit) ( in another")
+      throw PatternProblem(reason: "it has more than \(Self.depthLimit) ( in another")
     }
     if skip("?") {
-      guard skip(":") else { throw SettingProblem(reason: "of groups that begin with (? only (?: is understood") }
+      guard skip(":") else { throw PatternProblem(reason: "of groups that begin with (? only (?: is understood") }
     }
     let part = try choice()
-    guard skip(")") else { throw SettingProblem(reason: "a ( has no )") }
+    guard skip(")") else { throw PatternProblem(reason: "a ( has no )") }
     return part
   }
 
-  private mutating func set() throws(SettingProblem) -> TextPatternPart {
+  private mutating func set() throws(PatternProblem) -> TextPatternPart {
     let isOpposite = skip("^")
     var bytes = TextPattern.Bytes.zero
     var isFirst = true
@@ -120,22 +120,22 @@ struct TextPatternParser {
       // A - at the end is one.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
-      guard let high = try member().single, high >= low else { throw SettingProblem(reason: "a range is such as a-z") }
+      guard let high = try member().single, high >= low else { throw PatternProblem(reason: "a range is such as a-z") }
       for byte in low...high { bytes |= Self.byte(byte) }
     }
     rest.removeFirst()
     return Self.letter(isOpposite ? Self.all & ~bytes : bytes)
   }
 
-  private mutating func member() throws(SettingProblem) -> (bytes: TextPattern.Bytes, single: UInt8?) {
-    guard var next = rest.popFirst() else { throw SettingProblem(reason: "a [ has no ]") }
+  private mutating func member() throws(PatternProblem) -> (bytes: TextPattern.Bytes, single: UInt8?) {
+    guard var next = rest.popFirst() else { throw PatternProblem(reason: "a [ has no ]") }
     if next == "\\" {
-      guard let escaped = rest.popFirst() else { throw SettingProblem(reason: "a [ has no ]") }
+      guard let escaped = rest.popFirst() else { throw PatternProblem(reason: "a [ has no ]") }
       let bytes = try Self.escape(escaped)
       guard Self.isPunctuation(escaped) else { return (bytes, nil) }
       next = escaped
     }
-    guard next.isASCII else { throw SettingProblem(reason: "between [ and ] stands '\(next)': only ASCII may") }
+    guard next.isASCII else { throw PatternProblem(reason: "between [ and ] stands '\(next)': only ASCII may") }
     let byte = UInt8(truncatingIfNeeded: next.value)
     return (Self.byte(byte), byte)
   }
@@ -176,7 +176,7 @@ extension TextPatternParser {
     scalar.isASCII && TextPattern.has(bytes, UInt8(truncatingIfNeeded: scalar.value))
   }
 
-  private static func escape(_ scalar: Unicode.Scalar) throws(SettingProblem) -> TextPattern.Bytes {
+  private static func escape(_ scalar: Unicode.Scalar) throws(PatternProblem) -> TextPattern.Bytes {
     switch scalar {
     case "d": return digit
     case "D": return all & ~digit
@@ -187,7 +187,7 @@ extension TextPatternParser {
     case "n": return byte(UInt8(ascii: "\n"))
     case "t": return byte(UInt8(ascii: "\t"))
     default:
-      guard isPunctuation(scalar) else { throw SettingProblem(reason: "'\\\(scalar)' is not understood") }
+      guard isPunctuation(scalar) else { throw PatternProblem(reason: "'\\\(scalar)' is not understood") }
       return byte(UInt8(truncatingIfNeeded: scalar.value))
     }
   }
@@ -214,14 +214,14 @@ struct TextPatternBuilder {
   /// Parts seen; those of nothing make no steps, but repeated in one another they would be many.
   private var count = 0
 
-  mutating func append(_ step: TextPattern.Step) throws(SettingProblem) {
-    guard steps.count < TextPattern.stepLimit else { throw SettingProblem(reason: "it is too long") }
+  mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {
+    guard steps.count < TextPattern.stepLimit else { throw PatternProblem(reason: "it is too long") }
     steps.append(step)
   }
 
-  mutating func add(_ part: TextPatternPart) throws(SettingProblem) {
+  mutating func add(_ part: TextPatternPart) throws(PatternProblem) {
     count += 1
-    guard count <= 4 * TextPattern.stepLimit else { throw SettingProblem(reason: "it is too long") }
+    guard count <= 4 * TextPattern.stepLimit else { throw PatternProblem(reason: "it is too long") }
     switch part {
     case .bytes(let bytes): try append(.take(bytes))
     case .place(let step): try append(step)
@@ -251,7 +251,7 @@ struct TextPatternBuilder {
     }
   }
 
-  private mutating func addAny(_ part: TextPatternPart) throws(SettingProblem) {
+  private mutating func addAny(_ part: TextPatternPart) throws(PatternProblem) {
     let split = steps.count
     try append(.split(0, 0))
     try add(part)

@@ -1,0 +1,121 @@
+#include "cs_http.h"
+#include <curl/curl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_MS = 10000 };
+
+_Static_assert(CS_HTTP_PROBLEM_BYTES >= CURL_ERROR_SIZE, "curl writes as much");
+
+struct cs_http {
+  CURL *curl;
+};
+
+struct cs_http *cs_http_make(void) {
+  static bool is_ready = false;
+  if (!is_ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return NULL;
+  is_ready = true;
+  struct cs_http *http = calloc(1, sizeof *http);
+  if (!http) return NULL;
+  http->curl = curl_easy_init();
+  if (http->curl) return http;
+  free(http);
+  return NULL;
+}
+
+void cs_http_free(struct cs_http *http) {
+  if (!http) return;
+  curl_easy_cleanup(http->curl);
+  free(http);
+}
+
+/// Keeps the beginning of the answer, and takes the rest from the connection.
+static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
+  (void)size; // always 1
+  struct cs_http_answer *answer = argument;
+  const size_t room = sizeof answer->body - answer->body_bytes;
+  const size_t kept = count < room ? count : room;
+  memcpy(answer->body + answer->body_bytes, bytes, kept);
+  answer->body_bytes += (uint32_t)kept;
+  return count;
+}
+
+/// Not 0 ends the transfer; libcurl asks about once a second.
+static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+  (void)a, (void)b, (void)c, (void)d;
+  struct pollfd stop = {.fd = *(const int *)argument};
+  return poll(&stop, 1, 0) > 0;
+}
+
+/// False when libcurl does not know one of the options: then it would do something else than it is told.
+static bool set(CURL *curl, const struct cs_http_request *request, struct curl_slist *headers,
+                struct cs_http_answer *answer) {
+  const long timeout_ms = (long)request->timeout_ms;
+  return curl_easy_setopt(curl, CURLOPT_URL, request->url) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_USERAGENT, "swift-crash-shield") == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_bytes) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS) ==
+             CURLE_OK &&
+         (!request->ca_file[0] || curl_easy_setopt(curl, CURLOPT_CAINFO, request->ca_file) == CURLE_OK) &&
+         curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopped) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request->stop) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer->problem) == CURLE_OK;
+}
+
+/// NULL when there is no memory for them.
+static struct curl_slist *make_headers(const char *text) {
+  // Without it libcurl asks before it sends a large body, and servers that do not know that cost a second.
+  struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+  char *copy = strdup(text);
+  char *rest = NULL;
+  for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; list && line; line = strtok_r(NULL, "\n", &rest)) {
+    struct curl_slist *longer = curl_slist_append(list, line);
+    if (!longer) curl_slist_free_all(list);
+    list = longer;
+  }
+  if (!copy) {
+    curl_slist_free_all(list);
+    list = NULL;
+  }
+  free(copy);
+  return list;
+}
+
+void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer) {
+  CURL *curl = http->curl;
+  memset(ret_answer, 0, sizeof *ret_answer);
+  // The options go, the connection stays.
+  curl_easy_reset(curl);
+  struct curl_slist *headers = make_headers(request->headers);
+  if (!headers || !set(curl, request, headers, ret_answer)) {
+    (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "libcurl cannot be used");
+  } else {
+    const CURLcode code = curl_easy_perform(curl);
+    long status = 0;
+    curl_off_t retry_after_s = 0;
+    (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+    // An answer that breaks off says nothing for sure.
+    if (code == CURLE_OK)
+      ret_answer->status = (int)status;
+    else if (!ret_answer->problem[0])
+      (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "%s", curl_easy_strerror(code));
+    ret_answer->retry_after_s = retry_after_s > 0 ? (int64_t)retry_after_s : 0;
+  }
+  // Nothing of the caller's stays behind.
+  curl_easy_reset(curl);
+  curl_slist_free_all(headers);
+}

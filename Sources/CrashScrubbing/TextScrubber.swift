@@ -1,0 +1,87 @@
+/// Takes out of texts what the privacy rules name.
+///
+/// It knows texts and keys, not reports: whoever scrubs a report goes through its JSON, so that a field that a later
+/// version adds is scrubbed too.
+public struct TextScrubber: Sendable {
+  /// Stands where something was taken out.
+  public static let mark = "[scrubbed]"
+  /// What names a crash, a build or a place in the code, and is no text that a program has made of its users' data.
+  private static let exemptKeys: Set = [
+    "id", "key", "exact", "coarse", "mangled", "buildID", "time", "startTime", "kind", "rule", "trust", "codeName",
+  ]
+  private static let textLimit = 65_536
+
+  private let keys: [String]
+  private let patterns: [TextPattern]
+  private let hidesUsers: Bool
+
+  /// Makes a scrubber.
+  /// - Throws: `PatternProblem` for a pattern that is not understood.
+  public init(_ rules: PrivacySettings) throws(PatternProblem) {
+    keys = rules.annotations.map { $0.lowercased() }
+    var patterns: [TextPattern] = []
+    for text in rules.patterns { patterns.append(try TextPattern(text)) }
+    self.patterns = patterns
+    hidesUsers = rules.homeDirectories
+  }
+
+  /// Whether a pattern is one.
+  public static func understands(_ pattern: String) -> Bool {
+    do throws(PatternProblem) { _ = try TextPattern(pattern) } catch { return false }
+    return true
+  }
+
+  /// Whether the value of an annotation goes, whatever it is.
+  public func isSecret(_ key: String) -> Bool {
+    let key = key.lowercased()
+    return keys.contains { key.contains($0) }
+  }
+
+  /// Whether what stands under this key of a report is left as it is.
+  public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
+
+  /// One text; what is longer than any that crashd makes is cut off, because nobody looked at the rest.
+  public func scrub(_ text: String) -> String {
+    var bytes = Array(text.utf8.prefix(Self.textLimit))
+    for pattern in patterns {
+      // Whoever makes the search long gets nothing through.
+      guard let ranges = pattern.ranges(in: bytes) else { return Self.mark }
+      if !ranges.isEmpty { bytes = Self.marking(ranges, in: bytes) }
+    }
+    if hidesUsers { bytes = Self.withoutUsers(bytes) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func marking(_ ranges: [Range<Int>], in bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var place = 0
+    for range in ranges {
+      result += bytes[place..<range.lowerBound]
+      result += mark.utf8
+      place = range.upperBound
+    }
+    return result + bytes[place...]
+  }
+
+  /// `/home/anna/shop` becomes `/home/[user]/shop`.
+  private static func withoutUsers(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var rest = bytes[...]
+    while let byte = rest.first {
+      guard byte == UInt8(ascii: "/"), let home = homes.first(where: { rest.starts(with: $0) }) else {
+        result.append(byte)
+        rest = rest.dropFirst()
+        continue
+      }
+      result += home
+      let name = rest.dropFirst(home.count).prefix { !ends.contains($0) }
+      if !name.isEmpty { result += "[user]".utf8 }
+      rest = rest[name.endIndex...]
+    }
+    return result
+  }
+
+  private static let homes = ["/home/", "/Users/"].map { Array($0.utf8) }
+  private static let ends = Array(" /\"':,)\n".utf8)
+}

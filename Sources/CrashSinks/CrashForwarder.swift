@@ -1,0 +1,99 @@
+public import CrashClient
+import CrashScrubbing
+internal import Glibc
+
+/// All sinks of one `crash-forward`, each with a thread and a cursor of its own.
+public struct CrashForwarder: Sendable {
+  private let runners: [SinkRunner]
+  private let stop: StopSignal
+
+  /// Makes the sinks that the settings ask for.
+  /// - Throws: `ForwardSettingsError` when they ask for none, or for one that cannot be.
+  public init(
+    _ settings: ForwardSettings, client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog
+  ) throws(ForwardSettingsError) {
+    self.stop = stop
+    let around = SinkRunner.Surroundings(client: client, stop: stop, board: board, log: log)
+    let scrubbing: ReportScrubbing
+    do throws(PatternProblem) { scrubbing = ReportScrubbing(try TextScrubber(settings.privacy)) } catch {
+      throw ForwardSettingsError(place: "privacy.patterns", reason: error.reason)
+    }
+    runners = try Self.sinks(settings, stop: stop).map { sink, common in
+      SinkRunner(
+        sink, subscriber: "\(settings.subscriber).\(sink.name)", filter: common.program, perMinute: common.perMinute,
+        scrubbing: common.scrubs ? scrubbing : nil, around: around)
+    }
+    if runners.isEmpty {
+      throw ForwardSettingsError(
+        place: "settings", reason: "nothing is to be sent: set journal.enabled, sentry.dsn-file or otlp.endpoint")
+    }
+  }
+
+  private static func sinks(
+    _ settings: ForwardSettings, stop: StopSignal
+  ) throws(ForwardSettingsError) -> [(any Sink, ForwardSettings.Common)] {
+    var sinks: [(any Sink, ForwardSettings.Common)] = []
+    let host = hostName()
+    if settings.isJournalOn {
+      let journal = JournalSink(
+        socketPath: settings.journalSocket, includesReport: settings.journalReport,
+        imitatesCoredump: settings.journalCoredump)
+      sinks.append((journal, settings.journal))
+    }
+    if let secret = settings.sentryDSN {
+      guard let dsn = SentryDSN(secret.text) else {
+        throw ForwardSettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")
+      }
+      let sentry = SentrySink(
+        dsn, http: HTTPClient(caFile: settings.caFile, stop: stop), environment: settings.sentryEnvironment,
+        release: settings.sentryRelease, host: host)
+      sinks.append((sentry, settings.sentry))
+    }
+    if let endpoint = settings.otlpEndpoint {
+      let headers = try Self.headers(settings.otlpHeaders)
+      guard
+        let otlp = OTLPSink(
+          url: endpoint, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop), host: host,
+          environment: settings.otlpEnvironment)
+      else {
+        throw ForwardSettingsError(place: "otlp.endpoint", reason: "it is no URL such as http://127.0.0.1:4318/v1/logs")
+      }
+      sinks.append((otlp, settings.otlp))
+    }
+    return sinks
+  }
+
+  private static func headers(_ secret: Secret?) throws(ForwardSettingsError) -> [String] {
+    let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
+    // A line without a colon would have libcurl do something else than it says.
+    guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
+      throw ForwardSettingsError(
+        place: "otlp.headers", reason: "a line is a header such as Authorization: Bearer TOKEN")
+    }
+    return lines
+  }
+
+  private static func hostName() -> String? {
+    var bytes = [CChar](repeating: 0, count: 256)
+    // The last byte stays zero, however long the name is.
+    guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
+    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Sends until `stop` is told, and a few seconds longer where a server keeps it waiting.
+  /// - Throws: `SystemError` when there are no threads left.
+  public func run(untilStopped wait: () -> Void) throws(SystemError) {
+    var threads: [WorkerThread] = []
+    for runner in runners {
+      threads.append(
+        try WorkerThread {
+          var runner = runner
+          runner.run()
+        })
+    }
+    wait()
+    stop.stop()
+    // What is not acknowledged comes again.
+    for thread in threads { _ = thread.join(within: .seconds(5)) }
+  }
+}

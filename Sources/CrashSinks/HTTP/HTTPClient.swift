@@ -1,0 +1,79 @@
+import CSinks
+import Synchronization
+
+/// Posts to one server over a connection that is kept.
+public final class HTTPClient: Sendable {
+  // Only used under the lock of `handle`, and let go when nobody has the client any more.
+  @safe
+  private struct Handle: ~Copyable, @unchecked Sendable {
+    let pointer: OpaquePointer?
+  }
+
+  private let handle: Mutex<Handle>
+  private let caFile: String
+  private let stop: Int32
+  private let timeout_ms: UInt32
+
+  /// - Parameters:
+  ///   - caFile: Certificates to trust instead of the machine's.
+  ///   - stop: Its hang-up ends a transfer.
+  ///   - timeout: For all of a request.
+  public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {
+    // libcurl's first call must return before another begins.
+    handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
+    self.caFile = caFile ?? ""
+    self.stop = stop?.descriptor ?? -1
+    timeout_ms = UInt32(timeout / .milliseconds(1))
+  }
+
+  private static let begin = Mutex(())
+
+  deinit { handle.withLock { unsafe cs_http_free($0.pointer) } }
+
+  /// What a server said.
+  struct Answer: Sendable, Equatable {
+    /// 0: there was no answer.
+    var status: Int
+    var retryAfter: Duration?
+    /// The beginning of it.
+    var body: [UInt8]
+    /// Why there was none.
+    var problem: String
+  }
+
+  func post(_ body: [UInt8], to url: String, headers: [String]) -> Answer {
+    let headers = headers.map { "\($0)\n" }.joined()
+    return handle.withLock { handle in
+      guard let pointer = unsafe handle.pointer else {
+        return Answer(status: 0, body: [], problem: "libcurl cannot be used")
+      }
+      // All of the pointers live until the call returns; the answer is one structure.
+      return unsafe body.withUnsafeBytes { body in
+        unsafe url.withCString { url in
+          unsafe headers.withCString { headers in
+            unsafe caFile.withCString { caFile in
+              let request = unsafe cs_http_request(
+                url: url, headers: headers, body: body.baseAddress, body_bytes: body.count, ca_file: caFile,
+                timeout_ms: timeout_ms, stop: stop)
+              return unsafe Self.answer(pointer, request)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private static func answer(_ pointer: OpaquePointer, _ request: cs_http_request) -> Answer {
+    var (request, answer) = unsafe (request, cs_http_answer())
+    unsafe cs_http_post(pointer, &request, &answer)
+    let count = Int(answer.body_bytes)
+    // `body_bytes` is at most the size of `body`; `problem` ends with a zero.
+    let body = unsafe withUnsafeBytes(of: &answer.body) { unsafe Array($0.prefix(count)) }
+    let problem = unsafe withUnsafeBytes(of: &answer.problem) {
+      unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    return Answer(
+      status: Int(answer.status), retryAfter: answer.retry_after_s > 0 ? .seconds(answer.retry_after_s) : nil,
+      body: body, problem: problem)
+  }
+}

@@ -1,0 +1,28 @@
+/// The parts of an `http` or `https` URL.
+struct SinkURL: Sendable, Equatable {
+  /// With `://`.
+  var scheme: String
+  /// What stands before `@`; a secret.
+  var user: String?
+  /// With the port, where there is one; all that is ever told.
+  var host: String
+  /// Begins with `/`, or is empty; without what stands behind `?`.
+  var path: String
+
+  /// nil when it is none.
+  init?(_ text: String) {
+    guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }),
+      text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+    else { return nil }
+    let rest = text.dropFirst(scheme.count)
+    var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let path = rest[authority.endIndex...]
+    guard !path.contains("#"), !path.contains("?") else { return nil }
+    if let at = authority.lastIndex(of: "@") {
+      user = String(authority[..<at])
+      authority = authority[authority.index(after: at)...]
+    }
+    guard !authority.isEmpty, !authority.hasPrefix(":") else { return nil }
+    (self.scheme, host, self.path) = (scheme, String(authority), String(path))
+  }
+}

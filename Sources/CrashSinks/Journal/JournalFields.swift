@@ -1,0 +1,59 @@
+import CrashReport
+
+extension JournalEntry {
+  /// Ours, whatever crashed: `journalctl MESSAGE_ID=…`.
+  static let messageID = "3d0a5c1b7c1e4a86b4f0a2a9d1e6c7f4"
+  /// systemd-coredump's (`SD_MESSAGE_COREDUMP`): what coredumpctl looks for.
+  static let coredumpMessageID = "fc2e22bc6ee647b6b90729ab34a250b1"
+
+  /// A crash; `json` is the whole report where the entry is to have it.
+  init(_ report: CrashReport, json: String?) {
+    let (frame, process, signal) = (report.blamedFrame, report.process, report.signal)
+    add("MESSAGE", report.headline + "\n\n" + report.stackText(limit: 64))
+    add("MESSAGE_ID", Self.messageID)
+    // LOG_CRIT, as systemd-coredump has it.
+    add("PRIORITY", 2)
+    add("SYSLOG_IDENTIFIER", "crash-forward")
+    add("CRASH_ID", report.id)
+    add("CRASH_TIME", report.time)
+    add("CRASH_GROUP", report.group.key)
+    add("CRASH_GROUP_TITLE", report.group.title)
+    add("CRASH_SIGNAL", signal.name)
+    add("CRASH_SIGNAL_NUMBER", signal.number)
+    add("CRASH_SIGNAL_CODE", signal.codeName)
+    add("CRASH_ADDRESS", signal.address?.description)
+    add("CRASH_REASON", report.reason)
+    add("CRASH_CAUSE", report.diagnosis.cause)
+    add("CRASH_SENTENCE", report.diagnosis.sentence)
+    add("CRASH_PID", process.pid)
+    add("CRASH_TID", report.mainThread?.tid)
+    add("CRASH_UID", process.uid)
+    add("CRASH_NAME", process.name)
+    add("CRASH_EXE", process.executable)
+    add("CRASH_BUILD_ID", process.buildID)
+    add("CRASH_UNIT", process.unit)
+    add("CRASH_FUNCTION", frame?.name)
+    add("CRASH_FILE", frame?.file)
+    add("CRASH_LINE", frame?.line)
+    add("CRASH_STACK", report.stackText())
+    add("CRASH_REPORT", json)
+  }
+
+  /// What coredumpctl shows; there is no core file, and it says so.
+  init(coredumpOf report: CrashReport) {
+    let process = report.process
+    add("MESSAGE", "Process \(process.pid) (\(process.name)) of user \(process.uid) crashed.\n\n" + report.stackText())
+    add("MESSAGE_ID", Self.coredumpMessageID)
+    add("PRIORITY", 2)
+    add("SYSLOG_IDENTIFIER", "crash-forward")
+    add("CRASH_ID", report.id)
+    add("COREDUMP_PID", process.pid)
+    add("COREDUMP_UID", process.uid)
+    add("COREDUMP_SIGNAL", report.signal.number)
+    add("COREDUMP_SIGNAL_NAME", report.signal.name)
+    add("COREDUMP_TIMESTAMP", Moment.nanoseconds(report.time).map { "\($0 / 1_000)" })
+    add("COREDUMP_COMM", process.name)
+    add("COREDUMP_EXE", process.executable)
+    add("COREDUMP_UNIT", process.unit)
+  }
+}

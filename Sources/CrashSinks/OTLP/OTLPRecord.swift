@@ -1,0 +1,90 @@
+import CrashClient
+import CrashReport
+
+/// A crash as a log record of OpenTelemetry, in the JSON form of its protobuf messages.
+///
+/// Attributes are named by the semantic conventions where these have a name: `exception.…`, `process.…`, `service.…`.
+struct OTLPRecord {
+  var report: CrashReport
+  var host: String?
+  var environment: String?
+
+  var json: JSONValue {
+    .object([
+      "resourceLogs": .array([
+        .object([
+          "resource": .object(["attributes": resource]),
+          "scopeLogs": .array([
+            .object(["scope": .object(["name": .string("swift-crash-shield")]), "logRecords": .array([record])])
+          ]),
+        ])
+      ])
+    ])
+  }
+
+  private var resource: JSONValue {
+    let process = report.process
+    return Self.attributes([
+      "service.name": .text(process.name),
+      "service.version": .text(report.annotations["version"]),
+      "deployment.environment.name": .text(environment ?? report.annotations["environment"]),
+      "host.name": .text(host),
+      "process.pid": .int(process.pid),
+      "process.executable.path": .text(process.executable),
+      "process.executable.build_id.gnu": .text(process.buildID),
+      "process.creation.time": .text(process.startTime),
+      "process.real_user.id": .int(process.uid),
+      "systemd.unit": .text(process.unit),
+    ])
+  }
+
+  private var record: JSONValue {
+    let time = Moment.nanoseconds(report.time).map { "\($0)" }
+    return .object(known: [
+      // 64-bit integers are texts in protobuf's JSON.
+      "timeUnixNano": .text(time), "observedTimeUnixNano": .text(time),
+      // FATAL.
+      "severityNumber": .int(21), "severityText": .string("FATAL"), "eventName": .string("crash"),
+      "body": .object(["stringValue": .string(report.headline)]),
+      "attributes": attributes,
+    ])
+  }
+
+  private var attributes: JSONValue {
+    let frame = report.blamedFrame
+    let own = Dictionary(
+      report.annotations.map { ("crash.annotation.\($0)", JSONValue.text($1)) }, uniquingKeysWith: { first, _ in first }
+    )
+    return Self.attributes(
+      [
+        "exception.type": .text(report.signal.name),
+        "exception.message": .text(report.reason.isEmpty ? report.diagnosis.sentence : report.reason),
+        "exception.stacktrace": .text(report.stackText()),
+        "crash.id": .text(report.id),
+        "crash.group": .text(report.group.key),
+        "crash.group.title": .text(report.group.title),
+        "crash.cause": .text(report.diagnosis.cause),
+        "crash.sentence": .text(report.diagnosis.sentence),
+        "crash.signal.code": .text(report.signal.codeName),
+        "crash.address": .text(report.signal.address?.description),
+        "thread.id": .number(report.mainThread?.tid),
+        "thread.name": .text(report.mainThread?.name),
+        "code.function.name": .text(frame?.name),
+        "code.file.path": .text(frame?.file),
+        "code.line.number": .number(frame?.line),
+      ].merging(own) { first, _ in first })
+  }
+
+  private static func attributes(_ members: [String: JSONValue?]) -> JSONValue {
+    .array(
+      members.sorted { $0.key < $1.key }.compactMap { key, value in
+        let typed: JSONValue
+        switch value {
+        case .string(let text): typed = .object(["stringValue": .string(text)])
+        case .int(let number): typed = .object(["intValue": .string("\(number)")])
+        default: return nil
+        }
+        return .object(["key": .string(key), "value": typed])
+      })
+  }
+}

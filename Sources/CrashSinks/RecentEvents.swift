@@ -1,0 +1,29 @@
+import CrashReport
+
+/// The last crashes of a sink: a report comes again when more of it is known, and when an acknowledgement got lost.
+struct RecentEvents {
+  /// A report that moved to another group is news.
+  struct Key: Hashable {
+    var id: String
+    var group: String
+
+    init(_ report: CrashReport) { (id, group) = (report.id, report.group.key) }
+  }
+
+  private let limit: Int
+  private var known: Set<Key> = []
+  private var order: [Key] = []
+  private var oldest = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  func contains(_ key: Key) -> Bool { known.contains(key) }
+
+  mutating func insert(_ key: Key) {
+    guard known.insert(key).inserted else { return }
+    if order.count < limit { return order.append(key) }
+    known.remove(order[oldest])
+    order[oldest] = key
+    oldest = (oldest + 1) % limit
+  }
+}

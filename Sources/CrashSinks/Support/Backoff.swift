@@ -1,0 +1,20 @@
+/// How long to wait before the next attempt: twice as long each time, and never exactly as long as others do.
+struct Backoff {
+  static let first_ms = 250
+  static let longest_ms = 60_000
+  /// A server that asks for more is asked again after this.
+  static let longestRequest = Duration.seconds(3_600)
+
+  private var next_ms = Self.first_ms
+
+  /// Between half of what is due and all of it; not less than the other side asks for.
+  mutating func delay(
+    atLeast request: Duration? = nil, random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }
+  ) -> Duration {
+    defer { next_ms = min(next_ms * 2, Self.longest_ms) }
+    return max(.milliseconds(random(next_ms / 2...next_ms)), min(request ?? .zero, Self.longestRequest))
+  }
+
+  /// It went well.
+  mutating func reset() { next_ms = Self.first_ms }
+}

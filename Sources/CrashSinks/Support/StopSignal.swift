@@ -1,0 +1,56 @@
+import Glibc
+
+/// A pair of sockets one of which is closed when all is to end: every wait looks at the other end.
+public final class StopSignal: Sendable {
+  /// Hangs up when all is to end.
+  public let descriptor: Int32
+  private let writer: Int32
+
+  /// Nothing is to end yet.
+  /// - Throws: `SystemError` when there are no descriptors left.
+  public init() throws(SystemError) {
+    var ends: [Int32] = [-1, -1]
+    // Two descriptors are written. (A pipe that no child inherits takes a call that Swift does not see.)
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemError("make a pair of sockets") }
+    (descriptor, writer) = (ends[0], ends[1])
+  }
+
+  deinit { close(descriptor) }
+
+  /// Ends all; to be called once.
+  public func stop() { close(writer) }
+
+  /// Waits; true when all is to end.
+  public func wait(for duration: Duration) -> Bool {
+    let deadline = ContinuousClock.now + duration
+    while true {
+      let left_ms = (ContinuousClock.now.duration(to: deadline) / .milliseconds(1)).rounded(.up)
+      var set = pollfd(fd: descriptor, events: 0, revents: 0)
+      // One element, used during the call only. Waits of more than an hour are looked at anew.
+      let count = unsafe poll(&set, 1, Int32(min(3_600_000, max(0, left_ms))))
+      if count > 0 { return true }
+      if left_ms <= 0 { return false }
+    }
+  }
+}
+
+/// What the system refused, and why.
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Such as `start a thread`.
+  public var action: String
+  /// What errno said.
+  public var code: Int32
+
+  init(_ action: String, code: Int32 = errno) { (self.action, self.code) = (action, code) }
+
+  /// One sentence.
+  public var description: String { "cannot \(action): \(Self.text(code))" }
+
+  static func text(_ code: Int32) -> String {
+    var bytes = [CChar](repeating: 0, count: 128)
+    // At most as many bytes as the array has, with a zero at their end.
+    guard unsafe strerror_r(code, &bytes, bytes.count) == 0 else { return "errno \(code)" }
+    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

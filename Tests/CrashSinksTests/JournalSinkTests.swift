@@ -1,0 +1,98 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Glibc
+import Testing
+
+@testable import CrashSinks
+
+@Suite("JournalSink")
+struct JournalSinkTests {
+  @Test("a field in one line has an equals sign, any other its length in eight bytes")
+  func encoding() {
+    var entry = JournalEntry()
+    entry.add("A", "one = 1")
+    entry.add("EMPTY", "")
+    entry.add("NONE", nil as String?)
+    entry.add("B", "two\nlines")
+    #expect(entry.bytes == Array("A=one = 1\nB\n".utf8) + [9, 0, 0, 0, 0, 0, 0, 0] + Array("two\nlines\n".utf8))
+  }
+
+  @Test("a crash arrives with its fields, which are those that journald allows")
+  func fields() throws {
+    let journal = try DatagramListener()
+    defer { journal.close() }
+    let event = try Sample.event(id: "aa11")
+    #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
+    let message = try journal.receive()
+    #expect(!message.isFile)
+    let fields = JournalText.fields(message.bytes)
+    #expect(fields["MESSAGE_ID"] == JournalEntry.messageID)
+    #expect(fields["PRIORITY"] == "2")
+    #expect(fields["CRASH_ID"] == "aa11")
+    #expect(fields["CRASH_GROUP"] == "k")
+    #expect(fields["CRASH_SIGNAL"] == "SIGILL")
+    #expect(fields["CRASH_PID"] == "4711")
+    #expect(fields["CRASH_FILE"] == "/src/Cart.swift")
+    #expect(fields["CRASH_LINE"] == "42")
+    #expect(fields["CRASH_STACK"] == "#0 0x401000 checkout() at /src/Cart.swift:42")
+    #expect(
+      fields["MESSAGE"]?.hasPrefix("shop[4711] crashed by SIGILL: An index was out of range in checkout().\n\n#0")
+        == true)
+    let json = try #require(fields["CRASH_REPORT"])
+    #expect(try ReportCoding.decode(json.utf8).id == "aa11")
+    for name in fields.keys {
+      #expect(name.utf8.count <= 64 && name.utf8.allSatisfy { $0 == 0x5f || (0x41...0x5a).contains($0) })
+      #expect(!name.hasPrefix("_"))
+    }
+  }
+
+  @Test("an entry that is too long for a datagram comes as a file that nobody can change")
+  func large() throws {
+    let journal = try DatagramListener()
+    defer { journal.close() }
+    let long = String(repeating: "x", count: 1 << 20)
+    let event = try Sample.event(id: "aa11", more: #""annotations":{"note":"\#(long)"},"#)
+    #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
+    let message = try journal.receive()
+    #expect(message.isFile)
+    // F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE.
+    #expect(message.seals == 0xf)
+    let fields = JournalText.fields(message.bytes)
+    #expect(fields["CRASH_REPORT"]?.contains(long) == true)
+    #expect(fields["CRASH_ID"] == "aa11")
+  }
+
+  @Test("without the report an entry has no CRASH_REPORT")
+  func withoutReport() throws {
+    let journal = try DatagramListener()
+    defer { journal.close() }
+    let sink = JournalSink(socketPath: journal.path, includesReport: false)
+    #expect(sink.deliver(try Sample.event(id: "aa11")) == .delivered)
+    #expect(JournalText.fields(try journal.receive().bytes)["CRASH_REPORT"] == nil)
+  }
+
+  @Test("coredumpctl's entry comes only where it is asked for, after ours")
+  func coredump() throws {
+    let journal = try DatagramListener()
+    defer { journal.close() }
+    let sink = JournalSink(socketPath: journal.path, imitatesCoredump: true)
+    #expect(sink.deliver(try Sample.event(id: "aa11")) == .delivered)
+    #expect(JournalText.fields(try journal.receive().bytes)["MESSAGE_ID"] == JournalEntry.messageID)
+    let fields = JournalText.fields(try journal.receive().bytes)
+    #expect(fields["MESSAGE_ID"] == "fc2e22bc6ee647b6b90729ab34a250b1")
+    #expect(fields["COREDUMP_PID"] == "4711")
+    #expect(fields["COREDUMP_SIGNAL"] == "4")
+    #expect(fields["COREDUMP_EXE"] == "/srv/shop")
+    // 2026-11-21T08:10:11.000123Z
+    #expect(fields["COREDUMP_TIMESTAMP"] == "1795248611000123")
+  }
+
+  @Test("a journal that is not there is tried again later")
+  func absent() throws {
+    let sink = JournalSink(socketPath: "/nonexistent/journal/socket")
+    #expect(
+      sink.deliver(try Sample.event(id: "aa11"))
+        == .later("cannot write to '/nonexistent/journal/socket': No such file or directory"))
+  }
+}

@@ -1,0 +1,84 @@
+import CrashClient
+import Testing
+
+@testable import CrashSinks
+
+@Suite("OTLPSink")
+struct OTLPSinkTests {
+  private func deliver(
+    _ answer: StubServer.Answer, headers: [String] = []
+  ) throws -> (delivery: Delivery, request: StubServer.Request) {
+    let server = try StubServer { _, _ in answer }
+    defer { server.stop() }
+    let url = "http://127.0.0.1:\(server.port)/v1/logs"
+    let sink = try #require(OTLPSink(url: url, headers: headers, http: HTTPClient(), host: "web-1"))
+    let delivery = try sink.deliver(Sample.event(id: "aa11"))
+    return (delivery, try #require(server.requests.first))
+  }
+
+  @Test("a crash is one log record with the attributes of the conventions")
+  func record() throws {
+    let (delivery, request) = try deliver(.init(body: "{}"), headers: ["Authorization: Bearer t"])
+    #expect(delivery == .delivered)
+    #expect(request.line == "POST /v1/logs HTTP/1.1")
+    #expect(request.headers["content-type"] == "application/json")
+    #expect(request.headers["authorization"] == "Bearer t")
+    let json = try #require(JSONValue.decoded(request.body))
+    let resource = try #require(json["resourceLogs"]?.first)
+    let record = try #require(resource["scopeLogs"]?.first?["logRecords"]?.first)
+    #expect(record["timeUnixNano"] == .string("1795248611000123000"))
+    #expect(record["severityNumber"] == .int(21))
+    #expect(
+      record["body"]?["stringValue"]
+        == .string("shop[4711] crashed by SIGILL: An index was out of range in checkout()."))
+    let attributes = record["attributes"]?.attributes
+    #expect(attributes?["exception.type"] == "SIGILL")
+    #expect(attributes?["exception.message"] == "Fatal error: Index out of range")
+    #expect(attributes?["exception.stacktrace"] == "#0 0x401000 checkout() at /src/Cart.swift:42")
+    #expect(attributes?["crash.group"] == "k")
+    #expect(attributes?["crash.id"] == "aa11")
+    #expect(attributes?["code.line.number"] == "42")
+    let about = resource["resource"]?["attributes"]?.attributes
+    #expect(about?["service.name"] == "shop")
+    #expect(about?["host.name"] == "web-1")
+    #expect(about?["process.pid"] == "4711")
+  }
+
+  @Test(
+    "a collector that says 200 and that it has rejected the record has refused it",
+    arguments: [#""1""#, "1"])
+  func rejected(count: String) throws {
+    let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#
+    guard case .refused(let why) = try deliver(.init(body: body)).delivery else {
+      Issue.record("it was not refused")
+      return
+    }
+    #expect(why.hasSuffix(" rejects it: no room"))
+  }
+
+  @Test("an empty partial success is a success", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
+
+  @Test(
+    "what is no URL of a collector is none",
+    arguments: ["", "localhost:4318", "http://u:p@127.0.0.1:4318/v1/logs", "http://127.0.0.1:4318"])
+  func noURL(text: String) { #expect(OTLPSink(url: text, http: HTTPClient()) == nil) }
+}
+
+extension JSONValue {
+  fileprivate var first: JSONValue? {
+    guard case .array(let values) = self else { return nil }
+    return values.first
+  }
+
+  /// OpenTelemetry's list of keys and typed values.
+  fileprivate var attributes: [String: String]? {
+    guard case .array(let values) = self else { return nil }
+    var members: [String: String] = [:]
+    for value in values {
+      guard let key = value["key"]?.string else { return nil }
+      members[key] = value["value"]?["stringValue"]?.string ?? value["value"]?["intValue"]?.string
+    }
+    return members
+  }
+}

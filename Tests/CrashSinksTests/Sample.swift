@@ -1,0 +1,114 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Foundation
+import Glibc
+
+@testable import CrashSinks
+
+/// Events and what tests read of them.
+enum Sample {
+  /// A report; `more` is further members, each with a comma behind it, which stand instead of those of the same name.
+  static func received(id: String, more: String = "") throws -> ReceivedReport {
+    let decoder = JSONDecoder()
+    guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
+      case .object(let others) = try decoder.decode(JSONValue.self, from: Data("{\(more.dropLast())}".utf8))
+    else { throw CocoaError(.coderInvalidValue) }
+    members.merge(others) { $1 }
+    return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
+  }
+
+  static func event(id: String, more: String = "") throws -> SinkEvent {
+    try SinkEvent(received(id: id, more: more))
+  }
+}
+
+/// Reads journald's protocol.
+enum JournalText {
+  static func fields(_ bytes: [UInt8]) -> [String: String] {
+    var fields: [String: String] = [:]
+    var rest = bytes[...]
+    while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "\n") }) {
+      let name = String(decoding: rest[..<end], as: UTF8.self)
+      let isLine = rest[end] == UInt8(ascii: "=")
+      rest = rest[(end + 1)...]
+      let count: Int
+      if isLine {
+        count = (rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex) - rest.startIndex
+      } else {
+        count = rest.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
+        rest = rest.dropFirst(8)
+      }
+      fields[name] = String(decoding: rest.prefix(count), as: UTF8.self)
+      rest = rest.dropFirst(count + 1)
+    }
+    return fields
+  }
+}
+
+/// A datagram socket of a test's own, in journald's place.
+final class DatagramListener {
+  struct Message {
+    var bytes: [UInt8]
+    var isFile: Bool
+    var seals: Int32
+  }
+
+  let path: String
+  private let directory: String
+  private let descriptor: Int32
+
+  init() throws {
+    directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    path = directory + "/j"
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    // The path has 23 bytes; the rest of the field stays zero.
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(path.utf8)) }
+    // A sockaddr_un may be read as a sockaddr: that is what the socket calls are declared for.
+    let bound = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard descriptor >= 0, bound == 0 else { throw CocoaError(.fileWriteUnknown) }
+  }
+
+  func close() {
+    Glibc.close(descriptor)
+    // A test that leaves its directory behind has nothing else to clean up.
+    do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
+  }
+
+  /// What was sent before: nothing is waited for.
+  func receive() throws -> Message {
+    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    // A control message with one descriptor: 16 bytes of header and 4 of it, to the next 8.
+    var control = [UInt64](repeating: 0, count: 3)
+    var (count, file) = (0, Int32(-1))
+    // Both buffers outlive the call, and their sizes are those that it is told.
+    unsafe bytes.withUnsafeMutableBytes { data in
+      unsafe control.withUnsafeMutableBytes { extra in
+        var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)
+        unsafe withUnsafeMutablePointer(to: &part) { part in
+          var message = unsafe msghdr()
+          unsafe message.msg_iov = part
+          unsafe message.msg_iovlen = 1
+          unsafe message.msg_control = extra.baseAddress
+          unsafe message.msg_controllen = extra.count
+          count = unsafe recvmsg(descriptor, &message, Int32(MSG_DONTWAIT) | Int32(MSG_CMSG_CLOEXEC))
+          if unsafe message.msg_controllen >= 20 { file = unsafe extra.load(fromByteOffset: 16, as: Int32.self) }
+        }
+      }
+    }
+    guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
+    if file < 0 { return Message(bytes: Array(bytes.prefix(count)), isFile: false, seals: 0) }
+    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+    // F_GET_SEALS, which Swift does not see.
+    let seals = fcntl(file, 1_034)
+    try handle.seek(toOffset: 0)
+    return Message(bytes: Array(try handle.readToEnd() ?? Data()), isFile: count == 0, seals: seals)
+  }
+}

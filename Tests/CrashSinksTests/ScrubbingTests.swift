@@ -1,0 +1,42 @@
+import CrashClient
+import CrashReport
+import CrashScrubbing
+import Testing
+
+@testable import CrashSinks
+
+@Suite("ReportScrubbing")
+struct ScrubbingTests {
+  private func scrubbed(_ more: String, _ change: (inout PrivacySettings) -> Void = { _ in }) throws -> SinkEvent {
+    var rules = PrivacySettings()
+    change(&rules)
+    return try SinkEvent(Sample.received(id: "aa11", more: more), scrubbedBy: ReportScrubbing(TextScrubber(rules)))
+  }
+
+  @Test("secrets, addresses of mail and users' names go; what names the crash stays")
+  func standard() throws {
+    let event = try scrubbed(
+      #""annotations":{"DB_Password":"hunter2","mail":"to anna@example.org","ben@example.org":"x"},"#
+        + #""later":{"path":["/home/anna/shop"]},"#)
+    #expect(
+      event.report.annotations
+        == ["DB_Password": "[scrubbed]", "mail": "to [scrubbed]", "[scrubbed]": "x"])
+    // Also in what this version knows nothing of.
+    #expect(event.json["later"]?["path"] == .array([.string("/home/[user]/shop")]))
+    #expect(event.report.id == "aa11")
+    #expect(event.report.group.key == "k")
+    #expect(event.report.threads[0].frames[0].file == "/src/Cart.swift")
+    let whole = String(decoding: try event.json.encoded(), as: UTF8.self)
+    for secret in ["hunter2", "anna", "ben@"] { #expect(!whole.contains(secret)) }
+  }
+
+  @Test("the rules are the settings'")
+  func own() throws {
+    let event = try scrubbed(#""annotations":{"password":"p","room":"17"},"#) {
+      $0.annotations = ["ROOM"]
+      $0.patterns = ["checkout"]
+    }
+    #expect(event.report.annotations == ["password": "p", "room": "[scrubbed]"])
+    #expect(event.report.threads[0].frames[0].function == "[scrubbed]()")
+  }
+}

@@ -1,0 +1,134 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Testing
+
+@testable import CrashSinks
+
+@Suite("SentrySink")
+struct SentrySinkTests {
+  private func sink(_ server: StubServer, path: String = "", environment: String? = nil) throws -> SentrySink {
+    let dsn = try #require(SentryDSN("http://public-key@127.0.0.1:\(server.port)\(path)/42"))
+    return SentrySink(dsn, http: HTTPClient(), environment: environment, host: "web-1")
+  }
+
+  @Test("an envelope has a header, an item's header with its length, and the event, a line each")
+  func envelope() throws {
+    let server = try StubServer { _, _ in .init(body: #"{"id":"aa11"}"#) }
+    defer { server.stop() }
+    #expect(try sink(server).deliver(Sample.event(id: "aa11")) == .delivered)
+    let request = try #require(server.requests.first)
+    #expect(request.line == "POST /api/42/envelope/ HTTP/1.1")
+    #expect(request.headers["content-type"] == "application/x-sentry-envelope")
+    #expect(request.headers["x-sentry-auth"]?.contains("sentry_key=public-key") == true)
+    let lines = request.body.split(separator: UInt8(ascii: "\n")).map(Array.init)
+    #expect(lines.count == 3)
+    #expect(JSONValue.decoded(lines[0])?["event_id"] == .string("aa11"))
+    #expect(JSONValue.decoded(lines[1])?["type"] == .string("event"))
+    #expect(JSONValue.decoded(lines[1])?["length"] == .int(lines[2].count))
+    #expect(JSONValue.decoded(lines[2])?["event_id"] == .string("aa11"))
+  }
+
+  @Test("the fingerprint is the group, the stack has the innermost frame last, own code is marked")
+  func event() throws {
+    let frames = #"""
+      "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[
+      {"address":"0x10","function":"trap()","mangled":"t","isInline":false,"isAsync":false,"isOwn":false,
+      "trust":"context","image":"/usr/lib/libswiftCore.so"},
+      {"address":"0x20","function":"buy()","mangled":"b","file":"/src/Cart.swift","line":42,"isInline":false,
+      "isAsync":false,"isOwn":true,"trust":"cfi","image":"/srv/shop"}]}],
+      """#.split(separator: "\n").joined()
+    let event = try Sample.event(id: "aa11", more: frames)
+    let json = SentryEvent(report: event.report, environment: "production", release: nil, host: "web-1").json
+    #expect(json["fingerprint"] == .array([.string("k")]))
+    #expect(json["release"] == .string("shop@ab"))
+    #expect(json["environment"] == .string("production"))
+    #expect(json["server_name"] == .string("web-1"))
+    #expect(json["level"] == .string("fatal"))
+    guard case .array(let exceptions)? = json["exception"]?["values"], let exception = exceptions.first,
+      case .array(let stack)? = exception["stacktrace"]?["frames"]
+    else {
+      Issue.record("no exception with a stack")
+      return
+    }
+    #expect(exception["type"] == .string("SIGILL"))
+    #expect(exception["value"] == .string("An index was out of range in checkout()."))
+    #expect(exception["mechanism"]?["handled"] == .bool(false))
+    #expect(stack.map { $0["function"] } == [.string("buy()"), .string("trap()")])
+    #expect(stack.map { $0["in_app"] } == [.bool(true), .bool(false)])
+    #expect(stack[0]["filename"] == .string("Cart.swift"))
+    #expect(stack[0]["lineno"] == .int(42))
+    #expect(json["transaction"] == .string("buy()"))
+  }
+
+  @Test("a build id is a debug id with its first three fields turned round")
+  func debugID() {
+    #expect(
+      SentryEvent.debugID("0123456789abcdef00112233445566778899aabb") == "67452301-ab89-efcd-0011-223344556677")
+    #expect(SentryEvent.debugID("ab") == nil)
+  }
+
+  @Test("a DSN may have a path before its project, a port and an old second key")
+  func dsn() throws {
+    let dsn = try #require(SentryDSN("https://abc:old@sentry.example.org:8443/errors/7"))
+    #expect(dsn.envelopeURL == "https://sentry.example.org:8443/errors/api/7/envelope/")
+    #expect(dsn.host == "sentry.example.org:8443")
+    #expect(dsn.authorization.hasSuffix("sentry_key=abc"))
+  }
+
+  @Test(
+    "what is no DSN is none",
+    arguments: [
+      "", "abc", "https://example.org/7", "ftp://k@example.org/7", "https://k@example.org/", "https://k@/7",
+      "https://k@:80/7", "https://k y@example.org/7", "https://k\n@example.org/7", "https://k@example.org/7?x=1",
+      "https://,@example.org/7",
+    ])
+  func noDSN(text: String) { #expect(SentryDSN(text) == nil) }
+
+  @Test(
+    "what a server answers decides over the event",
+    arguments: [
+      (400, "", Delivery.refused("HOST answers 400: too old")), (413, "", .refused("HOST answers 413: too old")),
+      (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
+      (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401")),
+      // It may be anybody's: the key does not go there.
+      (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302")),
+    ] as [(Int, String, Delivery)])
+  func answers(status: Int, headers: String, expected: Delivery) throws {
+    let server = try StubServer { _, _ in .init(status: status, headers: headers, body: "too\u{1b}old") }
+    defer { server.stop() }
+    let got = try sink(server).deliver(Sample.event(id: "aa11"))
+    let host = "127.0.0.1:\(server.port)"
+    let wanted: Delivery =
+      switch expected {
+      case .refused(let why): .refused(why.replacing("HOST", with: host).replacing("too old", with: "too␛old"))
+      case .later(let why, let after): .later(why.replacing("HOST", with: host), after: after)
+      case .delivered: .delivered
+      }
+    #expect(got == wanted)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("a connection that breaks off before the answer is tried again later, and the next attempt has a new one")
+  func brokenOff() throws {
+    let server = try StubServer { _, before in before == 0 ? nil : .init() }
+    defer { server.stop() }
+    let sink = try sink(server)
+    guard case .later(let why, let after) = try sink.deliver(Sample.event(id: "aa11")) else {
+      Issue.record("a broken connection is no answer")
+      return
+    }
+    #expect(why.hasPrefix("127.0.0.1:\(server.port): ") && after == nil)
+    #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
+  }
+
+  @Test("a long report goes in one piece")
+  func long() throws {
+    let server = try StubServer { _, _ in .init() }
+    defer { server.stop() }
+    let long = String(repeating: "x", count: 2 << 20)
+    let event = try Sample.event(id: "aa11", more: #""annotations":{"note":"\#(long)"},"#)
+    #expect(try sink(server).deliver(event) == .delivered)
+    #expect(server.requests.first.map { $0.body.count > 2 << 20 } == true)
+  }
+}

@@ -1,0 +1,222 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Synchronization
+import Testing
+
+@testable import CrashSinks
+
+@Suite("SinkRunner")
+struct SinkRunnerTests {
+  /// A crashd with these events, which a subscriber has until it acknowledges them.
+  final class Crashd: Sendable {
+    let daemon: FakeDaemon
+
+    /// `answer` may answer a subscription by itself; `acknowledged` gets each cursor.
+    init(
+      _ events: [(cursor: String, id: String)],
+      answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false },
+      acknowledged: @escaping @Sendable (String) -> Void
+    ) throws {
+      let log = SharedLog()
+      self.log = log
+      daemon = try FakeDaemon { connection in
+        guard let call = connection.call() else { return }
+        log.add(call)
+        if call.contains("Crashd.Ack") {
+          let cursor = events.last { call.contains(#""cursor":"\#($0.cursor)""#) }?.cursor ?? ""
+          connection.reply(#"{"cursor":"\#(cursor)"}"#)
+          return acknowledged(cursor)
+        }
+        if answer(connection, call) { return }
+        let seen = log.calls.count { $0.contains("Crashd.Ack") }
+        connection.reply(#"{"ready":true}"#, continues: true)
+        for event in events.dropFirst(seen) {
+          connection.reply(
+            #"{"cursor":"\#(event.cursor)","report":\#(SampleJSON.report(id: event.id))}"#, continues: true)
+        }
+        connection.waitForHangup()
+      }
+    }
+
+    private let log: SharedLog
+    var all: [String] { log.calls }
+  }
+
+  final class SharedLog: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var calls: [String] { lines.withLock { $0 } }
+  }
+
+  /// Answers as it is told, the last answer for ever, and notes what it got.
+  struct Script: Sink {
+    let name = "script"
+    let got = SharedLog()
+    let answers: [Delivery]
+
+    func deliver(_ event: SinkEvent) -> Delivery {
+      got.add(event.report.id)
+      return answers[min(got.calls.count, answers.count) - 1]
+    }
+  }
+
+  /// Runs until the last event is acknowledged; returns what was logged, and the waits.
+  private func run(
+    _ sink: any Sink, _ events: [(cursor: String, id: String)], until last: String, perMinute: Int = 60_000,
+    answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false }
+  ) throws -> (crashd: Crashd, counts: SinkCounts, log: [String], waits: [Duration]) {
+    let stop = try StopSignal()
+    let crashd = try Crashd(events, answer: answer) { if $0 == last { stop.stop() } }
+    defer { crashd.daemon.stop() }
+    let (log, board, waits) = (SharedLog(), SinkBoard(), Waits())
+    var around = SinkRunner.Surroundings(
+      client: CrashClient(socketPath: crashd.daemon.socketPath), stop: stop, board: board,
+      log: SinkLog { level, text in log.add("\(level): \(text)") })
+    // Nobody waits in a test, and the time stands still; what would have been waited is noted.
+    let now = ContinuousClock.now
+    around.now = { now }
+    around.wait = { duration in
+      waits.add(duration)
+      return stop.wait(for: .zero)
+    }
+    var runner = SinkRunner(
+      sink, subscriber: "t.script", filter: "sho", perMinute: perMinute, scrubbing: nil, around: around)
+    runner.run()
+    return (crashd, board.counts(of: "script"), log.calls, waits.all)
+  }
+
+  final class Waits: Sendable {
+    private let durations = Mutex<[Duration]>([])
+    func add(_ duration: Duration) { durations.withLock { $0.append(duration) } }
+    var all: [Duration] { durations.withLock { $0 } }
+  }
+
+  @Test("what was delivered is acknowledged, each event by itself and in order")
+  func inOrder() throws {
+    let sink = Script(answers: [.delivered])
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2"), ("c3", "a3")], until: "c3")
+    #expect(sink.got.calls == ["a1", "a2", "a3"])
+    #expect(result.counts == SinkCounts(delivered: 3))
+    let acknowledged = result.crashd.all.filter { $0.contains("Crashd.Ack") }
+    #expect(acknowledged.count == 3)
+    #expect(acknowledged.allSatisfy { $0.contains(#""subscriber":"t.script""#) })
+    let subscription = try #require(result.crashd.all.first)
+    #expect(subscription.contains(#""subscriber":"t.script""#) && subscription.contains(#""name":"sho""#))
+  }
+
+  @Test("an event that is not taken now is sent again and not acknowledged before; the next one waits")
+  func later() throws {
+    let sink = Script(answers: [.later("busy"), .later("busy", after: .seconds(90)), .delivered])
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
+    #expect(sink.got.calls == ["a1", "a1", "a1", "a2"])
+    #expect(result.counts == SinkCounts(delivered: 2, retries: 2))
+    #expect(result.waits.count == 2)
+    #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
+    #expect(result.waits[1] == .seconds(90))
+    // One line for trouble that stays the same, one when it ends.
+    #expect(result.log == ["warning: script: waiting: busy", "notice: script: goes on"])
+  }
+
+  @Test("an event that will never be taken is left out, counted and named; the next one is sent")
+  func refused() throws {
+    let sink = Script(answers: [.refused("413"), .delivered])
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
+    #expect(sink.got.calls == ["a1", "a2"])
+    #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
+    #expect(result.log == ["error: script: report a1 is left out: 413"])
+  }
+
+  @Test("the same crash in the same group is sent once")
+  func repeated() throws {
+    let sink = Script(answers: [.delivered])
+    let result = try run(sink, [("c1", "a1"), ("c2", "a1"), ("c3", "a2")], until: "c3")
+    #expect(sink.got.calls == ["a1", "a2"])
+    #expect(result.counts == SinkCounts(delivered: 2, repeated: 1))
+  }
+
+  @Test("after crashd has closed the stream it goes on behind what was acknowledged")
+  func closed() throws {
+    let sink = Script(answers: [.delivered])
+    let connections = SharedLog()
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2") { connection, call in
+      connections.add(call)
+      guard connections.calls.count == 1 else { return false }
+      connection.reply(#"{"ready":true}"#, continues: true)
+      connection.reply(#"{"cursor":"c1","report":\#(SampleJSON.report(id: "a1"))}"#, continues: true)
+      return true
+    }
+    #expect(sink.got.calls == ["a1", "a2"])
+    #expect(connections.calls.count == 2)
+    #expect(result.counts == SinkCounts(delivered: 2))
+    #expect(result.waits.count == 1)
+  }
+
+  @Test("events that retention removed are counted and told; what is left follows")
+  func expired() throws {
+    let sink = Script(answers: [.delivered])
+    let result = try run(sink, [("c1", "a1")], until: "c1") { connection, call in
+      if call.contains(#""expired":true"#) { return false }
+      connection.reply(#"{"lost":7,"exact":true}"#, error: "io.crashshield.Crashd.CursorExpired")
+      return true
+    }
+    #expect(sink.got.calls == ["a1"])
+    #expect(result.counts == SinkCounts(delivered: 1, lost: 7))
+    #expect(result.log == ["error: script: 7 reports were removed before they were sent; what is left follows"])
+  }
+
+  @Test("more events than a minute may have wait")
+  func pace() throws {
+    let sink = Script(answers: [.delivered])
+    let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
+    let result = try run(sink, events, until: "c4", perMinute: 12)
+    #expect(result.counts.delivered == 4)
+    // Two may come at once; nobody waited, so that the fourth is due later than the third.
+    #expect(result.waits == [.seconds(5), .seconds(10)])
+  }
+
+  @Test("a stop ends the wait for an event that cannot be sent")
+  func stopped() throws {
+    let stop = try StopSignal()
+    let crashd = try Crashd([("c1", "a1")]) { _ in }
+    defer { crashd.daemon.stop() }
+    let sink = Stopping(stop: stop)
+    var runner = SinkRunner(
+      sink, subscriber: "t", perMinute: 1, scrubbing: nil,
+      around: .init(
+        client: CrashClient(socketPath: crashd.daemon.socketPath), stop: stop, board: SinkBoard(),
+        log: SinkLog { _, _ in }))
+    runner.run()
+    #expect(!crashd.all.contains { $0.contains("Crashd.Ack") })
+  }
+
+  struct Stopping: Sink {
+    let name = "stopping"
+    let stop: StopSignal
+
+    func deliver(_ event: SinkEvent) -> Delivery {
+      stop.stop()
+      return .later("for ever", after: .seconds(3_600))
+    }
+  }
+
+  @Test("a crashd that is not there is told once, and looked for again")
+  func unreachable() throws {
+    let (stop, log, waits) = (try StopSignal(), SharedLog(), Waits())
+    var around = SinkRunner.Surroundings(
+      client: CrashClient(socketPath: "/nonexistent/crashd"), stop: stop, board: SinkBoard(),
+      log: SinkLog { level, text in log.add("\(level): \(text)") })
+    around.wait = { duration in
+      waits.add(duration)
+      return waits.all.count == 3
+    }
+    var runner = SinkRunner(
+      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubbing: nil, around: around)
+    runner.run()
+    #expect(waits.all.count == 3)
+    #expect(
+      log.calls == [
+        "warning: script: waiting: cannot reach crashd at '/nonexistent/crashd': No such file or directory"
+      ])
+  }
+}

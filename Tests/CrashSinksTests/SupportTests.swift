@@ -1,0 +1,73 @@
+import Testing
+
+@testable import CrashSinks
+
+@Suite("Waits, paces and times of sinks")
+struct SupportTests {
+  @Test("each wait is twice as long as the one before, up to a minute, and begins anew after a success")
+  func backoff() {
+    var backoff = Backoff()
+    let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
+    #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
+    #expect(longest.last == .seconds(60))
+    #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
+    backoff.reset()
+    #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
+  }
+
+  @Test("a server that asks for time gets it, up to an hour")
+  func request() {
+    var backoff = Backoff()
+    #expect(backoff.delay(atLeast: .seconds(7)) == .seconds(7))
+    #expect(backoff.delay(atLeast: .seconds(1_000_000)) == .seconds(3_600))
+    #expect(backoff.delay(atLeast: .zero, random: \.upperBound) == .seconds(1))
+  }
+
+  @Test("ten seconds' worth of events may come at once, then they come evenly")
+  func pace() {
+    var pace = Pace(perMinute: 30)
+    let start = ContinuousClock.now
+    #expect(
+      (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
+    // A quiet time gives back no more than that.
+    let later = start + .seconds(3_600)
+    #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
+  }
+
+  @Test(
+    "a time of a report is so many nanoseconds since 1970",
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
+      ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
+      ("2024-03-01T00:00:00.123456789Z", 1_709_251_200_123_456_789),
+    ] as [(String, Int64)])
+  func times(text: String, expected: Int64) { #expect(Moment.nanoseconds(text) == expected) }
+
+  @Test(
+    "what is no time is none",
+    arguments: [
+      "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
+      "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "9999-11-21T08:10:11Z", "2026-11-21T08:10:1äZ",
+    ])
+  func noTimes(text: String) { #expect(Moment.nanoseconds(text) == nil) }
+
+  @Test("the oldest crash is forgotten first")
+  func recent() throws {
+    var recent = RecentEvents(limit: 2)
+    let keys = try ["a1", "a2", "a3"].map { RecentEvents.Key(try Sample.event(id: $0).report) }
+    for key in [keys[0], keys[1], keys[0], keys[2]] { recent.insert(key) }
+    #expect(keys.map { recent.contains($0) } == [false, true, true])
+  }
+
+  @Test("a status line says what was sent, and what is wrong")
+  func board() {
+    let board = SinkBoard()
+    board.change("b") { $0.delivered = 3 }
+    board.change("a") {
+      $0.refused = 1
+      $0.trouble = "it rains"
+    }
+    #expect(board.counts(of: "b").text("b") == "b: 3 sent")
+    #expect(board.counts(of: "a").text("a") == "a: 0 sent, 1 refused, waiting: it rains")
+  }
+}
