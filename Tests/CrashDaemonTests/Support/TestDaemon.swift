@@ -21,9 +21,11 @@ final class TestDaemon: Sendable {
     limits: Limits = .patient, analysePath: String = "/nowhere", prepare: (Directories) throws -> Void = { _ in },
     configure: (inout DaemonConfiguration) -> Void = { _ in }, _ body: (TestDaemon) async throws -> Void
   ) async throws {
-    let test = try TestDaemon(
-      TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare, configure: configure)
-    try await test.run(body)
+    try await TestPlaces.daemons.occupy {
+      let test = try TestDaemon(
+        TestDirectory(), limits: limits, analysePath: analysePath, prepare: prepare, configure: configure)
+      try await test.run(body)
+    }
   }
 
   /// Makes a daemon; it listens but does not run yet.
