@@ -8,6 +8,9 @@ final class VarlinkConnection {
   /// Bytes of `buffer` that are known to hold no NUL, so that a long message is looked through once.
   private var searched = 0
 
+  /// How a message begins that was too large.
+  var beginning: ArraySlice<UInt8> { buffer.prefix(512) }
+
   init(socket: UnixSocket, messageLimitBytes: Int) {
     self.socket = socket
     self.messageLimitBytes = messageLimitBytes

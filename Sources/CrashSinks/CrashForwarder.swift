@@ -21,7 +21,7 @@ public struct CrashForwarder: Sendable {
     runners = try Self.sinks(settings, stop: stop).map { sink, common in
       SinkRunner(
         sink, subscriber: "\(settings.subscriber).\(sink.name)", filter: common.program, perMinute: common.perMinute,
-        scrubbing: common.scrubs ? scrubbing : nil, around: around)
+        giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubbing: common.scrubs ? scrubbing : nil, around: around)
     }
     if runners.isEmpty {
       throw ForwardSettingsError(

@@ -22,20 +22,43 @@ public struct ReportScrubbing: Sendable {
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
-        (scrubber.scrub(key), scrubber.isSecret(key) ? .string(TextScrubber.mark) : scrub(each: value))
+        (scrubber.scrub(key), scrubber.isSecret(key) ? .string(TextScrubber.mark) : scrub(word: value))
       }, uniquingKeysWith: { first, _ in first })
   }
 
   private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       uniqueKeysWithValues: members.map { key, value in
-        (key, TextScrubber.isExempt(key) ? value : scrub(each: value))
+        if TextScrubber.isExempt(key) { return (key, value) }
+        return (key, Self.wordKeys.contains(key) ? scrub(word: value) : scrub(each: value))
       })
+  }
+
+  /// What a program says in its own words, where an address is none of ours: breadcrumbs, and why it ended.
+  private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
+
+  /// Registers and other addresses are texts in JSON.
+  ///
+  /// A pattern of digits would make them unreadable, and the report with them.
+  private static func isAddress(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst(2)
+    return text.hasPrefix("0x") && (1...16).contains(digits.count)
+      && digits.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: false
+        }
+      }
+  }
+
+  private func scrub(word value: JSONValue) -> JSONValue {
+    if case .string(let text) = value { return .string(scrubber.scrub(text)) }
+    return scrub(each: value)
   }
 
   private func scrub(each value: JSONValue) -> JSONValue {
     switch value {
-    case .string(let text): .string(scrubber.scrub(text))
+    case .string(let text): Self.isAddress(text) ? value : .string(scrubber.scrub(text))
     case .array(let values): .array(values.map(scrub(each:)))
     case .object(let members): .object(scrub(members))
     default: value

@@ -15,8 +15,9 @@ public enum Delivery: Sendable, Equatable {
   case delivered
   /// The other side will never take this one; others it may. The text says why.
   case refused(String)
-  /// Not now. The text says why; `after` is how long the other side asks to be left alone.
-  case later(String, after: Duration? = nil)
+  /// Not now. The text says why; `after` is how long the other side asks to be left alone. `maybeNever`: it has looked at
+  /// the event, or would not for one's key, and may say the same for ever.
+  case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 
 /// A report on its way out.

@@ -1,3 +1,4 @@
+import CrashReport
 import Synchronization
 
 /// What became of the events of one sink since it started.
@@ -41,6 +42,7 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    if let lines { changed(lines.joined(separator: "; ")) }
+    // systemd takes each line for an assignment of its own, and a server may have had a word in it.
+    if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }
 }

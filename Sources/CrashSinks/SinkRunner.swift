@@ -36,8 +36,13 @@ public struct SinkRunner: Sendable {
   private let filter: String?
   private let scrubbing: ReportScrubbing?
   private let around: Surroundings
+  private let giveUpAfter: Duration
   private var pace: Pace
   private var backoff = Backoff()
+  /// Until crashd has begun a stream.
+  private var waitsForCrashd = false
+  /// What was told of that.
+  private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
   /// - Parameters:
@@ -45,14 +50,16 @@ public struct SinkRunner: Sendable {
   ///   - subscriber: Under which name crashd keeps the cursor.
   ///   - filter: Only programs whose name contains this.
   ///   - perMinute: At most so many events.
+  ///   - giveUpAfter: An event that a server has answered for so long without taking it is left out.
   ///   - scrubbing: What is taken out of them.
   ///   - around: crashd, and who is told.
   public init(
-    _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int, scrubbing: ReportScrubbing?,
-    around: Surroundings
+    _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
+    giveUpAfter: Duration = .seconds(3_600),
+    scrubbing: ReportScrubbing?, around: Surroundings
   ) {
     (self.sink, self.subscriber, self.filter, self.scrubbing) = (sink, subscriber, filter, scrubbing)
-    (self.around, pace) = (around, Pace(perMinute: perMinute))
+    (self.around, self.giveUpAfter, pace) = (around, giveUpAfter, Pace(perMinute: perMinute))
   }
 
   /// Sends until it is stopped.
@@ -68,6 +75,7 @@ public struct SinkRunner: Sendable {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
           trouble(Self.text(error))
+          if waitsForCrashd { unreached = Self.text(error) }
         }
       }
       if around.wait(backoff.delay()) { return }
@@ -76,16 +84,41 @@ public struct SinkRunner: Sendable {
 
   /// True when all is to end.
   private mutating func follow() throws(ClientError) -> Bool {
+    waitsForCrashd = true
     let stream = try subscribe()
-    while let event = try stream.next(hangup: around.stop.descriptor) {
-      guard case .report(let received, let cursor) = event else {
-        recovered()
-        continue
+    // Trouble of another kind is not over because a stream has begun: the same event may come again.
+    if let why = unreached, around.board.counts(of: sink.name).trouble == why { goesOn() }
+    (waitsForCrashd, unreached) = (false, nil)
+    while true {
+      switch try next(of: stream) {
+      case nil: return false
+      case .ready?: continue
+      case .report(let received, let cursor)?:
+        if deliver(received) { return true }
+        try acknowledge(cursor)
       }
-      if deliver(received) { return true }
-      try around.client.acknowledge(cursor, subscriber: subscriber)
     }
-    return false
+  }
+
+  /// Leaves out what cannot be read, where crashd can be told of it: it would stand in the way of all that follows.
+  private mutating func next(of stream: EventStream) throws(ClientError) -> EventStream.Event? {
+    while true {
+      do throws(ClientError) { return try stream.next(hangup: around.stop.descriptor) } catch {
+        guard let cursor = stream.unreadableCursor else { throw error }
+        refuse("behind cursor \(cursor)", Self.text(error))
+        try acknowledge(cursor)
+        // Only of an event that is too large is there a rest in the connection.
+        if case .malformedReply = error { continue }
+        return nil
+      }
+    }
+  }
+
+  /// Only now is it sure that the same will not come again: whatever was waited for is over.
+  private mutating func acknowledge(_ cursor: String) throws(ClientError) {
+    try around.client.acknowledge(cursor, subscriber: subscriber)
+    backoff.reset()
+    goesOn()
   }
 
   private func subscribe() throws(ClientError) -> EventStream {
@@ -113,13 +146,15 @@ public struct SinkRunner: Sendable {
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
     do { event = try SinkEvent(received, scrubbedBy: scrubbing) } catch {
-      refuse(received.report.id, "it cannot be scrubbed: \(error)")
+      // What is wrong repeats a part of it.
+      refuse(received.report.id, "it cannot be read when it is scrubbed")
       return false
     }
+    var (tries, firstAnswer) = (0, ContinuousClock.Instant?.none)
     while true {
+      tries += 1
       switch sink.deliver(event) {
       case .delivered:
-        recovered()
         around.board.change(sink.name) { $0.delivered += 1 }
         recent.insert(key)
         return false
@@ -127,7 +162,16 @@ public struct SinkRunner: Sendable {
         refuse(received.report.id, why)
         recent.insert(key)
         return false
-      case .later(let why, let after):
+      case .later(let why, let after, let maybeNever):
+        if maybeNever {
+          let (now, first) = (around.now(), firstAnswer ?? around.now())
+          firstAnswer = first
+          if first.duration(to: now) >= giveUpAfter {
+            refuse(received.report.id, "tried \(tries) times: \(why)")
+            recent.insert(key)
+            return false
+          }
+        }
         around.board.change(sink.name) { $0.retries += 1 }
         trouble(why)
         if around.wait(backoff.delay(atLeast: after)) { return true }
@@ -135,8 +179,7 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  private mutating func recovered() {
-    backoff.reset()
+  private func goesOn() {
     let wasInTrouble = around.board.counts(of: sink.name).trouble != nil
     around.board.change(sink.name) { $0.trouble = nil }
     if wasInTrouble { around.log(.notice, "\(sink.name): goes on") }
@@ -162,6 +205,9 @@ public struct SinkRunner: Sendable {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
+    // What is wrong repeats a part of the report, which nobody has scrubbed.
+    case .malformedReply: "what crashd sends cannot be read"
+    case .messageTooLarge(let limit): "what crashd sends is longer than \(limit >> 10) KiB"
     default: "crashd: \(error)"
     }
   }

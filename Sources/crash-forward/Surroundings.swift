@@ -1,3 +1,4 @@
+import CrashReport
 import CrashSinks
 import Glibc
 
@@ -31,12 +32,12 @@ extension CrashForward {
     let isJournal = environment["JOURNAL_STREAM"] != nil
     return SinkLog { level, text in
       if level > least { return }
-      let line = text.replacing("\n", with: " ")
-      Self.write(isJournal ? "<\(level.rawValue)>\(line)\n" : "crash-forward: \(line)\n")
+      // One line: the library sees to it.
+      Self.write(isJournal ? "<\(level.rawValue)>\(text)\n" : "crash-forward: \(text)\n")
     }
   }
 
-  static func complain(_ text: String) { write("crash-forward: \(text)\n") }
+  static func complain(_ text: String) { write("crash-forward: \(CleanText.clean(text))\n") }
 
   private static func write(_ line: String) {
     let bytes = Array(line.utf8)

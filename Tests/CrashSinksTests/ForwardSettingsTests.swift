@@ -47,10 +47,12 @@ struct ForwardSettingsTests {
       problem("journal:\n  enabeld: true")
         == "f.yaml:2: there is no key 'journal.enabeld'; 'journal.enabled' is meant, perhaps")
     #expect(problem("jurnal:\n  enabled: true").hasPrefix("f.yaml:1: there is no section 'jurnal'"))
-    #expect(problem("sentry:\n  rate: 0") == "f.yaml:2: sentry.rate takes events a minute, from 1 to 60000, not '0'")
+    #expect(problem("sentry:\n  rate: 0") == "f.yaml:2: sentry.rate takes events a minute, from 1 to 60000")
+    #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
     #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
     #expect(problem("otlp:\n  endpoint: http://u:p@h/v1/logs").hasPrefix("f.yaml:2: otlp.endpoint takes a URL"))
-    #expect(problem("a: [").hasPrefix("f.yaml: "))
+    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: it is no YAML from column "))
+    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key stands here twice"))
     #expect(problem("- a") == "f.yaml: the file is to have keys and values")
     #expect(
       problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
@@ -70,6 +72,38 @@ struct ForwardSettingsTests {
     #expect(!String(reflecting: settings).contains("hidden"))
   }
 
+  @Test(
+    "a password, a DSN or a key that stands in the wrong place is not repeated",
+    arguments: [
+      "otlp:\n  endpoint: http://me:hidden@h/v1/logs", "otlp: {endpoint: 'https://hidden@h'}",
+      "otlp:\n  headers: 'Authorization: Bearer hidden'", "otlp:\n  headers-file: hidden",
+      "sentry:\n  dsn-file: hidden",
+      "sentry:\n  rate: https://hidden@h/1", "sentry: {scrub: hidden}", "sentry: hidden", "log-level: hidden",
+      "sentry:\n  https://hidden@h/1: 1", "sentry:\n  dsn https://hidden@h/1:", "https://hidden@h/1: {a: b}",
+      "sentry:\n  dsn-file: 'https://hidden@h/1\nx: [", "otlp:\n  headers: \"hidden\\q\"", "sentry: *hidden",
+      "sentry:\n  dsn: https://hidden@h/1\n sentry: hidden", "otlp: {x: [hidden}", "k: &hidden\nk: *hidden2",
+      "hidden: 1\nhidden: 2", "otlp: @hidden", "journal:\n  socket: hidden", "subscriber: hidden@h",
+    ])
+  func misplaced(yaml: String) {
+    for credentials in [nil, "/nonexistent"] {
+      var reader = ForwardSettingsReader(credentials: credentials)
+      do throws(ForwardSettingsError) {
+        try reader.read(yaml: yaml, at: "f.yaml")
+        Issue.record("it was taken")
+      } catch {
+        let isTold = "\(error)".contains("hidden")
+        #expect(!isTold, "\(error)")
+        #expect("\(error)".hasPrefix("f.yaml:"))
+      }
+    }
+  }
+
+  @Test("an error is one line, whatever stands in the settings")
+  func oneLine() {
+    let text = "\(ForwardSettingsError(place: "f\r\n<0>x", reason: "\u{1b}[2J"))"
+    #expect(text == "f␍␊<0>x: ␛[2J")
+  }
+
   @Test("a secret's file is named by its path or as a credential; blanks at its end do not count")
   func secretFiles() throws {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
@@ -87,7 +121,7 @@ struct ForwardSettingsTests {
     #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: a file is named by its whole path"))
     #expect(
       problem("sentry: {dsn-file: \(directory)/no}")
-        == "f.yaml:1: '\(directory)/no': cannot read it: No such file or directory")
+        == "f.yaml:1: the file of sentry.dsn: cannot read it: No such file or directory")
     try String(repeating: "x", count: 20_000).write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
     #expect(problem("sentry: {dsn-file: \(directory)/dsn}").hasSuffix("it is longer than 16 KiB"))
   }
@@ -118,6 +152,7 @@ struct ForwardSettingsTests {
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)
     #expect(settings.privacy == ForwardSettings().privacy)
+    #expect(settings.giveUpMinutes == ForwardSettings().giveUpMinutes)
     #expect(settings.journalSocket == ForwardSettings().journalSocket)
     #expect(settings.subscriber == ForwardSettings().subscriber)
   }

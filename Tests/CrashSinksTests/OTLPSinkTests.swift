@@ -56,6 +56,18 @@ struct OTLPSinkTests {
     #expect(why.hasSuffix(" rejects it: no room"))
   }
 
+  @Test("what a collector says is one short line")
+  func words() throws {
+    let words = #"no\r\n<0>room\u001b[2J\u202e"# + String(repeating: #"e\u0301"#, count: 300)
+    let body = #"{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"\#(words)"}}"#
+    guard case .refused(let why) = try deliver(.init(body: body)).delivery else {
+      Issue.record("it was not refused")
+      return
+    }
+    #expect(why.contains(" rejects it: no␍␊<0>room␛[2J\u{fffd}e\u{301}"))
+    #expect(why.unicodeScalars.count < 250)
+  }
+
   @Test("an empty partial success is a success", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 

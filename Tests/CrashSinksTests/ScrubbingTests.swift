@@ -30,6 +30,20 @@ struct ScrubbingTests {
     for secret in ["hunter2", "anna", "ben@"] { #expect(!whole.contains(secret)) }
   }
 
+  @Test("a pattern that matches addresses takes them out of texts, and leaves the report one that can be read")
+  func addresses() throws {
+    let event = try scrubbed(
+      #""annotations":{"at":"0x3132333435363738"},"breadcrumbs":[{"time":"t","text":"0x3132333435363738"}],"#
+        + #""reason":"0x3132333435363738","threads":[{"tid":7,"name":"w","crashed":true,"#
+        + #""registers":{"rax":"0x3132333435363738"},"frames":[]}],"#
+        + #""later":["0x3132333435363738","0x3132333435363738 "],"#
+    ) { $0.patterns = ["[0-9]{16}"] }
+    #expect(event.report.threads[0].registers == ["rax": 0x3132_3334_3536_3738])
+    #expect(event.report.annotations == ["at": "0x[scrubbed]"])
+    #expect(event.report.breadcrumbs[0].text == "0x[scrubbed]" && event.report.reason == "0x[scrubbed]")
+    #expect(event.json["later"] == .array([.string("0x3132333435363738"), .string("0x[scrubbed] ")]))
+  }
+
   @Test("the rules are the settings'")
   func own() throws {
     let event = try scrubbed(#""annotations":{"password":"p","room":"17"},"#) {

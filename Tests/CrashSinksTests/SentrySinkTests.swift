@@ -90,23 +90,48 @@ struct SentrySinkTests {
     arguments: [
       (400, "", Delivery.refused("HOST answers 400: too old")), (413, "", .refused("HOST answers 413: too old")),
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
-      (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401")),
+      (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
+      (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
       // It may be anybody's: the key does not go there.
-      (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302")),
+      (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {
-    let server = try StubServer { _, _ in .init(status: status, headers: headers, body: "too\u{1b}old") }
+    let server = try StubServer { _, before in
+      before == 0 ? .init() : .init(status: status, headers: headers, body: "too\u{1b}old")
+    }
     defer { server.stop() }
-    let got = try sink(server).deliver(Sample.event(id: "aa11"))
+    let sink = try sink(server)
+    #expect(try sink.deliver(Sample.event(id: "aa10")) == .delivered)
+    let got = try sink.deliver(Sample.event(id: "aa11"))
     let host = "127.0.0.1:\(server.port)"
     let wanted: Delivery =
       switch expected {
       case .refused(let why): .refused(why.replacing("HOST", with: host).replacing("too old", with: "too␛old"))
-      case .later(let why, let after): .later(why.replacing("HOST", with: host), after: after)
+      case .later(let why, let after, let maybeNever):
+        .later(why.replacing("HOST", with: host), after: after, maybeNever: maybeNever)
       case .delivered: .delivered
       }
     #expect(got == wanted)
-    #expect(server.requests.count == 1)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test("who answers 400 before anything was taken is perhaps another server: the event is kept")
+  func unproven() throws {
+    let server = try StubServer { _, before in before == 1 ? .init() : .init(status: 400) }
+    defer { server.stop() }
+    let sink = try sink(server)
+    let host = "127.0.0.1:\(server.port)"
+    #expect(
+      try sink.deliver(Sample.event(id: "aa11"))
+        == .later("\(host) answers 400 and has not taken anything yet: is it the right address?", maybeNever: true))
+    #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
+    #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
+  }
+
+  @Test("a proxy's password is not told")
+  func proxy() {
+    let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
+    #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))
   }
 
   @Test("a connection that breaks off before the answer is tried again later, and the next attempt has a new one")
@@ -114,7 +139,7 @@ struct SentrySinkTests {
     let server = try StubServer { _, before in before == 0 ? nil : .init() }
     defer { server.stop() }
     let sink = try sink(server)
-    guard case .later(let why, let after) = try sink.deliver(Sample.event(id: "aa11")) else {
+    guard case .later(let why, let after, false) = try sink.deliver(Sample.event(id: "aa11")) else {
       Issue.record("a broken connection is no answer")
       return
     }

@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import FakeDaemon
+import Glibc
 import Synchronization
 import Testing
 
@@ -64,6 +65,7 @@ struct SinkRunnerTests {
   /// Runs until the last event is acknowledged; returns what was logged, and the waits.
   private func run(
     _ sink: any Sink, _ events: [(cursor: String, id: String)], until last: String, perMinute: Int = 60_000,
+    limitBytes: Int = 64 << 20, timePasses: Bool = false,
     answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false }
   ) throws -> (crashd: Crashd, counts: SinkCounts, log: [String], waits: [Duration]) {
     let stop = try StopSignal()
@@ -71,11 +73,12 @@ struct SinkRunnerTests {
     defer { crashd.daemon.stop() }
     let (log, board, waits) = (SharedLog(), SinkBoard(), Waits())
     var around = SinkRunner.Surroundings(
-      client: CrashClient(socketPath: crashd.daemon.socketPath), stop: stop, board: board,
+      client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
+      board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // Nobody waits in a test, and the time stands still; what would have been waited is noted.
-    let now = ContinuousClock.now
-    around.now = { now }
+    // Nobody waits in a test, and the time stands still, or goes on by what would have been waited; that is noted.
+    let start = ContinuousClock.now
+    around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
       waits.add(duration)
       return stop.wait(for: .zero)
@@ -125,6 +128,97 @@ struct SinkRunnerTests {
     #expect(sink.got.calls == ["a1", "a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
     #expect(result.log == ["error: script: report a1 is left out: 413"])
+  }
+
+  @Test("an event that is answered for an hour and not taken is left out by its name; the next one is sent")
+  func givenUp() throws {
+    let sink = Refusing(id: "a1", delivery: .later("h answers 500", maybeNever: true))
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2", timePasses: true)
+    #expect(result.counts == SinkCounts(delivered: 1, refused: 1, retries: result.waits.count))
+    let hour = Duration.seconds(3_600)
+    let waited = result.waits.reduce(.zero, +)
+    #expect(waited >= hour && waited < hour + .seconds(61))
+    #expect(sink.got.calls.suffix(2) == ["a1", "a2"])
+    #expect(
+      result.log == [
+        "warning: script: waiting: h answers 500",
+        "error: script: report a1 is left out: tried \(result.waits.count + 1) times: h answers 500",
+      ])
+  }
+
+  @Test("an event is kept as long as a server cannot be reached")
+  func notGivenUp() throws {
+    let tries = 2_000
+    let sink = Script(answers: Array(repeating: .later("h: no route"), count: tries) + [.delivered])
+    let result = try run(sink, [("c1", "a1")], until: "c1", timePasses: true)
+    #expect(result.waits.reduce(.zero, +) > .seconds(3_600 * 10))
+    #expect(result.counts == SinkCounts(delivered: 1, retries: tries))
+  }
+
+  /// Answers for one event as it is told, and takes the others.
+  struct Refusing: Sink {
+    let name = "script"
+    let id: String
+    let delivery: Delivery
+    let got = SharedLog()
+
+    func deliver(_ event: SinkEvent) -> Delivery {
+      got.add(event.report.id)
+      return event.report.id == id ? delivery : .delivered
+    }
+  }
+
+  @Test("an event that cannot be read is left out by its cursor, counted and told once; the next one is sent")
+  func unreadable() throws {
+    let sink = Script(answers: [.delivered])
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2") { connection, call in
+      connection.reply(#"{"ready":true}"#, continues: true)
+      connection.reply(#"{"cursor":"c1","report":{"id":"hidden","time":7}}"#, continues: true)
+      connection.reply(#"{"cursor":"c2","report":\#(SampleJSON.report(id: "a2"))}"#, continues: true)
+      connection.waitForHangup()
+      return true
+    }
+    #expect(sink.got.calls == ["a2"])
+    #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
+    #expect(result.log == ["error: script: report behind cursor c1 is left out: what crashd sends cannot be read"])
+    #expect(result.waits.isEmpty)
+    #expect(result.crashd.all.count { $0.contains("Crashd.Ack") } == 2)
+  }
+
+  @Test("an event that is too large is left out in the same way, over a new connection")
+  func tooLarge() throws {
+    let sink = Script(answers: [.delivered])
+    let connections = SharedLog()
+    let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2", limitBytes: 64 << 10) { connection, call in
+      connections.add(call)
+      guard connections.calls.count == 1 else { return false }
+      connection.reply(#"{"ready":true}"#, continues: true)
+      let note = String(repeating: "x", count: 1 << 20)
+      connection.reply(#"{"cursor":"c1","report":{"id":"a1","cursor":"no","note":"\#(note)"}}"#, continues: true)
+      return true
+    }
+    #expect(sink.got.calls == ["a2"])
+    #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
+    #expect(
+      result.log == ["error: script: report behind cursor c1 is left out: what crashd sends is longer than 64 KiB"])
+  }
+
+  @Test("an event that nobody can name is asked for more and more seldom, and told once")
+  func inTheWay() throws {
+    let sink = Script(answers: [.delivered])
+    let tries = SharedLog()
+    let result = try run(sink, [("c1", "a1")], until: "c1") { connection, call in
+      tries.add(call)
+      guard tries.calls.count <= 12 else { return false }
+      connection.reply(#"{"ready":true}"#, continues: true)
+      connection.reply(#"{"report":{"id":"hidden"}}"#, continues: true)
+      return true
+    }
+    #expect(result.waits.count == 12)
+    #expect(result.waits.suffix(3).allSatisfy { $0 >= .seconds(30) })
+    #expect(
+      result.log == ["warning: script: waiting: what crashd sends cannot be read", "notice: script: goes on"])
+    #expect(result.counts == SinkCounts(delivered: 1))
   }
 
   @Test("the same crash in the same group is sent once")
@@ -198,6 +292,27 @@ struct SinkRunnerTests {
       stop.stop()
       return .later("for ever", after: .seconds(3_600))
     }
+  }
+
+  @Test("a crashd that is there again has no need of an event to say so")
+  func reachable() throws {
+    let (stop, log) = (try StopSignal(), SharedLog())
+    let crashd = try Crashd([]) { _ in }
+    defer { crashd.daemon.stop() }
+    let link = crashd.daemon.socketPath + "-later"
+    // Both paths are read during the calls only.
+    defer { unsafe unlink(link) }
+    var around = SinkRunner.Surroundings(
+      client: CrashClient(socketPath: link), stop: stop, board: SinkBoard(),
+      log: SinkLog { level, text in
+        log.add("\(level): \(text)")
+        if text.hasSuffix("goes on") { stop.stop() }
+      })
+    around.wait = { _ in unsafe symlink(crashd.daemon.socketPath, link) != 0 }
+    var runner = SinkRunner(
+      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubbing: nil, around: around)
+    runner.run()
+    #expect(log.calls.last == "notice: script: goes on" && log.calls.count == 2)
   }
 
   @Test("a crashd that is not there is told once, and looked for again")

@@ -24,8 +24,17 @@ final class StubServer: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
 
+  /// libcurl would ask a proxy for this machine. (`unsetenv` moves what other threads may read: only where it must.)
+  private static let ignoreProxies: Void = {
+    for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+      // The name is read during the calls only.
+      if unsafe getenv(name) != nil { unsafe unsetenv(name) }
+    }
+  }()
+
   /// `answer` gets each request and how many came before it; nil: the connection is closed without one.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
+    Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     self.listener = listener
     var address = sockaddr_in()

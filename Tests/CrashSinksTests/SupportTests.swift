@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import Testing
 
 @testable import CrashSinks
@@ -57,6 +59,29 @@ struct SupportTests {
     let keys = try ["a1", "a2", "a3"].map { RecentEvents.Key(try Sample.event(id: $0).report) }
     for key in [keys[0], keys[1], keys[0], keys[2]] { recent.insert(key) }
     #expect(keys.map { recent.contains($0) } == [false, true, true])
+  }
+
+  @Test("a log's and a status's text is one line, whatever a server says")
+  func oneLine() {
+    let lines = Mutex<[String]>([])
+    let words = "a\r\nSTATUS=b\n<0>c\u{1b}[2J\u{2028}d"
+    SinkLog { _, text in lines.withLock { $0.append(text) } }(.error, words)
+    SinkBoard { text in lines.withLock { $0.append(text) } }.change("s") { $0.trouble = words }
+    let clean = "a␍␊STATUS=b␊<0>c␛[2J\u{fffd}d"
+    #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
+  }
+
+  @Test("a stop is seen, also where somebody else has a copy of the socket, and may come twice")
+  func stopSignal() throws {
+    let stop = try StopSignal()
+    // As a child has it that another thread makes.
+    let copy = fcntl(stop.writer, F_DUPFD_CLOEXEC, 0)
+    try #require(copy >= 0)
+    defer { close(copy) }
+    #expect(!stop.wait(for: .zero))
+    stop.stop()
+    stop.stop()
+    #expect(stop.wait(for: .zero))
   }
 
   @Test("a status line says what was sent, and what is wrong")

@@ -7,11 +7,12 @@ public final class HTTPClient: Sendable {
   @safe
   private struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer?
+    var hasTaken = false
   }
 
   private let handle: Mutex<Handle>
   private let caFile: String
-  private let stop: Int32
+  private let stop: StopSignal?
   private let timeout_ms: UInt32
 
   /// - Parameters:
@@ -22,7 +23,7 @@ public final class HTTPClient: Sendable {
     // libcurl's first call must return before another begins.
     handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
     self.caFile = caFile ?? ""
-    self.stop = stop?.descriptor ?? -1
+    self.stop = stop
     timeout_ms = UInt32(timeout / .milliseconds(1))
   }
 
@@ -39,6 +40,8 @@ public final class HTTPClient: Sendable {
     var body: [UInt8]
     /// Why there was none.
     var problem: String
+    /// Whether the server has taken anything since this client was made.
+    var hasTaken = false
   }
 
   func post(_ body: [UInt8], to url: String, headers: [String]) -> Answer {
@@ -54,8 +57,11 @@ public final class HTTPClient: Sendable {
             unsafe caFile.withCString { caFile in
               let request = unsafe cs_http_request(
                 url: url, headers: headers, body: body.baseAddress, body_bytes: body.count, ca_file: caFile,
-                timeout_ms: timeout_ms, stop: stop)
-              return unsafe Self.answer(pointer, request)
+                timeout_ms: timeout_ms, stop: stop?.descriptor ?? -1)
+              var answer = unsafe Self.answer(pointer, request)
+              if (200..<300).contains(answer.status) { handle.hasTaken = true }
+              answer.hasTaken = handle.hasTaken
+              return answer
             }
           }
         }

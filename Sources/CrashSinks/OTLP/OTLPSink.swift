@@ -1,4 +1,5 @@
 import CrashClient
+import CrashReport
 
 /// Posts each crash as a log record to an OpenTelemetry collector (OTLP/HTTP with JSON).
 public struct OTLPSink: Sink {
@@ -49,6 +50,8 @@ public struct OTLPSink: Sink {
     // Protobuf's JSON allows a text for 64 bits.
     let rejected = partial["rejectedLogRecords"].flatMap { $0.int ?? $0.string.flatMap { Int($0) } } ?? 0
     guard rejected > 0 else { return nil }
-    return partial["errorMessage"]?.string.map { ": \($0.prefix(200))" } ?? ""
+    // Of letters, of which a server can make one as long as it likes, it is not so many.
+    let words = partial["errorMessage"]?.string?.unicodeScalars.prefix(200).map(Character.init)
+    return words.map { ": \(CleanText.line(String($0)))" } ?? ""
   }
 }

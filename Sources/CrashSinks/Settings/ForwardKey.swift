@@ -54,11 +54,13 @@ struct ForwardKey: Sendable {
       }, show: { "\($0[keyPath: path])" })
   }
 
-  private static func rate(_ name: String, _ path: Path<Int>) -> ForwardKey {
+  private static func number(
+    _ name: String, _ path: Path<Int>, _ unit: String, _ range: ClosedRange<Int>
+  ) -> ForwardKey {
     ForwardKey(
-      name: name, takes: "events a minute, from 1 to 60000",
+      name: name, takes: "\(unit), from \(range.lowerBound) to \(range.upperBound)",
       apply: { settings, parts in
-        guard parts.count == 1, let value = Int(parts[0]), (1...60_000).contains(value) else { return false }
+        guard parts.count == 1, let value = Int(parts[0]), range.contains(value) else { return false }
         settings[keyPath: path] = value
         return true
       }, show: { "\($0[keyPath: path])" })
@@ -90,7 +92,7 @@ struct ForwardKey: Sendable {
     _ sink: String, _ perMinute: Path<Int>, _ program: Path<String?>, _ scrubs: Path<Bool>
   ) -> [ForwardKey] {
     [
-      rate("\(sink).rate", perMinute),
+      number("\(sink).rate", perMinute, "events a minute", 1...60_000),
       text("\(sink).program", program, "a part of a program's name") { !$0.isEmpty },
       flag("\(sink).scrub", scrubs),
     ]
@@ -105,6 +107,7 @@ struct ForwardKey: Sendable {
       text("crashd-socket", \.crashdSocket, "a path", where: isPath),
       known("subscriber", \.subscriber, "a name of at most 48 letters, digits, - and _", where: isName),
       text("ca-file", \.caFile, "a path", where: isPath),
+      number("give-up-after", \.giveUpMinutes, "minutes", 1...100_000),
       flag("journal.enabled", \.isJournalOn),
       known("journal.socket", \.journalSocket, "a path", where: isPath),
       flag("journal.report", \.journalReport),

@@ -1,3 +1,4 @@
+import CrashReport
 public import CrashScrubbing
 
 /// What `crash-forward` sends, and where.
@@ -22,6 +23,8 @@ public struct ForwardSettings: Sendable, Equatable {
   public var privacy = PrivacySettings()
   /// Certificates to trust instead of the machine's.
   public var caFile: String?
+  /// A report that a server has answered for so long without taking it is left out.
+  public var giveUpMinutes = 60
 
   /// Whether crashes go into the journal.
   public var isJournalOn = false
@@ -77,5 +80,5 @@ public struct ForwardSettingsError: Error, Sendable, Equatable, CustomStringConv
   public var reason: String
 
   /// Place and reason.
-  public var description: String { "\(place): \(reason)" }
+  public var description: String { CleanText.line("\(place): \(reason)") }
 }

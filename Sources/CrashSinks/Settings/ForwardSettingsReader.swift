@@ -52,13 +52,37 @@ public struct ForwardSettingsReader: Sendable {
   mutating func read(yaml text: String, at path: String) throws(ForwardSettingsError) {
     let root: Node?
     do { root = try Yams.compose(yaml: text) } catch {
-      throw ForwardSettingsError(place: path, reason: "\(error)".split(separator: "\n").joined(separator: " "))
+      throw Self.problem(error, path)
     }
     guard let root, !Self.isNothing(root) else { return }
     guard case .mapping(let mapping) = root else {
       throw ForwardSettingsError(place: path, reason: "the file is to have keys and values")
     }
     try read(mapping, under: "", path)
+  }
+
+  /// The place and no more: Yams repeats the line, which may hold what is not to be told.
+  private static func problem(_ error: any Error, _ path: String) -> ForwardSettingsError {
+    switch error as? YamlError {
+    case .scanner(_, _, let mark, _)?, .parser(_, _, let mark, _)?, .composer(_, _, let mark, _)?:
+      ForwardSettingsError(place: "\(path):\(mark.line)", reason: "it is no YAML from column \(mark.column) on")
+    case .duplicatedKeysInMapping(_, let context)?:
+      ForwardSettingsError(place: "\(path):\(context.mark.line)", reason: "a key stands here twice")
+    default: ForwardSettingsError(place: path, reason: "it is no YAML in UTF-8")
+    }
+  }
+
+  /// What stands in a key's place may be a value whose key was forgotten.
+  private static func quoted(_ name: String) -> String {
+    let isWord =
+      name.utf8.count <= 48
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: false
+        }
+      }
+    return isWord ? " '\(name)'" : " of this name"
   }
 
   private mutating func read(_ mapping: Node.Mapping, under prefix: String, _ path: String) throws(ForwardSettingsError)
@@ -90,7 +114,7 @@ public struct ForwardSettingsReader: Sendable {
     }
     let known = ForwardKey.all.first { $0.name == name }
     throw ForwardSettingsError(
-      place: place, reason: known.map { "\(name) takes \($0.takes)" } ?? "there is no section '\(name)'")
+      place: place, reason: known.map { "\(name) takes \($0.takes)" } ?? "there is no section\(quoted(name))")
   }
 
   private mutating func set(_ name: String, _ value: [String], at place: String) throws(ForwardSettingsError) {
@@ -107,13 +131,14 @@ public struct ForwardSettingsReader: Sendable {
       return try set(key, secretIn: value[0], at: place)
     }
     let names = ForwardKey.all.map { $0.isSecret ? $0.name + Self.suffix : $0.name }
-    throw ForwardSettingsError(place: place, reason: "there is no key '\(name)'" + Self.meant(name, among: names))
+    throw ForwardSettingsError(
+      place: place, reason: "there is no key\(Self.quoted(name))" + Self.meant(name, among: names))
   }
 
   private mutating func set(_ key: ForwardKey, _ value: [String], at place: String) throws(ForwardSettingsError) {
     guard key.apply(&settings, value) else {
-      let found = key.isSecret || value.count != 1 ? "this" : "'\(value[0].prefix(64))'"
-      throw ForwardSettingsError(place: place, reason: "\(key.name) takes \(key.takes), not \(found)")
+      // Not what was found: it may be a password that stands in the wrong place.
+      throw ForwardSettingsError(place: place, reason: "\(key.name) takes \(key.takes)")
     }
   }
 
@@ -127,13 +152,16 @@ public struct ForwardSettingsReader: Sendable {
       throw ForwardSettingsError(
         place: place, reason: "a file is named by its whole path, or as a credential of the unit by its name")
     }
-    let text = try Self.contents(of: path, limit: Self.secretLimitBytes, at: place)
+    let text = try Self.contents(of: path, limit: Self.secretLimitBytes, at: place, for: key)
     try set(key, [String(text.reversed().drop { $0.isWhitespace }.reversed())], at: place)
   }
 
-  private static func contents(of path: String, limit: Int, at place: String) throws(ForwardSettingsError) -> String {
+  private static func contents(
+    of path: String, limit: Int, at place: String, for secret: ForwardKey? = nil
+  ) throws(ForwardSettingsError) -> String {
     func problem(_ reason: String) -> ForwardSettingsError {
-      ForwardSettingsError(place: place, reason: place == path ? reason : "'\(path)': \(reason)")
+      // Its path is not told: the secret itself may stand in its place.
+      ForwardSettingsError(place: place, reason: secret.map { "the file of \($0.name): \(reason)" } ?? reason)
     }
     // FIFOs and devices would have us wait, or read for ever.
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -1,3 +1,5 @@
+import CrashReport
+
 /// Where the library tells what operators want to know.
 public struct SinkLog: Sendable {
   /// As syslog numbers them.
@@ -20,5 +22,6 @@ public struct SinkLog: Sendable {
   /// Logs by a function that any thread may call.
   public init(_ write: @escaping @Sendable (Level, String) -> Void) { self.write = write }
 
-  func callAsFunction(_ level: Level, _ text: String) { write(level, text) }
+  /// One line, whatever is told: servers' words are in it, and what a crashed program has said.
+  func callAsFunction(_ level: Level, _ text: String) { write(level, CleanText.line(text)) }
 }

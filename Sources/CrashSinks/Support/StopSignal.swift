@@ -1,10 +1,10 @@
 import Glibc
 
-/// A pair of sockets one of which is closed when all is to end: every wait looks at the other end.
+/// A pair of sockets one of which is shut down when all is to end: every wait looks at the other end.
 public final class StopSignal: Sendable {
   /// Hangs up when all is to end.
   public let descriptor: Int32
-  private let writer: Int32
+  let writer: Int32
 
   /// Nothing is to end yet.
   /// - Throws: `SystemError` when there are no descriptors left.
@@ -16,10 +16,13 @@ public final class StopSignal: Sendable {
     (descriptor, writer) = (ends[0], ends[1])
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    close(descriptor)
+    close(writer)
+  }
 
-  /// Ends all; to be called once.
-  public func stop() { close(writer) }
+  /// Ends all, also where a child that is on its way to another program has a copy of the socket.
+  public func stop() { shutdown(writer, Int32(SHUT_RDWR)) }
 
   /// Waits; true when all is to end.
   public func wait(for duration: Duration) -> Bool {
