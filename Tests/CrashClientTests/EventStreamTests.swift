@@ -55,6 +55,50 @@ struct EventStreamTests {
     #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
   }
 
+  @Test("an event that cannot be read is told with its cursor, also as the first one, and the stream goes on behind it")
+  func unreadable() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"cursor":"c1","report":{"id":7}}"#, continues: true)
+      connection.reply(#"{"cursor":"c2","report":\#(SampleJSON.report(id: "ab"))}"#, continues: true)
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath).subscribe().begun()
+    do throws(ClientError) {
+      _ = try stream.next()
+      Issue.record("it was read")
+    } catch {
+      guard case .malformedReply = error else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+    #expect(stream.unreadableCursor == "c1")
+    guard case .report(_, cursor: "c2") = try stream.next() else {
+      Issue.record("no second event")
+      return
+    }
+    #expect(stream.unreadableCursor == nil)
+  }
+
+  @Test(
+    "of an event that is too large the cursor is known where it stands before the report",
+    arguments: [
+      (#"{"cursor":"c1","report":{"cursor":"c9","#, "c1"), (#"{"report":{"cursor":"c9","#, nil),
+      (#"{"cursor":"c\u0031","report":{"#, nil), (#"{"cursor":"","report":{"#, nil), (#"{"#, nil),
+    ] as [(String, String?)])
+  func tooLarge(beginning: String, cursor: String?) throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.send(#"{"parameters":"# + beginning + #""x":""# + String(repeating: "x", count: 1 << 20))
+      connection.waitForHangup()
+    }
+    defer { daemon.stop() }
+    let stream = try CrashClient(socketPath: daemon.socketPath, messageLimitBytes: 4_096).subscribe()
+    #expect(throws: ClientError.messageTooLarge(limitBytes: 4_096)) { try stream.next() }
+    #expect(stream.unreadableCursor == cursor)
+  }
+
   @Test("a stream that crashd cuts off is closed")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
