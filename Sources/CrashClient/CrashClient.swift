@@ -25,17 +25,32 @@ public struct CrashClient: Sendable {
 
   /// Reports, newest first; one page of them, which the cursor of its last one continues.
   public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Summary] {
-    struct Parameters: Decodable { var reports: [Summary] }
-    return try call("List", query, returning: Parameters.self).reports
+    try page(query).reports
   }
 
-  /// Groups, the one that was seen last first; of the query, `before` and `pid` say nothing.
-  public func groups(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Group] {
+  /// The same, with how many more there are behind the last one if the query asks for it.
+  public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
+    try call("List", query, returning: ReportPage.self)
+  }
+
+  /// Groups, the one that was seen last first: of the query, `limit`, `name`, `group`, `executable` and the times count.
+  ///
+  /// `offset` groups are left out before the first: those of the previous pages.
+  public func groups(_ query: ListQuery = ListQuery(), offset: Int? = nil) throws(ClientError) -> [Group] {
+    struct Query: Encodable {
+      var limit: Int?
+      var offset: Int?
+      var name: String?
+      var group: String?
+      var executable: String?
+      var since: String?
+      var until: String?
+    }
     struct Parameters: Decodable { var groups: [Group] }
-    var query = query
-    query.before = nil
-    query.pid = nil
-    return try call("Groups", query, returning: Parameters.self).groups
+    let wanted = Query(
+      limit: query.limit, offset: offset, name: query.name, group: query.group, executable: query.executable,
+      since: query.since, until: query.until)
+    return try call("Groups", wanted, returning: Parameters.self).groups
   }
 
   /// Says of the group whose key begins with `key` whether it is mended.
@@ -109,20 +124,22 @@ public struct CrashClient: Sendable {
   ///   - id: How the id begins.
   ///   - source: Such as `quarantine`.
   ///   - name: A part of the program's name.
+  ///   - offset: So many are left out before the first: those of the previous pages.
   ///   - limit: At most so many.
   /// - Returns: The incidents.
   /// - Throws: What kept crashd from answering.
   public func incidents(
-    id: String? = nil, source: String? = nil, name: String? = nil, limit: Int? = nil
+    id: String? = nil, source: String? = nil, name: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [IncidentReport] {
     struct Query: Encodable {
       var id: String?
       var source: String?
       var name: String?
+      var offset: Int?
       var limit: Int?
     }
     struct Parameters: Decodable { var incidents: [IncidentReport] }
-    let query = Query(id: id, source: source, name: name, limit: limit)
+    let query = Query(id: id, source: source, name: name, offset: offset, limit: limit)
     return try call("Incidents", query, returning: Parameters.self).incidents
   }
 

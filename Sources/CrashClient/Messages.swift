@@ -68,31 +68,60 @@ public struct Group: Codable, Sendable, Equatable {
 public struct ListQuery: Codable, Sendable, Equatable {
   /// At most so many; crashd may return fewer.
   public var limit: Int?
-  /// Only reports older than this cursor.
+  /// Only reports older than this cursor: that of the last one of the previous page.
   public var before: String?
+  /// Only reports newer than this cursor: the same where the oldest come first.
+  public var after: String?
+  /// The oldest first.
+  public var oldestFirst: Bool?
   /// Only reports of this process.
   public var pid: Int?
   /// Only reports of programs whose name contains this.
   public var name: String?
   /// Only reports of the group whose key begins with this.
   public var group: String?
+  /// Only reports of this systemd unit.
+  public var unit: String?
+  /// Only reports of this signal, such as `SIGSEGV`.
+  public var signal: String?
+  /// Only reports of executables whose path contains this.
+  public var executable: String?
   /// Only crashes at or after this time, RFC 3339.
   public var since: String?
   /// Only crashes before or at this time, RFC 3339.
   public var until: String?
+  /// Whether crashd is to count what is behind the page.
+  public var count: Bool?
 
   /// Makes a query; without arguments it asks for all reports.
   public init(
     limit: Int? = nil, before: String? = nil, pid: Int? = nil, name: String? = nil, group: String? = nil,
-    since: String? = nil, until: String? = nil
+    unit: String? = nil, signal: String? = nil, executable: String? = nil, since: String? = nil, until: String? = nil
   ) {
     self.limit = limit
     self.before = before
     self.pid = pid
     self.name = name
     self.group = group
+    self.unit = unit
+    self.signal = signal
+    self.executable = executable
     self.since = since
     self.until = until
+  }
+}
+
+/// Some of the reports that a query asks for.
+public struct ReportPage: Decodable, Sendable, Equatable {
+  /// The reports.
+  public var reports: [Summary]
+  /// How many more there are behind the last one; nil when the query did not ask, and from an older crashd.
+  public var more: Int?
+
+  /// Makes a page.
+  public init(reports: [Summary], more: Int?) {
+    self.reports = reports
+    self.more = more
   }
 }
 

@@ -26,6 +26,21 @@ public enum Listings: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
+  /// The last line of a list that is not all of it.
+  public static func rest(_ count: Int?, of what: String, _ advice: String) -> String {
+    let many = count.map { "\(grouped($0)) older \(what)" } ?? "older \(what)"
+    return "\(many) \(count == 1 ? "is" : "are") not shown: \(advice)"
+  }
+
+  /// `99,900` for 99900.
+  static func grouped(_ number: Int) -> String {
+    let digits = String(number)
+    return String(
+      digits.enumerated().flatMap { place, digit in
+        place > 0 && (digits.count - place) % 3 == 0 ? [",", digit] : [digit]
+      })
+  }
+
   /// A line a group.
   public static func groups(_ groups: [Group], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [

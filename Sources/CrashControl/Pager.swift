@@ -2,14 +2,25 @@ import Glibc
 
 /// Shows text page by page on a terminal.
 public enum Pager: Sendable {
+  /// Takes a piece of text.
+  public typealias Writer = (String) throws(Failure) -> Void
+
   /// Writes the text through `$PAGER`, else through less where there is one, else as it is.
   public static func show(_ text: String, environment: [String: String]) throws(Failure) {
+    try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
+  }
+
+  /// The same with a text that comes in pieces.
+  public static func show(
+    environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
+  ) throws(Failure) {
+    let plain: Writer = { (text: String) throws(Failure) in try Output.write(text) }
     let command = environment["PAGER"] ?? "less"
-    if command.isEmpty || command == "cat" { return try Output.write(text) }
+    if command.isEmpty || command == "cat" { return try body(plain) }
     var ends: [Int32] = [0, 0]
     // The pointer covers the two elements. The pager must not inherit the end that it waits for the end of.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
-      return try Output.write(text)
+      return try body(plain)
     }
     var settings = environment
     settings["LESS"] = environment["LESS"] ?? "FRSX"
@@ -27,17 +38,21 @@ public enum Pager: Sendable {
     } catch {
       close(ends[0])
       before.install()
-      return try Output.write(text)
+      return try body(plain)
     }
+    let end = ends[1]
+    var failure: Failure?
     do throws(Failure) {
-      try Output.write(text, to: ends[1])
+      try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      guard error.message.isEmpty else { throw error }
+      // Whoever leaves the pager has seen enough.
+      if !error.message.isEmpty { failure = error }
     }
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
     // A SIGPIPE may be pending; it stays blocked, everything is written.
     SignalSet([SIGPIPE]).install()
+    if let failure { throw failure }
   }
 }

@@ -2,27 +2,78 @@ public import CrashClient
 
 /// Asks for as many reports as the user wants, page by page.
 public enum ReportQuery: Sendable {
-  private static let pageCount = 500
-
   /// The newest `limit` reports of the query, all without a limit; the last crash first.
   ///
   /// crashd gives them in the order in which they were stored, where one that waited for its symbols, or in the spool,
   /// comes later than it crashed.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [Summary] {
-    try pages(query, from: client).sorted { $0.time > $1.time }
+    try newest(query, from: client).reports
   }
 
-  private static func pages(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [Summary] {
-    var result: [Summary] = []
-    var page = query
-    while true {
-      page.limit = min(pageCount, query.limit.map { $0 - result.count } ?? pageCount)
-      guard page.limit != 0 else { return result }
-      let reports = try client.list(page)
-      result += reports
-      // A cursor that does not move would ask for the same page for ever.
-      guard let last = reports.last, last.cursor != page.before else { return result }
-      page.before = last.cursor
+  /// The same, and how many older ones there are besides, when the query asks for it and crashd tells.
+  public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
+    var result = ReportPage(reports: [], more: nil)
+    var pages = ReportPages(query, from: client)
+    while let page = try pages.next() {
+      result.reports += page.reports
+      result.more = page.more
     }
+    result.reports.sort { $0.time > $1.time }
+    return result
+  }
+}
+
+/// The pages of a query, one after the other: at no time more than one of them is in memory.
+public struct ReportPages: Sendable {
+  private static let pageCount = 500
+
+  private let client: CrashClient
+  private let limit: Int?
+  private var query: ListQuery
+  private var count = 0
+  private var isAtEnd = false
+
+  /// Pages of the query's first `limit` reports, of all without a limit; nothing is asked yet.
+  public init(_ query: ListQuery, from client: CrashClient) {
+    self.client = client
+    self.query = query
+    limit = query.limit
+  }
+
+  /// The next page, which is never empty; nil behind the last one.
+  public mutating func next() throws(ClientError) -> ReportPage? {
+    query.limit = min(Self.pageCount, limit.map { $0 - count } ?? Self.pageCount)
+    guard !isAtEnd, query.limit != 0 else { return nil }
+    let page = try client.page(query)
+    let isOldestFirst = query.oldestFirst == true
+    // A cursor that does not move would ask for the same page for ever.
+    guard let last = page.reports.last, last.cursor != (isOldestFirst ? query.after : query.before) else {
+      isAtEnd = true
+      return nil
+    }
+    if isOldestFirst { query.after = last.cursor } else { query.before = last.cursor }
+    count += page.reports.count
+    if page.more == 0 { isAtEnd = true }
+    return page
+  }
+}
+
+/// Pages of what crashd numbers from the newest on, such as groups.
+public enum OffsetPages: Sendable {
+  private static let pageCount = 500
+
+  /// The first `limit` items, and whether there are more.
+  public static func fetch<Item>(
+    limit: Int, _ ask: (_ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
+  ) throws(ClientError) -> (items: [Item], hasMore: Bool) {
+    var items: [Item] = []
+    // One that is not shown tells that there are more.
+    while items.count <= limit {
+      let wanted = min(Self.pageCount, limit - items.count + 1)
+      let page = try ask(items.isEmpty ? nil : items.count, wanted)
+      items += page
+      if page.count < wanted { break }
+    }
+    return (Array(items.prefix(limit)), items.count > limit)
   }
 }

@@ -21,6 +21,12 @@ public struct ReportFilter: Sendable, Equatable {
   public var name: String?
   /// The group's key, or how it begins.
   public var group: String?
+  /// The systemd unit.
+  public var unit: String?
+  /// Such as `SIGSEGV`.
+  public var signal: String?
+  /// A part of the executable's path.
+  public var executable: String?
   /// Not before this time, RFC 3339 in UTC with microseconds (as in `CrashReport.time`).
   public var since: String?
   /// Not after it.
@@ -28,11 +34,15 @@ public struct ReportFilter: Sendable, Equatable {
 
   /// Makes a filter; nil does not restrict.
   public init(
-    pid: Int? = nil, name: String? = nil, group: String? = nil, since: String? = nil, until: String? = nil
+    pid: Int? = nil, name: String? = nil, group: String? = nil, unit: String? = nil, signal: String? = nil,
+    executable: String? = nil, since: String? = nil, until: String? = nil
   ) {
     self.pid = pid
     self.name = name
     self.group = group
+    self.unit = unit
+    self.signal = signal
+    self.executable = executable
     self.since = since
     self.until = until
   }

@@ -43,10 +43,17 @@ public struct ReportGroup: Sendable, Equatable {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Groups, the one that was seen last first; of the reports that pass the filter, whose `pid` says nothing here.
+  /// Groups, the one that was seen last first; of the reports that pass the filter, whose `pid`, `unit` and `signal` say
+  /// nothing here.
+  /// - Parameters:
+  ///   - filter: Of which reports.
+  ///   - visibility: Whose.
+  ///   - offset: So many groups are left out before the first.
+  ///   - limit: How many at most.
+  /// - Returns: The groups.
   /// - Throws: `StoreError.unavailable`.
   public func groups(
-    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
+    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [ReportGroup] {
     let pool = pool
     return try Self.translating(path) {
@@ -60,12 +67,12 @@ extension ReportStore {
           sql: """
             SELECT group_key AS key, uid, max(last) AS last FROM (
               SELECT * FROM (SELECT group_key, uid, max(time) AS last FROM group_reports \(wanted.clause)
-                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit)
+                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset)
               UNION ALL
               SELECT * FROM (SELECT group_key, uid, max(last) AS last FROM group_past \(wanted.pastClause)
-                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit))
-            GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit
-            """, arguments: wanted.arguments(["limit": limit]))
+                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset))
+            GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit OFFSET :offset
+            """, arguments: wanted.arguments(["limit": limit, "offset": offset]))
         var builds = NewestBuilds()
         return try rows.compactMap { try Self.group($0, wanted, &builds, in: database) }
       }
@@ -172,6 +179,7 @@ private struct Restriction {
   init?(_ filter: ReportFilter, _ visibility: Visibility) {
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
     if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
+    if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
     if let since = filter.since { add("time >= :since", "since", since, past: "last >= :since") }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
     guard let group = filter.group, !group.isEmpty else { return }

@@ -3,42 +3,6 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Summaries, newest first.
-  /// - Parameters:
-  ///   - filter: Which.
-  ///   - visibility: Whose.
-  ///   - before: The cursor of the last one of the previous page.
-  ///   - limit: How many at most.
-  /// - Returns: The summaries.
-  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
-  public func list(
-    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
-  ) throws(StoreError) -> [ReportSummary] {
-    let (pool, epoch) = current
-    return try Self.translating(path) {
-      try pool.read { database in
-        if let before { try Self.check(before, epoch: epoch, in: database) }
-        let rows = try Row.fetchAll(
-          database,
-          sql: """
-            SELECT seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file, line,
-              group_key, group_title
-            FROM reports
-            WHERE (:uid IS NULL OR uid = :uid) AND (:before IS NULL OR seq < :before)
-              AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
-              AND (:group IS NULL OR (group_key >= :group AND group_key < :group || 'g'))
-              AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
-            ORDER BY seq DESC LIMIT :limit
-            """,
-          arguments: [
-            "uid": visibility.uid, "before": before?.sequence, "pid": filter.pid, "name": filter.name,
-            "group": filter.group, "since": filter.since, "until": filter.until, "limit": limit,
-          ])
-        return rows.map { ReportSummary($0, epoch: epoch) }
-      }
-    }
-  }
-
   /// The report whose id begins with `prefix`; the newest one for nil.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
@@ -108,20 +72,11 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         try Self.check(cursor, epoch: epoch, in: database)
+        var wanted = ReportConditions(filter, visibility)
+        wanted.add(after: cursor.sequence)
         let rows = try Row.fetchAll(
-          database,
-          sql: """
-            SELECT seq, json FROM reports
-            WHERE seq > :after AND (:uid IS NULL OR uid = :uid)
-              AND (:pid IS NULL OR pid = :pid) AND (:name IS NULL OR instr(name, :name) > 0)
-              AND (:group IS NULL OR (group_key >= :group AND group_key < :group || 'g'))
-              AND (:since IS NULL OR time >= :since) AND (:until IS NULL OR time <= :until)
-            ORDER BY seq LIMIT :limit
-            """,
-          arguments: [
-            "after": cursor.sequence, "uid": visibility.uid, "pid": filter.pid, "name": filter.name,
-            "group": filter.group, "since": filter.since, "until": filter.until, "limit": limit,
-          ])
+          database, sql: "SELECT seq, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
+          arguments: wanted.arguments(["limit": limit]))
         let events = try rows.map { try StoredReport($0, epoch: epoch) }
         let newest = StoreCursor(epoch: epoch, sequence: try Self.newestSequence(in: database))
         return (events, events.count < limit ? newest : events.last?.cursor ?? cursor)
@@ -187,16 +142,6 @@ extension ReportStore {
   /// The number last given out, also when its report was replaced since.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
-  }
-}
-
-extension ReportSummary {
-  init(_ row: Row, epoch: String) {
-    self.init(
-      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: row["id"], time: row["time"], pid: row["pid"],
-      uid: row["uid"], name: row["name"], executable: row["executable"], unit: row["unit"],
-      signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
-      file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])
   }
 }
 

@@ -66,7 +66,7 @@ public final class ReportStore: Sendable {
       try claim(pool, path: path)
       let migrator = StoreSchema.migrator
       if try pool.read({ try migrator.hasBeenSuperseded($0) }) {
-        throw StoreError.tooNew(path: path, version: "schema beyond v7")
+        throw StoreError.tooNew(path: path, version: "schema beyond v8")
       }
       try migrator.migrate(pool)
       let epoch = try pool.read { database in

@@ -169,6 +169,14 @@ enum StoreSchema {
           ) WITHOUT ROWID;
           """)
     }
+    migrator.registerMigration("v8") { database in
+      // For lists: all that a filter can ask for, apart from the reports' JSON. A page and a count of what is left are
+      // found in it, whatever the filter.
+      try database.execute(
+        sql: """
+          CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)
+          """)
+    }
     return migrator
   }
 }

@@ -40,6 +40,22 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(text, environment: environment)
   }
 
+  /// The same with a text that comes in pieces.
+  func show(_ body: (_ put: Pager.Writer) throws(Failure) -> Void) throws(Failure) {
+    if terminal.width == nil || hasNoPager {
+      return try body { (text: String) throws(Failure) in try Output.write(text) }
+    }
+    try Pager.show(environment: environment, body)
+  }
+
+  /// A list, and behind it on a terminal, else on standard error, what says that it is not all.
+  func show(_ list: String, rest: String?, legend: Bool) throws(Failure) {
+    let isLine = json == .off && terminal.width != nil && legend
+    let line = rest.map { terminal.styled($0, .dim) + "\n" }
+    if json == .off { try show(list + (isLine ? line ?? "" : "")) }
+    if let rest, !isLine { Output.complain(rest) }
+  }
+
   func show(json value: some Encodable) throws { try Output.write(json.text(value)) }
 }
 

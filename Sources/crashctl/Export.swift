@@ -10,36 +10,29 @@ struct Export: ParsableCommand {
       """)
 
   @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var period: PeriodOptions
-
-  @Option(name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many.")
-  var limit: Int?
-
-  @Option(help: "Only crashes of this process.")
-  var pid: Int?
-
-  @Option(help: "Only crashes of programs whose name contains this.")
-  var name: String?
-
-  @Option(help: "Only crashes of the group whose key begins with this.")
-  var group: String?
-
-  func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
-  }
+  @OptionGroup var count: LimitOptions
+  @OptionGroup var filter: FilterOptions
 
   func run() throws {
-    let query = ListQuery(
-      limit: limit, pid: pid, name: name, group: group, since: period.sinceText, until: period.untilText)
-    let found = try connection.ask { client throws(ClientError) in try ReportQuery.fetch(query, from: client) }
-    guard !found.isEmpty else {
-      throw Failure(.nothingFound, "no crash was reported that matches" + Failure.hiddenNote)
+    var query = filter.query(limit: count.limit)
+    var bar = ProgressBar("export", writesLines: true, environment: connection.environment)
+    query.count = bar.isShown ? true : nil
+    var pages = ReportPages(query, from: connection.client)
+    var done = 0
+    while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
+      // What is new meanwhile is not asked for: the number is that of the first page.
+      if done == 0, let more = page.more {
+        bar.total = min(count.limit ?? Int.max, page.reports.count + more)
+      }
+      for summary in page.reports {
+        // Removed meanwhile: it is not there any more, as if it had been asked for later.
+        if let report = try fetch(summary.id) { try Output.write(JSONStyle.short.text(report.json)) }
+        done += 1
+        bar.show(done)
+      }
     }
-    for summary in found {
-      // Removed meanwhile: it is not there any more, as if it had been asked for later.
-      guard let report = try fetch(summary.id) else { continue }
-      try Output.write(JSONStyle.short.text(report.json))
-    }
+    bar.end()
+    if done == 0 { throw filter.nothingFound }
   }
 
   private func fetch(_ id: String) throws -> ReceivedReport? {

@@ -13,39 +13,39 @@ struct Groups: ParsableCommand {
 
   struct ListGroups: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Lists groups, the one that was seen last at the end.")
+      commandName: "list", abstract: "Lists groups, the one that was seen last at the end; 100 without -n.")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
+    @OptionGroup var options: ListOptions
     @OptionGroup var period: PeriodOptions
-
-    @Option(
-      name: [.customShort("n", allowingJoined: true), .customLong("limit")],
-      help: "At most so many, those that were seen last; 100 without it.")
-    var limit: Int?
-
-    @Flag(name: .shortAndLong, help: "The one that was seen last first.")
-    var reverse = false
 
     @Option(help: "Only crashes of programs whose name contains this.")
     var name: String?
 
-    func validate() throws {
-      if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
-    }
+    @Option(help: ArgumentHelp("Only crashes of executables whose path contains this.", valueName: "path"))
+    var exe: String?
 
     func run() throws {
-      let query = ListQuery(limit: limit, name: name, since: period.sinceText, until: period.untilText)
-      var groups = try connection.ask { client throws(ClientError) in try client.groups(query) }
-      if !reverse { groups.reverse() }
+      let query = ListQuery(name: name, executable: exe, since: period.sinceText, until: period.untilText)
+      let (found, hasMore) = try connection.ask { client throws(ClientError) in
+        try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
+          var page = query
+          page.limit = limit
+          return try client.groups(page, offset: offset)
+        }
+      }
+      let groups = options.ordered(found)
       if connection.json != .off { try connection.show(json: groups) }
       guard !groups.isEmpty else {
-        let isRestricted = name != nil || period.isRestricting
+        let isRestricted = name != nil || exe != nil || period.isRestricting
         let sentence = isRestricted ? "no crash was reported that matches" : "no crash was reported yet"
         throw Failure(.nothingFound, sentence + Failure.hiddenNote)
       }
-      guard connection.json == .off else { return }
-      try connection.show(Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend))
+      let text =
+        connection.json == .off
+        ? Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
+      try connection.show(text, rest: options.rest(hasMore, of: "groups"), legend: !legend.hasNoLegend)
     }
   }
 

@@ -107,29 +107,21 @@ struct IncidentOptions: ParsableArguments {
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
 
-  @Option(
-    name: [.customShort("n", allowingJoined: true), .customLong("limit")],
-    help: "At most so many, those that were seen last; 100 without it.")
-  var limit: Int?
-
-  @Flag(name: .shortAndLong, help: "The one that was seen last first.")
-  var reverse = false
+  @OptionGroup var options: ListOptions
 
   @Option(help: "Only those of programs whose name contains this.")
   var name: String?
 
-  func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
-  }
-
   /// `groups` has the one first that was seen last.
   func show(groups: [DanglingGroup]) throws {
-    var shown = Array(groups.prefix(limit ?? 100))
-    if !reverse { shown.reverse() }
+    let shown = options.ordered(Array(groups.prefix(options.limit)))
     if connection.json != .off { try connection.show(json: shown) }
     guard !shown.isEmpty else { throw nothingSeen }
-    guard connection.json == .off else { return }
-    try connection.show(IncidentText.groups(shown, terminal: connection.terminal, legend: !legend.hasNoLegend))
+    let text =
+      connection.json == .off
+      ? IncidentText.groups(shown, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
+    let rest = options.rest(groups.count > shown.count, of: "uses")
+    try connection.show(text, rest: rest, legend: !legend.hasNoLegend)
   }
 
   private var nothingSeen: Failure {
@@ -138,14 +130,17 @@ struct IncidentOptions: ParsableArguments {
   }
 
   func list(source: String?) throws {
-    var incidents = try connection.ask { client throws(ClientError) in
-      try client.incidents(source: source, name: name, limit: limit)
+    let (found, hasMore) = try connection.ask { client throws(ClientError) in
+      try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
+        try client.incidents(source: source, name: name, offset: offset, limit: limit)
+      }
     }
-    if !reverse { incidents.reverse() }
+    let incidents = options.ordered(found)
     if connection.json != .off { try connection.show(json: incidents) }
     guard !incidents.isEmpty else { throw nothingSeen }
-    guard connection.json == .off else { return }
-    try connection.show(
-      IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend))
+    let text =
+      connection.json == .off
+      ? IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
+    try connection.show(text, rest: options.rest(hasMore, of: "incidents"), legend: !legend.hasNoLegend)
   }
 }

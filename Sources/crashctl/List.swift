@@ -4,48 +4,69 @@ import CrashControl
 
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists crashes, the newest last.",
+    abstract: "Lists crashes, the newest last: the newest 100 without -n or --all.",
     discussion: """
       Times are local: '2026-11-21', '2026-11-21 08:10[:11]', '08:10', now, today, yesterday, -2h, '2h ago', @1795248611.
       """)
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var legend: LegendOptions
-  @OptionGroup var period: PeriodOptions
+  @OptionGroup var options: ListOptions
+  @OptionGroup var filter: FilterOptions
 
-  @Option(
-    name: [.customShort("n", allowingJoined: true), .customLong("limit")], help: "At most so many, the newest ones.")
-  var limit: Int?
-
-  @Flag(name: .shortAndLong, help: "The newest first.")
-  var reverse = false
-
-  @Option(help: "Only crashes of this process.")
-  var pid: Int?
-
-  @Option(help: "Only crashes of programs whose name contains this.")
-  var name: String?
-
-  @Option(help: "Only crashes of the group whose key begins with this.")
-  var group: String?
+  @Flag(help: "All of them, in the order in which they were stored.")
+  var all = false
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
+    if all, options.count.limit != nil { throw ValidationError("-n and --all are not given together") }
   }
 
   func run() throws {
-    let query = ListQuery(
-      limit: limit, pid: pid, name: name, group: group, since: period.sinceText, until: period.untilText)
-    var reports = try connection.ask { client throws(ClientError) in try ReportQuery.fetch(query, from: client) }
-    if !reverse { reports.reverse() }
+    if all { try showAll() } else { try showNewest() }
+  }
+
+  private func showNewest() throws {
+    var query = filter.query(limit: options.limit)
+    // Whoever gives a number knows that there may be more.
+    if options.count.limit == nil { query.count = true }
+    let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
+    let reports = options.ordered(page.reports)
     if connection.json != .off { try connection.show(json: reports) }
-    guard !reports.isEmpty else {
-      let isRestricted = pid != nil || name != nil || group != nil || period.isRestricting
-      let sentence = isRestricted ? "no crash was reported that matches" : "no crash was reported yet"
-      throw Failure(.nothingFound, sentence + Failure.hiddenNote)
+    guard !reports.isEmpty else { throw filter.nothingFound }
+    let text =
+      connection.json == .off
+      ? Listings.reports(reports, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
+    let rest = page.more.flatMap { count in
+      count > 0 ? Listings.rest(count, of: "crashes", "see --all, -n NUMBER, or -S and -U for a time") : nil
     }
-    guard connection.json == .off else { return }
-    let text = Listings.reports(reports, terminal: connection.terminal, legend: !legend.hasNoLegend)
-    try connection.show(text)
+    try connection.show(text, rest: rest, legend: !legend.hasNoLegend)
+  }
+
+  /// Page by page: however many there are, no more than one page is in memory.
+  private func showAll() throws {
+    var query = filter.query()
+    if !options.reverse { query.oldestFirst = true }
+    var pages = ReportPages(query, from: connection.client)
+    let next: () throws(Failure) -> ReportPage? = { () throws(Failure) in
+      do throws(ClientError) { return try pages.next() } catch { throw Failure(error) }
+    }
+    guard connection.json == .off else { return try writeJSON(next) }
+    guard let first = try next() else { throw filter.nothingFound }
+    let (terminal, legend) = (connection.terminal, !legend.hasNoLegend)
+    try connection.show { put throws(Failure) in
+      try put(Listings.reports(first.reports, terminal: terminal, legend: legend))
+      while let page = try next() { try put(Listings.reports(page.reports, terminal: terminal, legend: false)) }
+    }
+  }
+
+  private func writeJSON(_ next: () throws(Failure) -> ReportPage?) throws {
+    var writer = JSONArrayWriter(connection.json)
+    var isEmpty = true
+    while let page = try next() {
+      isEmpty = false
+      try Output.write(writer.text(page.reports))
+    }
+    try Output.write(writer.end())
+    if isEmpty { throw filter.nothingFound }
   }
 }

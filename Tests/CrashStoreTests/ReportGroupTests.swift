@@ -44,6 +44,8 @@ struct ReportGroupTests {
       #expect(first.names == ["shop", "till"])
       #expect(first.report == "a2" && first.title == "title of a2")
       #expect(try store.groups(limit: 1).map(\.key) == ["cafe"])
+      #expect(try store.groups(offset: 1, limit: 1).map(\.key) == ["beef"])
+      #expect(try store.groups(offset: 2, limit: 9).isEmpty)
       #expect(try store.groups(ReportFilter(name: "ti"), limit: 9).map(\.key) == ["cafe"])
       #expect(try store.groups(ReportFilter(group: "be"), limit: 9).map(\.key) == ["beef"])
       #expect(try store.groups(ReportFilter(since: "2026-11-21T08:02:30.000000Z"), limit: 9).map(\.count) == [1])

@@ -141,6 +141,56 @@ struct ReportStoreTests {
     }
   }
 
+  @Test("a page has the oldest or the newest first, and tells how many there are behind it", arguments: [false, true])
+  func pages(isOldestFirst: Bool) throws {
+    try withStore { store in
+      for index in 10..<15 { _ = try store.put(sample(id: "aa\(index)", uid: 1000 + index % 2), raw: []) }
+      let all = isOldestFirst ? [10, 11, 12, 13, 14] : [14, 13, 12, 11, 10]
+      var found: [String] = []
+      var last: StoreCursor?
+      for (count, more) in [(2, 3), (2, 1), (1, 0), (0, 0)] {
+        let page = try store.page(
+          before: isOldestFirst ? nil : last, after: isOldestFirst ? last : nil, isOldestFirst: isOldestFirst, limit: 2,
+          counts: true)
+        #expect(page.reports.count == count && page.more == more)
+        found += page.reports.map(\.id)
+        last = page.reports.last?.cursor ?? last
+      }
+      #expect(found == all.map { "aa\($0)" })
+      let own = try store.page(visibility: .user(1000), isOldestFirst: isOldestFirst, limit: 1, counts: true)
+      #expect(own.reports.map(\.uid) == [1000] && own.more == 2)
+      let none = try store.page(ReportFilter(name: "none"), limit: 2, counts: true)
+      #expect(none.reports.isEmpty && none.more == 0)
+      #expect(try store.page(limit: 0, counts: true).more == 5)
+      #expect(try store.page(limit: 2).more == nil)
+    }
+  }
+
+  @Test("a filter goes by the unit, the signal and a part of the path, alike in lists and in events")
+  func filters() throws {
+    try withStore { store in
+      var (shop, other) = (sample(id: "aa"), sample(id: "bb"))
+      shop.process.unit = "shop.service"
+      shop.process.executable = "/srv/100%/shop"
+      shop.signal.name = "SIGBUS"
+      other.process.unit = nil
+      other.process.executable = "/srv/other"
+      other.signal.name = "SIGFPE"
+      for report in [shop, other] { _ = try store.put(report, raw: []) }
+      let first = StoreCursor(epoch: store.epoch, sequence: 0)
+      for (filter, ids) in [
+        (ReportFilter(unit: "shop.service"), ["aa"]), (ReportFilter(unit: "shop"), []),
+        (ReportFilter(signal: "SIGFPE"), ["bb"]), (ReportFilter(signal: "SIG"), []),
+        (ReportFilter(executable: "100%"), ["aa"]), (ReportFilter(executable: "/srv"), ["bb", "aa"]),
+        (ReportFilter(unit: "shop.service", signal: "SIGFPE"), []),
+      ] {
+        #expect(try store.list(filter, limit: 9).map(\.id) == ids)
+        #expect(try store.events(after: first, filter, limit: 9).map(\.report.id) == ids.reversed())
+      }
+      #expect(try store.groups(ReportFilter(executable: "none"), limit: 9).isEmpty)
+    }
+  }
+
   @Test("a list names the first own function")
   func summary() throws {
     try withStore { store in

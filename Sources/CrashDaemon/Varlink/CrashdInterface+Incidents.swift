@@ -9,14 +9,16 @@ extension CrashdInterface {
   func incidents(
     _ call: VarlinkCall, _ visibility: Visibility
   ) async throws(VarlinkError) -> IncidentsReply {
-    let parameters = try VarlinkParameters(call, known: ["id", "limit", "source", "name"])
+    let parameters = try VarlinkParameters(call, known: ["id", "limit", "offset", "source", "name"])
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultIncidents
+    let offset = try parameters.int("offset", in: 0...Self.mostOffset) ?? 0
     let (id, source) = (try parameters.string("id"), try parameters.string("source"))
     let name = try parameters.string("name")
     await pipeline.observeAll { visibility.includes($0) }
     let incidents = try reading { () throws(StoreError) in
       try store.incidents(
-        idPrefix: id, source: source, name: name, visibility: visibility, limit: min(limit, limits.listReports))
+        idPrefix: id, source: source, name: name, visibility: visibility, offset: offset,
+        limit: min(limit, limits.listReports))
     }
     return IncidentsReply(incidents: incidents)
   }

@@ -24,6 +24,8 @@ struct CrashdInterface: Sendable {
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
+  /// SQLite adds it to a limit.
+  static let mostOffset: Int64 = 1 << 32
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms: Int64 = 600_000
 
@@ -65,31 +67,39 @@ struct CrashdInterface: Sendable {
   }
 
   private func list(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ListReply {
-    let parameters = try VarlinkParameters(call, known: Self.filterNames.union(["limit", "before"]))
+    let parameters = try VarlinkParameters(
+      call, known: Self.filterNames.union(["limit", "before", "after", "oldestFirst", "count"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
     let filter = try filter(parameters)
-    let before = try cursor("before", parameters)
-    let summaries = try reading { () throws(StoreError) in
-      try store.list(filter, visibility: visibility, before: before, limit: min(limit, limits.listReports))
+    let (before, after) = (try cursor("before", parameters), try cursor("after", parameters))
+    let isOldestFirst = try parameters.bool("oldestFirst") ?? false
+    let counts = try parameters.bool("count") ?? false
+    let page = try reading { () throws(StoreError) in
+      try store.page(
+        filter, visibility: visibility, before: before, after: after, isOldestFirst: isOldestFirst,
+        limit: min(limit, limits.listReports), counts: counts)
     }
-    return ListReply(reports: summaries.map { ListReply.Summary($0) })
+    return ListReply(reports: page.reports.map { ListReply.Summary($0) }, more: page.more)
   }
 
-  static let filterNames: Set = ["pid", "name", "group", "since", "until"]
+  static let filterNames: Set = ["pid", "name", "group", "unit", "signal", "executable", "since", "until"]
 
   func filter(_ parameters: VarlinkParameters) throws(VarlinkError) -> ReportFilter {
     ReportFilter(
       pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
-      group: try parameters.string("group"), since: try time("since", parameters),
-      until: try time("until", parameters))
+      group: try parameters.string("group"), unit: try parameters.string("unit"),
+      signal: try parameters.string("signal"), executable: try parameters.string("executable"),
+      since: try time("since", parameters), until: try time("until", parameters))
   }
 
   private func groups(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GroupsReply {
-    let parameters = try VarlinkParameters(call, known: Self.filterNames.subtracting(["pid"]).union(["limit"]))
+    let parameters = try VarlinkParameters(
+      call, known: Self.filterNames.subtracting(["pid", "unit", "signal"]).union(["limit", "offset"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
+    let offset = try parameters.int("offset", in: 0...Self.mostOffset) ?? 0
     let filter = try filter(parameters)
     let groups = try reading { () throws(StoreError) in
-      try store.groups(filter, visibility: visibility, limit: min(limit, limits.listReports))
+      try store.groups(filter, visibility: visibility, offset: offset, limit: min(limit, limits.listReports))
     }
     return GroupsReply(groups: groups.map { GroupsReply.Group($0) })
   }

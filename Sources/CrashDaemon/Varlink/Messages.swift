@@ -45,6 +45,8 @@ struct ListReply: Encodable, Sendable {
   }
 
   var reports: [Summary]
+  /// Behind the last one.
+  var more: Int?
 }
 
 struct GroupsReply: Encodable, Sendable {

@@ -1,0 +1,69 @@
+import Glibc
+
+/// How far long work has come, on a terminal that nothing else is written to.
+public struct ProgressBar: Sendable {
+  private static let interval_ns: UInt64 = 100_000_000
+  private static let barWidth = 30
+
+  /// How many there are to do; nil: nobody knows.
+  public var total: Int?
+  /// Whether there is a terminal to show it on.
+  public let isShown: Bool
+
+  private let verb: String
+  private let width: Int
+  private var last_ns: UInt64 = 0
+
+  /// Makes a bar on standard error; it is not shown where that is no terminal, or where standard output is one and gets
+  /// lines meanwhile.
+  public init(_ verb: String, total: Int? = nil, writesLines: Bool = false, environment: [String: String]) {
+    let isBroken = writesLines && isatty(STDOUT_FILENO) == 1
+    let width = isBroken ? nil : Terminal(descriptor: STDERR_FILENO, environment: environment).width
+    self.init(verb, total: total, width: width)
+  }
+
+  /// Makes a bar for a terminal of so many columns; nil: there is none.
+  public init(_ verb: String, total: Int? = nil, width: Int?) {
+    self.verb = verb
+    self.total = total
+    self.width = width ?? 0
+    isShown = width != nil
+  }
+
+  /// Shows that so many are done, a few times a second.
+  public mutating func show(_ done: Int) {
+    guard isShown else { return }
+    var now = timespec()
+    // The pointer is used during the call only.
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    let now_ns = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    guard last_ns == 0 || now_ns - last_ns >= Self.interval_ns else { return }
+    last_ns = now_ns
+    write("\r\u{1b}[K" + line(done))
+  }
+
+  /// Takes the bar away.
+  public mutating func end() {
+    if isShown, last_ns != 0 { write("\r\u{1b}[K") }
+  }
+
+  /// What stands there.
+  public func line(_ done: Int) -> String {
+    guard let total, total > 0 else { return "\(verb) \(Listings.grouped(done))" }
+    let done = min(done, total)
+    let percent = done * 100 / total
+    let numbers = "\(Listings.grouped(done)) of \(Listings.grouped(total))"
+    let words = "\(verb) \(numbers), \(percent) %"
+    let room = width - words.count - 4
+    guard room >= 10 else { return String(words.prefix(max(0, width - 1))) }
+    let columns = min(room, Self.barWidth)
+    let full = done * columns / total
+    return "\(verb) [\(String(repeating: "=", count: full))\(String(repeating: " ", count: columns - full))] "
+      + "\(numbers), \(percent) %"
+  }
+
+  private func write(_ text: String) {
+    // A terminal that is gone has nobody to tell.
+    do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
+  }
+}

@@ -1,0 +1,17 @@
+/// Signals as people name them.
+public enum SignalName: Sendable {
+  /// Those that a report can name, with their numbers on x86-64 and AArch64.
+  private static let numbers = [
+    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+    9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ",
+    31: "SIGSYS",
+  ]
+
+  /// `SIGSEGV` for `segv`, `SIGSEGV` and `11`; nil for what names no signal.
+  public static func parse(_ text: String) -> String? {
+    if let number = Int(text) { return numbers[number] }
+    let upper = text.uppercased()
+    let name = upper.hasPrefix("SIG") ? upper : "SIG" + upper
+    return numbers.values.contains(name) ? name : nil
+  }
+}

@@ -1,0 +1,76 @@
+import GRDB
+
+/// Some of the reports that a list asks for.
+public struct ReportPage: Sendable, Equatable {
+  /// The reports.
+  public var reports: [ReportSummary]
+  /// How many more there are behind the last one; nil when nobody asked.
+  public var more: Int?
+}
+
+extension ReportStore {
+  /// Summaries, newest first.
+  /// - Throws: As `page`.
+  public func list(
+    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil, limit: Int
+  ) throws(StoreError) -> [ReportSummary] {
+    try page(filter, visibility: visibility, before: before, limit: limit).reports
+  }
+
+  /// Summaries, newest first or oldest first.
+  /// - Parameters:
+  ///   - filter: Which.
+  ///   - visibility: Whose.
+  ///   - before: Only older ones than this cursor: that of the last one of the previous page.
+  ///   - after: Only newer ones: the same where the oldest come first.
+  ///   - isOldestFirst: Whether they do.
+  ///   - limit: How many at most.
+  ///   - counts: Whether it is to be told how many more there are.
+  /// - Returns: The page.
+  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
+  public func page(
+    _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil,
+    after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int, counts: Bool = false
+  ) throws(StoreError) -> ReportPage {
+    let (pool, epoch) = current
+    return try Self.translating(path) {
+      try pool.read { database in
+        var wanted = ReportConditions(filter, visibility)
+        for cursor in [before, after] { if let cursor { try Self.check(cursor, epoch: epoch, in: database) } }
+        if let before { wanted.add(before: before.sequence) }
+        if let after { wanted.add(after: after.sequence) }
+        let order = isOldestFirst ? "ASC" : "DESC"
+        // Looked for in an index that has all that can be asked for: a report's row, with its JSON, takes pages.
+        let rows = try Row.fetchAll(
+          database,
+          sql: """
+            SELECT seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file, line,
+              group_key, group_title
+            FROM reports WHERE seq IN (
+              SELECT seq FROM reports INDEXED BY reports_list \(wanted.clause) ORDER BY seq \(order) LIMIT :limit)
+            ORDER BY seq \(order)
+            """, arguments: wanted.arguments(["limit": limit]))
+        let reports = rows.map { ReportSummary($0, epoch: epoch) }
+        guard counts else { return ReportPage(reports: reports) }
+        if let last = reports.last?.cursor.sequence {
+          if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
+        }
+        // As many as there may be were not looked for, or are all there.
+        let count = try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM reports INDEXED BY reports_list \(wanted.clause)",
+          arguments: wanted.arguments())
+        return ReportPage(reports: reports, more: count ?? 0)
+      }
+    }
+  }
+}
+
+extension ReportSummary {
+  init(_ row: Row, epoch: String) {
+    self.init(
+      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: row["id"], time: row["time"], pid: row["pid"],
+      uid: row["uid"], name: row["name"], executable: row["executable"], unit: row["unit"],
+      signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
+      file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])
+  }
+}

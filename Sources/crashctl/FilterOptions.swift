@@ -1,0 +1,88 @@
+import ArgumentParser
+import CrashClient
+import CrashControl
+
+/// Which crashes.
+struct FilterOptions: ParsableArguments {
+  @OptionGroup var period: PeriodOptions
+
+  @Option(help: "Only crashes of this process.")
+  var pid: Int?
+
+  @Option(help: "Only crashes of programs whose name contains this.")
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp("Only crashes of executables whose path contains this.", valueName: "path"),
+    completion: .file())
+  var exe: String?
+
+  @Option(
+    help: ArgumentHelp("Only crashes in this systemd unit; .service may be left out.", valueName: "name"),
+    transform: { $0.contains(".") ? $0 : $0 + ".service" })
+  var unit: String?
+
+  @Option(
+    help: ArgumentHelp("Only crashes by this signal, such as SIGSEGV, segv or 11.", valueName: "signal"),
+    transform: signalName)
+  var signal: String?
+
+  @Option(help: "Only crashes of the group whose key begins with this.")
+  var group: String?
+
+  var isRestricting: Bool {
+    pid != nil || [name, exe, unit, signal, group].contains { $0 != nil } || period.isRestricting
+  }
+
+  /// The sentence for a list that has nothing in it.
+  var nothingFound: Failure {
+    let sentence = isRestricting ? "no crash was reported that matches" : "no crash was reported yet"
+    return Failure(.nothingFound, sentence + Failure.hiddenNote)
+  }
+
+  func query(limit: Int? = nil) -> ListQuery {
+    ListQuery(
+      limit: limit, pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe,
+      since: period.sinceText, until: period.untilText)
+  }
+}
+
+@Sendable private func signalName(_ text: String) throws -> String {
+  guard let name = SignalName.parse(text) else {
+    throw ValidationError("'\(text)' is no signal that ends a process: write such as SIGSEGV, segv or 11")
+  }
+  return name
+}
+
+/// How much of a list.
+struct LimitOptions: ParsableArguments {
+  /// Without `-n`.
+  static let standard = 100
+
+  @Option(
+    name: [.customShort("n", allowingJoined: true), .customLong("limit")],
+    help: ArgumentHelp("At most so many, the newest ones.", valueName: "number"))
+  var limit: Int?
+
+  func validate() throws {
+    if let limit, limit < 1 { throw ValidationError("-n takes a number from 1, not \(limit)") }
+  }
+}
+
+/// How much of a list, and which end of it first.
+struct ListOptions: ParsableArguments {
+  @OptionGroup var count: LimitOptions
+
+  @Flag(name: .shortAndLong, help: "The newest first.")
+  var reverse = false
+
+  var limit: Int { count.limit ?? LimitOptions.standard }
+
+  /// The last line of a list that has not all; nothing is left to say to whoever gave a number.
+  func rest(_ hasMore: Bool, of what: String) -> String? {
+    hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
+  }
+
+  /// The newest item first becomes the order in which they are shown.
+  func ordered<Item>(_ items: [Item]) -> [Item] { reverse ? items : items.reversed() }
+}
