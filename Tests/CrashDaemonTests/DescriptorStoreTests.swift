@@ -1,6 +1,7 @@
 import CCrashDaemon
 import CShimRing
 import CrashRing
+import FoundationEssentials
 import Glibc
 import Testing
 
@@ -10,33 +11,13 @@ import Testing
 struct DescriptorStoreTests {
   /// systemd's end of the notification socket.
   private struct Systemd {
-    var socket: Descriptor
-    var path: String
+    private let socket: NotifySocket
 
-    init(in directory: TestDirectory) throws {
-      path = "\(directory.path)/notify"
-      let number = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-      socket = Descriptor(owning: number)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      let bytes = Array(path.utf8)
-      try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
-      // Fits: checked above.
-      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-      // A sockaddr_un may be read as the sockaddr that it begins with.
-      let result = unsafe withUnsafePointer(to: address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          unsafe bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      try #require(result == 0)
-    }
+    init(in directory: TestDirectory) throws { socket = try NotifySocket(in: directory) }
 
-    var environment: [String: String] { ["NOTIFY_SOCKET": path, "CRASHD_DESCRIPTOR_STORE": "1"] }
+    var environment: [String: String] { ["NOTIFY_SOCKET": socket.path, "CRASHD_DESCRIPTOR_STORE": "1"] }
 
-    func receive() throws -> AttachSocket.Message {
-      try #require(try AttachSocket(descriptor: socket).receive())
-    }
+    func receive() throws -> AttachSocket.Message { try #require(try socket.message()) }
   }
 
   private func ledger() -> Ledger { Ledger(logger: TestLog.logger, limits: Limits()) }
@@ -97,6 +78,31 @@ struct DescriptorStoreTests {
     let taken = PassedSockets.takeKept([copy, 77], names: ["process-1-2-3-4", "crashd.socket"])
     #expect(taken.sockets == [77])
     #expect(taken.kept.map(\.descriptor.number) == [copy])
+  }
+
+  @Test("as many names as the unit has systemd keep fit into the one variable in which systemd passes them")
+  func room() throws {
+    let store = try #require(
+      DescriptorStore(
+        environment: ["NOTIFY_SOCKET": "/x", "CRASHD_DESCRIPTOR_STORE": "1"], notifier: Notifier(environment: [:]),
+        ledger: ledger()))
+    let source = try RingSource(memory: TestRing().memory())
+    // The largest pid that Linux gives (2²²), and as many connections as fit into ten digits.
+    let peer = Peer(pid: 4_194_304, uid: UInt32.max)
+    let process = AttachedProcess(
+      number: 9_999_999_999, facts: ProcessFacts(source.mapping.contents(), peer: peer, unit: nil), ring: source)
+    let name = store.name(of: process)
+    // The time since the machine's start, in hexadecimal: fourteen digits last for two years.
+    let generation = try #require(name.split(separator: "-").dropFirst().first).utf8.count
+    let longest = name.utf8.count - generation + 14
+    let unit = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "systemd/crashd.service")
+    let text = String(decoding: try Data(contentsOf: unit), as: UTF8.self)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("FileDescriptorStoreMax=") })
+    let count = try #require(line.split(separator: "=").last.flatMap { Int($0) })
+    // MAX_ARG_STRLEN, with the zero; the sockets' names are there too, and a separator before each.
+    #expect("LISTEN_FDNAMES=crashd:crashd".utf8.count + count * (longest + 1) + 1 <= 128 << 10)
+    #expect(text.contains("Environment=CRASHD_DESCRIPTOR_STORE=1"))
   }
 
   @Test("a process that was killed while crashd was away is known by what was kept: how it ended, and its ring")
