@@ -4,15 +4,18 @@ extension CrashClient {
   /// - Parameters:
   ///   - time: RFC 3339.
   ///   - isDryRun: Only tells how many they are.
+  ///   - limit: Ends when about so many are gone, never before; call it again when it was no less.
   /// - Returns: How many they are.
   /// - Throws: What kept crashd from doing it.
-  public func prune(before time: String, isDryRun: Bool = false) throws(ClientError) -> Int {
+  public func prune(before time: String, isDryRun: Bool = false, limit: Int? = nil) throws(ClientError) -> Int {
     struct Query: Encodable {
       var before: String
       var dryRun: Bool
+      var limit: Int?
     }
     struct Parameters: Decodable { var removed: Int }
-    return try call("Prune", Query(before: time, dryRun: isDryRun), returning: Parameters.self).removed
+    let query = Query(before: time, dryRun: isDryRun, limit: limit)
+    return try call("Prune", query, returning: Parameters.self).removed
   }
 
   /// Removes the reports whose ids begin with these, all of them or none; their groups forget them.

@@ -12,7 +12,8 @@ struct CrashControlCommand: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      List.self, Groups.self, Show.self, Dump.self, Follow.self, Status.self, Processes.self, Wait.self,
+      List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
+      Wait.self,
       Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
       Doctor.self, Run.self, Demo.self, Varlink.self,
     ],

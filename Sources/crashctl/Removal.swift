@@ -42,11 +42,35 @@ struct Prune: ParsableCommand {
 
   func validate() throws { _ = try limit() }
 
+  /// Removed by one call.
+  private static let step = 1_024
+
   func run() throws {
     let limit = try limit()
-    let count = try connection.ask { client throws(ClientError) in try client.prune(before: limit, isDryRun: dryRun) }
+    let count = dryRun ? try count(before: limit) : try remove(before: limit)
     if connection.json != .off { return try connection.show(json: ["removed": count]) }
     try Output.write("\(dryRun ? "would remove" : "removed") \(count) reports\n")
+  }
+
+  private func count(before limit: String) throws -> Int {
+    try connection.ask { client throws(ClientError) in try client.prune(before: limit, isDryRun: true) }
+  }
+
+  /// Some at a time: however many they are, no call takes long.
+  private func remove(before limit: String) throws -> Int {
+    var bar = ProgressBar("prune", environment: connection.environment)
+    if bar.isShown { bar.total = try count(before: limit) }
+    var removed = 0
+    while true {
+      let some = try connection.ask { client throws(ClientError) in
+        try client.prune(before: limit, isDryRun: false, limit: Self.step)
+      }
+      removed += some
+      bar.show(removed)
+      if some < Self.step { break }
+    }
+    bar.end()
+    return removed
   }
 
   private func limit() throws -> String {

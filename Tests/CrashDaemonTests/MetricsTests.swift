@@ -45,16 +45,18 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // Written anew each second: the interval is the event.
-      try await onThread {
-        var status = stat()
-        // stat writes one struct stat; bounded, for a file that never comes.
-        for _ in 0..<30_000
-        where unsafe stat(path, &status) != 0 || !Self.read(path).contains("crashd_reports 1\n") {
-          usleep(10_000)
+      // Written anew each second and renamed: each rename is an event, and those from here on are not missed.
+      let renames = try SpoolWatch(directory: directory.path)
+      while !Self.read(path).contains("crashd_reports 1\n") {
+        try await onThread {
+          var wanted = pollfd(fd: renames.descriptor.number, events: Int16(POLLIN), revents: 0)
+          // poll reads and writes one pollfd; the time-out is for a file that never comes.
+          guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await the file", code: ETIMEDOUT) }
         }
+        _ = renames.read()
       }
-      #expect(Self.read(path).contains("crashd_reports 1\n"))
+      // Whole at any moment.
+      #expect(Self.read(path).hasSuffix("# EOF\n"))
     }
   }
 

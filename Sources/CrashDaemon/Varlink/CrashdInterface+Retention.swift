@@ -6,15 +6,16 @@ extension CrashdInterface {
   private static let removedAtOnce = 1_000
 
   func prune(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> PruneReply {
-    let parameters = try VarlinkParameters(call, known: ["before", "dryRun"])
+    let parameters = try VarlinkParameters(call, known: ["before", "dryRun", "limit"])
     let before = try parameters.required("before", time("before", parameters))
     let isDryRun = try parameters.bool("dryRun") ?? false
+    let limit = try parameters.int("limit", in: 1...Int64.max) ?? Int.max
     if isDryRun {
       return PruneReply(
         removed: try reading { () throws(StoreError) in try store.count(before: before, visibility: visibility) })
     }
     var removed = 0
-    while true {
+    while removed < limit {
       let count = try reading { () throws(StoreError) in try store.remove(before: before, visibility: visibility) }
       guard count > 0 else { break }
       removed += count

@@ -1,0 +1,106 @@
+public import CrashReport
+import FoundationEssentials
+import Glibc
+
+/// Where the core of a crashed process is, when the system has kept one.
+public enum CoreFile: Sendable, Equatable {
+  /// A file.
+  case file(String)
+  /// systemd-coredump has it, if anybody.
+  case systemd
+  /// Nobody can say where it would be, or it is not there; for people.
+  case none(because: String)
+
+  /// Looks for it.
+  /// - Parameters:
+  ///   - report: What is told of the process.
+  ///   - pattern: The content of `/proc/sys/kernel/core_pattern`.
+  ///   - addsPid: Whether `/proc/sys/kernel/core_uses_pid` is not 0.
+  /// - Returns: Where it is.
+  public static func find(of report: CrashReport, pattern: String, addsPid: Bool) -> CoreFile {
+    let pattern = String(pattern.prefix { $0 != "\n" })
+    if pattern.hasPrefix("|") {
+      let program = pattern.dropFirst().split(separator: " ").first.map(String.init) ?? ""
+      if program.hasSuffix("/systemd-coredump") { return .systemd }
+      return .none(because: "the kernel hands cores to '\(program)'")
+    }
+    guard pattern.hasPrefix("/") else {
+      let name = pattern.isEmpty ? "core" : pattern
+      return .none(because: "the kernel writes cores as '\(name)' into the process's directory, which nobody knows now")
+    }
+    let hasPid = pattern.contains("%p") || pattern.contains("%P")
+    guard let place = CorePlace(pattern + (addsPid && !hasPid ? ".%p" : ""), report) else {
+      return .none(because: "the directory of cores, '\(pattern)', has another name for each process")
+    }
+    let crash_s = LocalTime.seconds(rfc3339: report.time) ?? 0
+    // The kernel writes it after the report's time; one of an earlier process of that number is older.
+    let found = place.candidates().filter { $0.modified_s >= crash_s }.min { $0.modified_s < $1.modified_s }
+    let missing = "the kernel would have written it as '\(pattern)': it is not there"
+    return found.map { .file($0.path) } ?? .none(because: missing)
+  }
+}
+
+/// A pattern of core(5) for one process: what it does not tell of itself may be anything.
+private struct CorePlace {
+  private enum Part: Equatable {
+    case text(String)
+    case anything
+  }
+
+  private let directory: String
+  private let name: [Part]
+
+  /// nil when not even the directory is known.
+  init?(_ pattern: String, _ report: CrashReport) {
+    var path: [Part] = []
+    var rest = pattern[...]
+    while let character = rest.popFirst() {
+      guard character == "%", let kind = rest.popFirst() else {
+        path.append(.text(String(character)))
+        continue
+      }
+      path.append(Self.part(kind, report))
+    }
+    guard let slash = path.lastIndex(of: .text("/")) else { return nil }
+    var directory = ""
+    for part in path[..<slash] {
+      guard case .text(let text) = part else { return nil }
+      directory += text
+    }
+    self.directory = directory.isEmpty ? "/" : directory
+    name = Array(path[(slash + 1)...])
+  }
+
+  private static func part(_ kind: Character, _ report: CrashReport) -> Part {
+    switch kind {
+    case "%": .text("%")
+    // In a container a process has two numbers: better no core than that of another process.
+    case "p", "P": .text("\(report.process.pid)")
+    case "u": .text("\(report.process.uid)")
+    case "s": .text("\(report.signal.number)")
+    case "E": .text(report.process.executable.replacing("/", with: "!"))
+    default: .anything
+    }
+  }
+
+  func candidates() -> [(path: String, modified_s: Int)] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return names.filter { Self.matches($0[...], name[...]) }.compactMap { name in
+      let path = directory + "/" + name
+      var status = stat()
+      // lstat fills the struct that it is given; a link is no core of the kernel's.
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
+      return (path, Int(status.st_mtim.tv_sec))
+    }
+  }
+
+  private static func matches(_ text: Substring, _ parts: ArraySlice<Part>) -> Bool {
+    switch parts.first {
+    case nil: text.isEmpty
+    case .text(let beginning)?:
+      text.hasPrefix(beginning) && matches(text.dropFirst(beginning.count), parts.dropFirst())
+    case .anything?:
+      text.indices.contains { matches(text[$0...], parts.dropFirst()) } || matches("", parts.dropFirst())
+    }
+  }
+}

@@ -1,0 +1,93 @@
+public import CrashClient
+internal import CrashReport
+import FoundationEssentials
+import Glibc
+
+/// `debug`: a debugger on the core of a crash.
+public struct Debugging: Sendable {
+  private let received: ReceivedReport
+  private let environment: [String: String]
+
+  /// Prepares to debug a crash.
+  public init(_ received: ReceivedReport, environment: [String: String]) {
+    self.received = received
+    self.environment = environment
+  }
+
+  /// Runs the debugger, and ends as it ended.
+  /// - Parameters:
+  ///   - debugger: Its name or path; the first of gdb and lldb without one.
+  ///   - core: A file; the one that the system has kept without one.
+  /// - Throws: `Failure` when there is no core, or no debugger.
+  public func run(debugger: String?, core: String?) throws(Failure) -> Never {
+    let report = received.report
+    let place =
+      core.map { CoreFile.file($0) }
+      ?? CoreFile.find(
+        of: report, pattern: SmallText.read("/proc/sys/kernel/core_pattern") ?? "",
+        addsPid: SmallText.read("/proc/sys/kernel/core_uses_pid")?.hasPrefix("0") == false)
+    let words: [String]
+    switch place {
+    case .file(let path):
+      guard unsafe access(path, R_OK) == 0 else {
+        throw Failure(.nothingFound, "cannot read '\(path)' (\(errorText(errno)))")
+      }
+      let tool = try find(debugger)
+      let takesOption = tool.split(separator: "/").last?.contains("lldb") == true
+      words = [tool, report.process.executable] + (takesOption ? ["-c", path] : [path])
+      complainOfAnotherBuild()
+    case .systemd:
+      guard let tool = path(of: "coredumpctl") else {
+        throw Failure(
+          .nothingFound, "systemd-coredump keeps the cores, and there is no coredumpctl: install systemd-coredump")
+      }
+      words = [tool, "debug", "--debugger=\(try find(debugger))", "\(report.process.pid)"]
+    case .none(let reason): throw noCore(reason)
+    }
+    try execute(words)
+  }
+
+  private func noCore(_ reason: String) -> Failure {
+    let (process, id) = (received.report.process, Listings.shortID(received.report.id))
+    return Failure(
+      .nothingFound,
+      "there is no core of \(process.name)[\(process.pid)]: \(reason); name one with --core, or see crashctl show \(id), or "
+        + "crashctl dump \(id) --format minidump -o FILE and lldb -c FILE")
+  }
+
+  private func complainOfAnotherBuild() {
+    let process = received.report.process
+    guard !process.buildID.isEmpty, ImageBuildID.read(process.executable) != process.buildID else { return }
+    Output.complain("'\(process.executable)' is not the build that crashed: names and lines will be wrong")
+  }
+
+  private func find(_ debugger: String?) throws(Failure) -> String {
+    let names = debugger.map { [$0] } ?? ["gdb", "lldb"]
+    guard let tool = names.lazy.compactMap(path(of:)).first else {
+      let missing = names.joined(separator: " and no ")
+      throw Failure(.nothingFound, "there is no \(missing): install one, or name it with --debugger")
+    }
+    return tool
+  }
+
+  private func path(of name: String) -> String? {
+    if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
+    let directories = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+    return directories.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+  }
+
+  /// The debugger takes the terminal and its signals until it ends.
+  private func execute(_ words: [String]) throws(Failure) -> Never {
+    let before = SignalSet([SIGINT, SIGQUIT, SIGTSTP]).block()
+    let end: ChildProcess.End?
+    do throws(ChildProcess.StartError) {
+      end = try ChildProcess(
+        words[0], Array(words.dropFirst()), .init(environment: environment, signalMask: before)
+      ).wait(timeout_ms: -1)
+    } catch {
+      throw Failure(.nothingFound, "cannot run '\(error.file)' (\(errorText(error.errno)))")
+    }
+    if case .exited(let code)? = end { exit(code) }
+    exit(1)
+  }
+}

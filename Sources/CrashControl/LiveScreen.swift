@@ -1,0 +1,67 @@
+import Glibc
+
+/// A terminal that shows one text after the other in place, until somebody has seen enough.
+public struct LiveScreen: ~Copyable, Sendable {
+  private let before: termios
+
+  /// Takes the terminal: another screen without a cursor, and keys come as they are pressed.
+  /// - Throws: `Failure` when standard input or output is no terminal.
+  public static func take() throws(Failure) -> LiveScreen {
+    var now = termios()
+    // The pointer is used during the call only; tcgetattr fills a termios.
+    guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
+      throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
+    }
+    // A signal that came in between would leave the terminal as it is then.
+    _ = ends.block()
+    let screen = LiveScreen(before: now)
+    now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+    unsafe tcsetattr(STDIN_FILENO, TCSANOW, &now)
+    try Output.write("\u{1b}[?1049h\u{1b}[?25l")
+    return screen
+  }
+
+  private init(before: termios) { self.before = before }
+
+  private static var ends: SignalSet { SignalSet([SIGINT, SIGTERM, SIGHUP, SIGQUIT]) }
+
+  /// Lines of the terminal.
+  public static var rows: Int? {
+    var size = winsize()
+    // The pointer is used during the call only; TIOCGWINSZ fills a winsize.
+    let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0
+    return isKnown ? Int(size.ws_row) : nil
+  }
+
+  /// Shows a text in place of the one before.
+  public func show(_ text: String) throws(Failure) {
+    // Each line is overwritten and what is left of it removed: nothing flickers. No line break behind the last one.
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
+    try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
+  }
+
+  /// Waits; false: it is enough, by q, Ctrl-C, a signal, or because nobody can press a key any more.
+  public func wait(_ time_ms: Int32) -> Bool {
+    let end = ContinuousClock.now + .milliseconds(Int64(time_ms))
+    while ContinuousClock.now < end, Self.ends.pending() == nil {
+      let left = Int32(ContinuousClock.now.duration(to: end) / .milliseconds(1)) + 1
+      guard isReadable(STDIN_FILENO, timeout_ms: min(left, 250)) else { continue }
+      var key: UInt8 = 0
+      // read writes one byte at most.
+      guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return false }
+      // q, Q, Ctrl-C, Ctrl-D.
+      if [0x71, 0x51, 3, 4].contains(key) { return false }
+      // Any other key: look again at once.
+      return true
+    }
+    return Self.ends.pending() == nil
+  }
+
+  deinit {
+    // A terminal that is gone has nobody to tell.
+    do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
+    var before = before
+    unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)
+  }
+}

@@ -1,0 +1,59 @@
+public import CrashClient
+internal import CrashReport
+
+/// What `top` shows at one moment.
+public struct TopText: Sendable {
+  /// How crashd is.
+  public var status: DaemonStatus
+  /// Groups of the time that is looked at.
+  public var groups: [Group]
+  /// The newest crashes, the newest first.
+  public var reports: [Summary]
+  /// That time, for people.
+  public var period: String
+
+  /// Makes it from what crashd said.
+  public init(status: DaemonStatus, groups: [Group], reports: [Summary], period: String) {
+    self.status = status
+    self.groups = groups
+    self.reports = reports
+    self.period = period
+  }
+
+  /// As many lines as the terminal has, at most; all of them without a number.
+  public func text(_ terminal: Terminal, rows: Int?) -> String {
+    var lines = head(terminal)
+    let most = rows.map { max(1, $0) } ?? Int.max
+    // The groups get what they need of the upper two thirds, the newest crashes the rest.
+    let sorted = groups.sorted { ($0.count, $0.last) > ($1.count, $1.last) }
+    let count = groups.reduce(0) { $0 + $1.count }
+    lines.append("")
+    let words = "\(count == 1 ? "crash" : "crashes") of \(groups.count) \(groups.count == 1 ? "kind" : "kinds")"
+    lines.append(terminal.styled("\(Listings.grouped(count)) \(words) \(period)", .bold))
+    let room = rows.map { max(3, ($0 - lines.count) * 2 / 3) } ?? Int.max
+    let shown = Array(sorted.prefix(max(1, room - 2)))
+    lines += Self.lines(Listings.groups(shown, terminal: terminal, legend: true), groups)
+    lines.append("")
+    lines.append(terminal.styled("The newest", .bold))
+    lines += Self.lines(Listings.reports(reports, terminal: terminal, legend: true), reports)
+    return lines.prefix(most).map { $0 + "\n" }.joined()
+  }
+
+  private func head(_ terminal: Terminal) -> [String] {
+    let running = status.processes - status.ending
+    var lines = [
+      "crashd \(CleanText.line(status.version)), up \(Listings.duration(status.uptimeSeconds)), "
+        + "\(running) \(running == 1 ? "process" : "processes") attached, \(Listings.grouped(status.reports)) reports, "
+        + Listings.size(status.storeBytes)
+    ]
+    let losses = Listings.counts(status.losses)
+    if losses != "none" { lines.append(terminal.styled(CleanText.line("lost: \(losses)"), .red)) }
+    lines += (status.trouble ?? []).map { terminal.styled(CleanText.line($0), .red) }
+    return lines
+  }
+
+  /// A table's lines; one that has no rows is not shown.
+  private static func lines(_ table: String, _ rows: some Collection) -> [String] {
+    rows.isEmpty ? ["none"] : table.split(separator: "\n").map(String.init)
+  }
+}

@@ -1,0 +1,163 @@
+import CrashClient
+import CrashControl
+import CrashReport
+import FakeDaemon
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("crashctl prune, reanalyse --all, debug and top")
+struct LongWorkTests {
+  /// Two reports, of which one says something else now; 2,053 that are old.
+  private func daemon() throws -> FakeDaemon {
+    let calls = Mutex(0)
+    return try FakeDaemon { connection in
+      while let call = connection.call() {
+        if call.contains("Crashd.Prune") {
+          let number = calls.withLock { calls in
+            calls += 1
+            return calls
+          }
+          #expect(call.contains(#""limit":1024"#))
+          connection.reply(#"{"removed":\#(number < 3 ? 1_024 : 5)}"#)
+        } else if call.contains("Crashd.List") {
+          let all = [SampleJSON.summary(id: "bb22", cursor: "2"), SampleJSON.summary(id: "aa11", cursor: "1")]
+          let page = call.contains(#""before""#) ? [] : all
+          connection.reply(#"{"reports":[\#(page.joined(separator: ","))]}"#)
+        } else if call.contains("Crashd.Reanalyse") {
+          let isKnown = call.contains("bb22")
+          connection.reply(
+            isKnown ? #"{"report":\#(SampleJSON.report(id: "bb22")),"changed":true}"# : #"{"reason":"no record"}"#,
+            error: isKnown ? nil : "io.crashshield.Crashd.NotReanalysable")
+        } else if call.contains("Crashd.Status") {
+          connection.reply(SampleJSON.status)
+        } else if call.contains("Crashd.Groups") {
+          connection.reply(#"{"groups":[\#(SampleJSON.group)]}"#)
+        } else {
+          connection.reply(#"{"report":\#(SampleJSON.report(id: "bb22"))}"#)
+        }
+      }
+    }
+  }
+
+  private func crashctl(_ arguments: [String]) throws -> CommandLineTests.Result {
+    let daemon = try daemon()
+    defer { daemon.stop() }
+    return try CommandLineTests.crashctl(arguments + ["--socket", daemon.socketPath])
+  }
+
+  @Test("prune removes some at a time until less than asked for are gone")
+  func prune() throws {
+    let result = try crashctl(["prune", "--older-than", "7d"])
+    #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
+  }
+
+  @Test("reanalyse --all lists what says something else, and counts what cannot be analysed")
+  func reanalyse() throws {
+    let result = try crashctl(["reanalyse", "--all"])
+    #expect(result.status == 0)
+    #expect(result.output == "report bb22 says now: An index was out of range in checkout().\n")
+    #expect(
+      result.complaint == """
+        crashctl: 2 analysed again: 1 say something else; 1 have no record any more, or were removed meanwhile
+
+        """)
+    for wrong in [["--all", "bb"], ["-n", "3"], ["bb", "--signal", "segv"]] {
+      #expect(try crashctl(["reanalyse"] + wrong).status == 2)
+    }
+  }
+
+  @Test("debug runs the debugger on the executable and the core, and says so when the build is another one")
+  func debug() throws {
+    // A debugger and a core as good as any.
+    let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
+    #expect(words.status == 0 && words.output == "/srv/shop /bin/true\n")
+    #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
+    let failing = try crashctl(["debug", "--debugger", "/bin/false", "--core", "/bin/true"])
+    #expect(failing.status == 1)
+    let nowhere = try crashctl(["debug", "--core", "/nowhere/core"])
+    #expect(nowhere.status == 1 && nowhere.complaint.hasPrefix("crashctl: cannot read '/nowhere/core' ("))
+    let missing = try crashctl(["debug", "--core", "/bin/true", "--debugger", "/nowhere/gdb"])
+    #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: there is no /nowhere/gdb"))
+  }
+
+  private func report() throws -> CrashReport {
+    var report = try JSONDecoder().decode(CrashReport.self, from: Data(SampleJSON.report(id: "bb22").utf8))
+    report.time = "2026-11-21T08:10:11.000123Z"
+    return report
+  }
+
+  @Test("a core is found by the kernel's pattern, the first one that was written after the crash")
+  func core() throws {
+    let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let crash = try #require(ISO8601DateFormatter().date(from: "2026-11-21T08:10:11Z"))
+    for (name, age) in [
+      ("core.shop.4711.host.1", -60.0), ("core.shop.4711.host.2", 1), ("core.shop.4711.host.3", 600),
+      ("core.shop.47110.host.2", 0), ("core-!srv!shop-1000-4", 2), ("core.9.4711", 5), ("empty.4711", 5),
+    ] {
+      let path = "\(directory)/\(name)"
+      try Data(name.hasPrefix("empty") ? "".utf8 : "core".utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.modificationDate: crash.addingTimeInterval(age)], ofItemAtPath: path)
+    }
+    for (pattern, addsPid, name) in [
+      ("core.%e.%p.%h.%t\n", true, "core.shop.4711.host.2"), ("core-%E-%u-%s", false, "core-!srv!shop-1000-4"),
+      ("core.%I", true, "core.9.4711"), ("core.%e.%P.%h.%t", false, "core.shop.4711.host.2"),
+    ] {
+      let found = CoreFile.find(of: try report(), pattern: "\(directory)/\(pattern)", addsPid: addsPid)
+      #expect(found == .file("\(directory)/\(name)"), "\(pattern): \(found)")
+    }
+    for (pattern, addsPid) in [("empty.%p", false), ("nothing", true), ("core.%%p", false), ("core.%p", false)] {
+      let found = CoreFile.find(of: try report(), pattern: "\(directory)/\(pattern)", addsPid: addsPid)
+      guard case .none(let reason) = found else {
+        Issue.record("\(pattern): \(found)")
+        continue
+      }
+      #expect(reason.contains("it is not there"))
+    }
+  }
+
+  @Test(
+    "where a core cannot be looked for, it is said why",
+    arguments: [
+      ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
+      ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),
+      ("|", "hands cores to ''"), ("%", "as '%' into"),
+    ])
+  func noCore(pattern: String, reason: String?) throws {
+    let found = CoreFile.find(of: try report(), pattern: pattern, addsPid: false)
+    switch found {
+    case .none(let said): #expect(reason.map { said.contains($0) } == true, "\(said)")
+    case .systemd: #expect(reason == nil)
+    case .file: Issue.record("\(found)")
+    }
+  }
+
+  @Test("top shows counts and the newest crashes, in no more lines than the terminal has", arguments: [6, 12, 24, nil])
+  func top(rows: Int?) throws {
+    var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
+    status.trouble = ["the disk\u{1b}[2J is full"]
+    let group = try JSONDecoder().decode(Group.self, from: Data(SampleJSON.group.utf8))
+    let summary = try JSONDecoder().decode(
+      Summary.self, from: Data(SampleJSON.summary(id: "bb22", cursor: "2").utf8))
+    let text = TopText(
+      status: status, groups: Array(repeating: group, count: 30), reports: Array(repeating: summary, count: 50),
+      period: "in the last hour"
+    ).text(Terminal(width: 90, hasColor: false), rows: rows)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    #expect(rows.map { lines.count <= $0 } ?? (lines.count > 80))
+    #expect(lines.contains("90 crashes of 30 kinds in the last hour") && text.contains("lost: torn 1"))
+    #expect(lines.allSatisfy { $0.count <= 90 } && !text.contains("\u{1b}"))
+    if rows ?? 24 >= 24 { #expect(text.contains("bb22") && text.contains("trap in shop.buy()")) }
+  }
+
+  @Test("top --once prints it once; without a terminal there is no other")
+  func topOnce() throws {
+    let once = try crashctl(["top", "--once"])
+    #expect(once.status == 0 && once.output.contains("3 crashes of 1 kind in the last hour"))
+    let live = try crashctl(["top"])
+    #expect(live.status == 2 && live.output.isEmpty)
+    #expect(live.complaint == "crashctl: top is for a terminal: see --once, or crashctl groups\n")
+  }
+}
