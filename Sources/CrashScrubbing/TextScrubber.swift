@@ -40,6 +40,26 @@ public struct TextScrubber: Sendable {
   /// Whether what stands under this key of a report is left as it is.
   public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
 
+  /// Whether what stands under this key of a report is the program's own words, such as a breadcrumb, where an address is
+  /// none of ours.
+  public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
+
+  private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
+
+  /// Whether a text is a register or another address of the report.
+  ///
+  /// A pattern of digits would make it unreadable, and the report with it.
+  public static func isAddress(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst(2)
+    return text.hasPrefix("0x") && (1...16).contains(digits.count)
+      && digits.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: false
+        }
+      }
+  }
+
   /// One text; what is longer than any that crashd makes is cut off, because nobody looked at the rest.
   public func scrub(_ text: String) -> String {
     var bytes = Array(text.utf8.prefix(Self.textLimit))

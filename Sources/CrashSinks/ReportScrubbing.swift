@@ -30,25 +30,8 @@ public struct ReportScrubbing: Sendable {
     Dictionary(
       uniqueKeysWithValues: members.map { key, value in
         if TextScrubber.isExempt(key) { return (key, value) }
-        return (key, Self.wordKeys.contains(key) ? scrub(word: value) : scrub(each: value))
+        return (key, TextScrubber.isWords(key) ? scrub(word: value) : scrub(each: value))
       })
-  }
-
-  /// What a program says in its own words, where an address is none of ours: breadcrumbs, and why it ended.
-  private static let wordKeys: Set = ["text", "reason", "name", "sentence"]
-
-  /// Registers and other addresses are texts in JSON.
-  ///
-  /// A pattern of digits would make them unreadable, and the report with them.
-  private static func isAddress(_ text: String) -> Bool {
-    let digits = text.utf8.dropFirst(2)
-    return text.hasPrefix("0x") && (1...16).contains(digits.count)
-      && digits.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        default: false
-        }
-      }
   }
 
   private func scrub(word value: JSONValue) -> JSONValue {
@@ -58,7 +41,7 @@ public struct ReportScrubbing: Sendable {
 
   private func scrub(each value: JSONValue) -> JSONValue {
     switch value {
-    case .string(let text): Self.isAddress(text) ? value : .string(scrubber.scrub(text))
+    case .string(let text): TextScrubber.isAddress(text) ? value : .string(scrubber.scrub(text))
     case .array(let values): .array(values.map(scrub(each:)))
     case .object(let members): .object(scrub(members))
     default: value

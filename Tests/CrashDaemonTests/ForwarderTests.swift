@@ -343,6 +343,27 @@ struct ForwarderTests {
     #expect(try Scrubber(open).scrub(report) == Scrubber.json(report))
   }
 
+  @Test("a pattern that matches addresses takes them out of the program's words, and the report can be read as one")
+  func addresses() throws {
+    var report = try CrashReport.sample(id: "aa")
+    let address = "0x3132333435363738"
+    report.reason = address
+    report.annotations = ["at": address]
+    report.breadcrumbs = [CrashReport.Breadcrumb(time: report.time, text: address)]
+    report.threads = [
+      CrashReport.CrashedThread(
+        tid: 7, name: address, crashed: true, frames: [], registers: ["rax": 0x3132_3334_3536_3738])
+    ]
+    var settings = PrivacySettings()
+    settings.patterns = ["[0-9]{16}"]
+    let json = try Scrubber(settings).scrub(report)
+    let scrubbed = try JSONDecoder().decode(CrashReport.self, from: JSONEncoder().encode(json))
+    #expect(scrubbed.threads[0].registers == report.threads[0].registers)
+    #expect(scrubbed.threads[0].name == "0x[scrubbed]" && scrubbed.reason == "0x[scrubbed]")
+    #expect(scrubbed.annotations == ["at": "0x[scrubbed]"] && scrubbed.breadcrumbs[0].text == "0x[scrubbed]")
+    #expect(scrubbed.signal == report.signal && scrubbed.process == report.process)
+  }
+
   @Test("the wait between attempts grows to a minute, and is never that of all others")
   func backoff() {
     var backoff = Backoff()

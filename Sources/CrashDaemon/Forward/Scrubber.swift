@@ -26,7 +26,7 @@ struct Scrubber {
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
-        (texts.scrub(key), texts.isSecret(key) ? .string(TextScrubber.mark) : scrub(value))
+        (texts.scrub(key), texts.isSecret(key) ? .string(TextScrubber.mark) : scrub(word: value))
       }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -35,10 +35,16 @@ struct Scrubber {
     try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(report))
   }
 
+  /// Of the program's own words nothing is spared.
+  private func scrub(word value: JSONValue) -> JSONValue {
+    if case .string(let text) = value { return .string(texts.scrub(text)) }
+    return scrub(value)
+  }
+
   private func scrub(_ value: JSONValue) -> JSONValue {
     switch value {
-    case .string(let text): .string(texts.scrub(text))
-    case .array(let values): .array(values.map(scrub))
+    case .string(let text): TextScrubber.isAddress(text) ? value : .string(texts.scrub(text))
+    case .array(let values): .array(values.map { scrub($0) })
     case .object(let members): .object(scrub(members))
     default: value
     }
@@ -47,7 +53,8 @@ struct Scrubber {
   private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       uniqueKeysWithValues: members.map { key, value in
-        (key, TextScrubber.isExempt(key) ? value : scrub(value))
+        if TextScrubber.isExempt(key) { return (key, value) }
+        return (key, TextScrubber.isWords(key) ? scrub(word: value) : scrub(value))
       })
   }
 }
