@@ -125,36 +125,44 @@ extension ReportStore {
     let key: String = row["key"]
     let uid: Int64 = row["uid"]
     let own = wanted.narrowed(to: key, uid)
-    // Of what is counted in the past, the reports' ids are not known.
     let both = """
-      SELECT build, id, title, executable, name, time AS first, time AS last, 1 AS count FROM group_reports \(own.clause)
-      UNION ALL SELECT build, '', title, executable, name, first, last, count FROM group_past \(own.pastClause)
+      SELECT build, name, time AS first, time AS last, 1 AS count FROM group_reports \(own.clause)
+      UNION ALL SELECT build, name, first, last, count FROM group_past \(own.pastClause)
       """
-    let edge = { (order: String) in
+    // Each end stands at an end of the tables' order; of all rows only one query goes through them.
+    let edge = { (order: String, of: (reports: String, past: String)) in
       try Row.fetchOne(
-        database, sql: "SELECT build, title, executable FROM (\(both)) ORDER BY \(order), id LIMIT 1",
-        arguments: own.arguments([:]))
+        database,
+        sql: """
+          SELECT build, title, executable FROM (
+            SELECT * FROM (SELECT build, title, executable, time AS first, time AS last, id FROM group_reports
+              \(own.clause) ORDER BY \(of.reports), id LIMIT 1)
+            UNION ALL
+            SELECT * FROM (SELECT build, title, executable, first, last, '' AS id FROM group_past
+              \(own.pastClause) ORDER BY \(of.past) LIMIT 1))
+          ORDER BY \(order), id LIMIT 1
+          """, arguments: own.arguments([:]))
     }
-    let counts = try Row.fetchOne(
+    let parts = try Row.fetchAll(
       database,
       sql: """
-        SELECT sum(count) AS count, min(first) AS first, max(last) AS last, count(DISTINCT build) AS builds FROM (\(both))
+        SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM (\(both))
+        GROUP BY build, name
         """, arguments: own.arguments([:]))
-    guard let counts, let count = counts["count"] as Int?, let oldest = try edge("first"),
-      let newest = try edge("last DESC")
+    guard let first = parts.map({ $0["first"] as String }).min(), let last = parts.map({ $0["last"] as String }).max(),
+      let oldest = try edge("first", ("time", "first")), let newest = try edge("last DESC", ("time DESC", "last DESC"))
     else { return nil }
-    let names = try String.fetchAll(
-      database, sql: "SELECT DISTINCT name FROM (\(both)) ORDER BY name LIMIT \(nameLimit)",
-      arguments: own.arguments([:]))
+    let names = Set(parts.map { $0["name"] as String }).sorted().prefix(nameLimit)
     let report = try String.fetchOne(
       database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
       arguments: own.arguments([:]))
     let firstBuild: String = oldest["build"]
     let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
+    let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
     return ReportGroup(
-      key: key, uid: Int(uid), title: newest["title"], count: count, first: counts["first"], last: counts["last"],
-      buildCount: counts["builds"], firstBuild: firstBuild, lastBuild: newest["build"], names: names,
-      state: try state(key, uid, last: counts["last"], isInNewest: isInNewest, in: database), report: report ?? "")
+      key: key, uid: Int(uid), title: newest["title"], count: parts.reduce(0) { $0 + ($1["count"] as Int) },
+      first: first, last: last, buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
+      lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
   }
 
   private static func state(
