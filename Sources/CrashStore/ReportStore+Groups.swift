@@ -125,10 +125,6 @@ extension ReportStore {
     let key: String = row["key"]
     let uid: Int64 = row["uid"]
     let own = wanted.narrowed(to: key, uid)
-    let both = """
-      SELECT build, name, time AS first, time AS last, 1 AS count FROM group_reports \(own.clause)
-      UNION ALL SELECT build, name, first, last, count FROM group_past \(own.pastClause)
-      """
     // Each end stands at an end of the tables' order; of all rows only one query goes through them.
     let edge = { (order: String, of: (reports: String, past: String)) in
       try Row.fetchOne(
@@ -146,7 +142,12 @@ extension ReportStore {
     let parts = try Row.fetchAll(
       database,
       sql: """
-        SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM (\(both))
+        SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM (
+          SELECT build, name, count(*) AS count, min(time) AS first, max(time) AS last FROM group_reports
+            \(own.clause) GROUP BY build, name
+          UNION ALL
+          SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM group_past
+            \(own.pastClause) GROUP BY build, name)
         GROUP BY build, name
         """, arguments: own.arguments([:]))
     guard let first = parts.map({ $0["first"] as String }).min(), let last = parts.map({ $0["last"] as String }).max(),
