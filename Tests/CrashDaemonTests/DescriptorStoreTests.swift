@@ -178,6 +178,34 @@ struct DescriptorStoreTests {
     withExtendedLifetime((directory, other)) {}
   }
 
+  @Test("a kept connection that is refused is hung up: who crashes later is told that nobody reads there")
+  func keptAndRefused() async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let client = try await TestProcess(path: path)
+    try client.send(TestProcess.hello(magic: 1), [TestRing().memory()])
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
+    let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
+    // The loop looks at its commands when something has happened.
+    let other = try await TestProcess(path: path)
+    let configuration = AttachLoop.Configuration(
+      listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
+      events: events, keptConnections: kept)
+    var loop = try AttachLoop(configuration, poller: Poller())
+    try loop.run { [.stop] }
+    events.finish()
+    // What it was told before is still there.
+    let status = try await client.reply()?.status
+    #expect(status == .malformed)
+    let error = #expect(throws: SystemError.self) { try client.wake() }
+    #expect(error?.code == EPIPE)
+    // As long as crashd runs: that it is held open is what this is about.
+    withExtendedLifetime((directory, other, stream, configuration, kept)) {}
+  }
+
   private static func pidfd(of pid: pid_t) throws -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_process_open(pid, &number), "open a process")

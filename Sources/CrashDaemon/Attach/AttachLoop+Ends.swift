@@ -14,7 +14,10 @@ extension AttachLoop {
   mutating func close(_ number: UInt64) {
     forgetConnection(number)
     guard let connection = connections.removeValue(forKey: number) else { return }
-    if let socket = connection.socket { poller.remove(socket.descriptor) }
+    if let socket = connection.socket {
+      poller.remove(socket.descriptor)
+      socket.hangUp()
+    }
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)

@@ -195,6 +195,7 @@ extension AttachLoop {
         || (peer.uid != 0 && waiting.count { $0.peer.uid == peer.uid } >= limits.greetingsPerUser)
       {
         refuse(socket, peer, .limit("too many connections that have not said hello"))
+        socket.hangUp()
         if let name { configuration.store?.forget(name) }
         return
       }
@@ -203,6 +204,7 @@ extension AttachLoop {
       connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline, keptName: name)
       receive(number)
     } catch {
+      socket.hangUp()
       if let name { configuration.store?.forget(name) }
       configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "\(error)")
     }

@@ -37,6 +37,12 @@ struct AttachSocket {
       bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
   }
 
+  /// Ends the connection at once, whoever else holds it open.
+  ///
+  /// That is systemd, until it is told to let go, or what this crashd was started with. What was sent is still read. A
+  /// process that was refused and crashes later is told by it that nobody reads, and leaves its ring in the spool.
+  func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
   /// Sends without waiting; false when the other end does not take it.
   func send(_ bytes: [UInt8]) -> Bool {
     // send reads as many bytes as the array has.
