@@ -63,7 +63,7 @@ public enum IncidentText: Sendable {
       "Sure:     \(incident.confidence)",
     ]
     if let site = incident.site { lines.append("Site:     \(site)") }
-    lines += ["", "\(incident.source == "guard" ? "First met" : "Use") (\(thread)):"]
+    lines += ["", "\(heading(of: incident)) (\(thread)):"]
     lines += frames(incident.use)
     if let object = incident.object {
       lines += release(of: object, isPage: incident.source == "pages")
@@ -76,6 +76,14 @@ public enum IncidentText: Sendable {
       lines += ["", "Last release: not known, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
+  }
+
+  private static func heading(of incident: IncidentReport) -> String {
+    switch incident.source {
+    case "guard": "First met"
+    case "isolated": "Trapped"
+    default: "Use"
+    }
   }
 
   /// Memory of a guard slot may still have been in use: then nobody has freed it.

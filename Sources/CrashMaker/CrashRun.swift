@@ -52,6 +52,9 @@ public struct CrashRun: Sendable {
   /// Full names of classes whose dead objects are kept (`Shield.protect`).
   public var protectedClasses: [String] = []
 
+  /// How often to crash in isolated work, which must be contained each time; 0: in work as any.
+  public var isolations = 0
+
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
@@ -87,7 +90,25 @@ public struct CrashRun: Sendable {
       _ = getchar()
     }
     Shield.breadcrumb("about to crash: \(scenario.name)")
-    return crash()
+    return isolations > 0 ? crashIsolated() : crash()
+  }
+
+  /// Where a fault is not contained, this does not return.
+  private func crashIsolated() -> Failure {
+    guard case .synchronous(let fault) = scenario.fault else { return .survived }
+    Shield.isolationBudget = isolations
+    let (count, isInTask) = (isolations, thread == .task)
+    let done = DispatchSemaphore(value: 0)
+    if isInTask {
+      Task.detached {
+        for _ in 0..<count { try? await Shield.isolated { await handleRequest(fault) } }
+        done.signal()
+      }
+      done.wait()
+    } else {
+      for _ in 0..<count { try? Shield.isolated { fault() } }
+    }
+    return .survived
   }
 
   /// Second by second: a machine that stands still uses up one of them.

@@ -12,14 +12,16 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var count: Int
   /// The process.
   public var process: Process
-  /// `quarantine`, `guard`, `pages` (a guard slot), or a number that this version does not know.
+  /// `quarantine`, `guard`, `pages` (a guard slot), `isolated` (work of `Shield.isolated`), or a number that this version does
+  /// not know.
   public var source: String
   /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; of a guard slot `read`, `write`,
-  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; of a guard a `ShieldKind`; else a number.
+  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; of a guard a `ShieldKind`; of isolated work `trap`; else a
+  /// number.
   public var kind: String
   /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, `crash`, or a number.
   public var mode: String
-  /// The class of the object, or what the guard says.
+  /// The class of the object, what the guard says, or what the Swift runtime said before a trap.
   public var subject: String
   /// One sentence.
   public var sentence: String

@@ -10,6 +10,8 @@ public struct Incident: Sendable, Equatable {
     case guarding
     /// Memory of a guard slot was used where or when it must not be.
     case pages
+    /// Isolated work ended by a trap.
+    case isolated
     /// One that this version does not know.
     case other(UInt32)
   }
@@ -34,11 +36,12 @@ public struct Incident: Sendable, Equatable {
   public var key: UInt64
   /// Which part saw it.
   public var source: Source
-  /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard slots.
+  /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard slots,
+  /// `cs_ring_isolated` for isolated work.
   public var kind: UInt32
   /// What was done about it.
   public var mode: Mode
-  /// The class of the object, or what the guard says.
+  /// The class of the object, what the guard says, or what the Swift runtime said before a trap.
   public var subject: String
   /// How often.
   public var count: UInt64

@@ -10,7 +10,7 @@ enum Arguments {
 
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
-                            [--protect CLASS]...
+                            [--protect CLASS]... [--isolate COUNT]
            crash-maker --list | --table
 
     Crashes on purpose, to test what reports crashes.
@@ -23,6 +23,7 @@ enum Arguments {
       --wait-attached  wait until crashd accepts the process, at most \(CrashRun.attachLimit_s) s, and print 'attached'
       --wait-input     wait until standard input has a byte or is closed
       --protect CLASS  keep objects of the class with this full name after their last release
+      --isolate COUNT  crash so often in isolated work, and not at all if each is contained
 
     The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
     """
@@ -34,6 +35,7 @@ enum Arguments {
     var waitsForAttach = false
     var waitsForInput = false
     var protectedClasses: [String] = []
+    var isolations = 0
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -46,6 +48,11 @@ enum Arguments {
       case "--protect":
         guard let value = rest.popFirst() else { return .wrong("--protect takes the full name of a class") }
         protectedClasses.append(value)
+      case "--isolate":
+        guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
+          return .wrong("--isolate takes a number of crashes")
+        }
+        isolations = value
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -70,6 +77,7 @@ enum Arguments {
     run.waitsForAttach = waitsForAttach
     run.waitsForInput = waitsForInput
     run.protectedClasses = protectedClasses
+    run.isolations = isolations
     return .run(run)
   }
 }

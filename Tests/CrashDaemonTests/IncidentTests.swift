@@ -115,6 +115,21 @@ struct IncidentTests {
     #expect(second.site == nil && second.sentence == "Odd." && second.mode == "observe")
   }
 
+  @Test("a trap of isolated work is told with the runtime's words, where it has said any")
+  func isolated() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "Shop.swift:12: Fatal error: the shelf is empty", count: 1, mode: 0, source: 4)
+    ring.addIncident(1, key: 3, subject: "", count: 1, mode: 0, source: 4)
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let incidents = try daemon.store.incidents(limit: 10)
+    #expect(incidents.count == 2 && incidents.allSatisfy { $0.source == "isolated" && $0.kind == "trap" })
+    #expect(incidents.allSatisfy { $0.confidence == "certain" && $0.mode == "absorb" && $0.useThread == 12 })
+    let sentences = Set(incidents.map(\.sentence))
+    let said = "Isolated work trapped: Shop.swift:12: Fatal error: the shelf is empty"
+    #expect(sentences == [said, "Isolated work trapped."])
+  }
+
   @Test("every kind of guard has its name in crashd", arguments: ShieldKind.allCases)
   func guardNames(kind: ShieldKind) {
     #expect(GuardIncident.name(of: UInt32(kind.rawValue)) == kind.name)

@@ -13,6 +13,7 @@
 #include "../Signal/crasher.h"
 #include "../Signal/deliver.h"
 #include "../Signal/images.h"
+#include "../Signal/isolated.h"
 #include "../Signal/stack.h"
 #include "../Signal/sweep.h"
 
@@ -59,6 +60,7 @@ static void child_after_fork(void) {
   cs_annotations_reset();
   cs_alternate_stacks_switch(false);
   cs_stack_forget();
+  cs_isolated_forget();
   cs_watcher_forget();
   is_early = false;
   if (cs_started_pid == 0) return;

@@ -18,6 +18,7 @@
 // |                                             | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
+// | isolated work traps                         | its thread stays, and nobody else does (isolated.c)                 |
 // | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
@@ -30,6 +31,7 @@
 #include "cs_ring_access.h"
 #include "deliver.h"
 #include "finish.h"
+#include "isolated.h"
 #include "mend.h"
 #include "present.h"
 #include "record.h"
@@ -203,6 +205,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     return;
   }
   if (is_ignored(signal, information)) return;
+  if (cs_isolated_contains(signal, information, context)) return;
   if (cs_sweep_is_answering(tid)) {
     stay(signal, information);
     return;

@@ -1,4 +1,6 @@
 // What the shield's own parts saw happen, where crashd reads of it.
+#include "incident.h"
+
 #include "cs_shim.h"
 #include "state.h"
 #include "trusted.h"
@@ -35,12 +37,7 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE {
   cs_shim_incident_times(incident, 1);
 }
 
-bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
-  cs_ring *const ring = cs_getpid() == cs_process.pid ? cs_started_ring() : NULL;
-  if (ring == NULL || incident->subject_bytes > CS_RING_SUBJECT_LIMIT_BYTES ||
-      incident->use_count > CS_RING_INCIDENT_FRAME_LIMIT || incident->free_count > CS_RING_INCIDENT_FRAME_LIMIT ||
-      incident->origin_count > CS_RING_INCIDENT_FRAME_LIMIT)
-    return false;
+static bool keep(cs_ring *ring, const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
   const uint64_t key = incident->key != 0 ? incident->key : key_of(incident), now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
     cs_ring_incident *const entry = &ring->incidents[((key >> 1) + probe) % CS_RING_INCIDENT_LIMIT];
@@ -57,5 +54,24 @@ bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SI
     }
   }
   __atomic_fetch_add(&ring->header.incident_lost, times, __ATOMIC_RELAXED);
-  return true;
+  return false;
+}
+
+// The ring, where this process has one and the incident can stand in it.
+static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
+  const bool fits =
+      incident->subject_bytes <= CS_RING_SUBJECT_LIMIT_BYTES && incident->use_count <= CS_RING_INCIDENT_FRAME_LIMIT &&
+      incident->free_count <= CS_RING_INCIDENT_FRAME_LIMIT && incident->origin_count <= CS_RING_INCIDENT_FRAME_LIMIT;
+  return fits && cs_getpid() == cs_process.pid ? cs_started_ring() : NULL;
+}
+
+bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE {
+  cs_ring *const ring = ring_for(incident);
+  return ring != NULL && keep(ring, incident, 1);
+}
+
+bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
+  cs_ring *const ring = ring_for(incident);
+  if (ring != NULL) keep(ring, incident, times);
+  return ring != NULL;
 }

@@ -1,3 +1,5 @@
+#include "message.h"
+
 #include "record.h"
 
 #include "raw_copy_x86_64.h"
@@ -6,9 +8,14 @@
 // The Swift runtime appends all it ever reported; so far the end is looked for.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 
-// Copies the end of a text of at most `limit` bytes, from a character's first byte on.
-static uint32_t copy_tail(uint8_t *to, uint64_t text, size_t limit) SIGNAL_SAFE {
-  const size_t size = cs_memory_text_bytes(text, TEXT_SEARCH_LIMIT_BYTES);
+// Exchanges that fail because another thread tells of its trap.
+#define TOLD_TRIES 100
+
+// Of it, what was said of traps that the process has survived.
+static size_t told_bytes; // atomic
+
+// Copies the end of `size` bytes of text, at most `limit`, from a character's first byte on.
+static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   uint64_t at = text;
   if (size > limit) {
     at += size - limit;
@@ -18,12 +25,45 @@ static uint32_t copy_tail(uint8_t *to, uint64_t text, size_t limit) SIGNAL_SAFE 
   return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));
 }
 
+static uint32_t copy_tail(uint8_t *to, uint64_t text, size_t limit) SIGNAL_SAFE {
+  return copy_end(to, text, cs_memory_text_bytes(text, TEXT_SEARCH_LIMIT_BYTES), limit);
+}
+
+// What the Swift runtime has said that is not told; where it was quiet, `ret_size` is 0. Of two threads that trap at
+// once one may find what both said, and the other nothing.
+static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t text = 0;
+  *ret_size = *ret_end = 0;
+  if (cs_process.swift_message == 0) return 0;
+  if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
+  const size_t end = cs_memory_text_bytes(text, TEXT_SEARCH_LIMIT_BYTES);
+  const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
+  *ret_end = end;
+  *ret_size = end > told ? end - told : 0;
+  return text + told;
+}
+
+uint32_t cs_message_untold(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
+  size_t size = 0;
+  const uint64_t text = untold(&size, ret_end);
+  return size == 0 ? 0 : copy_end(ret_text, text, size, limit);
+}
+
+void cs_message_is_told(size_t end) SIGNAL_SAFE {
+  size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
+  for (int attempt = 0; attempt < TOLD_TRIES && told < end; attempt++) {
+    if (__atomic_compare_exchange_n(&told_bytes, &told, end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+  }
+}
+
 void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
-  const bool has_swift =
-      cs_process.swift_message != 0 && cs_memory_read_word(&memory, cs_process.swift_message, &text) && text != 0;
-  if (has_swift) record->message_bytes = copy_tail(record->message, text, sizeof record->message);
+  size_t size = 0;
+  size_t end = 0;
+  const uint64_t said = untold(&size, &end);
+  if (size != 0) record->message_bytes = copy_end(record->message, said, size, sizeof record->message);
 
   const bool has_abort =
       cs_process.abort_message != 0 && cs_memory_read_word(&memory, cs_process.abort_message, &text) && text != 0;

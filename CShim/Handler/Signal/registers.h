@@ -32,6 +32,9 @@ void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 // Whether the fault was the fetch of the instruction at pc: a jump or call went where no code is.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 
+// Whether the instruction at pc is the one that compilers put where a program must not come (x86-64: ud2).
+bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
+
 // Whether pc has moved past the instruction that stopped: a breakpoint traps after it, everything else before.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 

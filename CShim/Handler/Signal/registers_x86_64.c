@@ -41,6 +41,12 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
          registers->fault_address == registers->general[CS_REGISTER_PC];
 }
 
+bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE {
+  uint8_t code[2] = {0};
+  const uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+  return cs_memory_copy(code, pc, sizeof code) == sizeof code && code[0] == 0x0f && code[1] == 0x0b;
+}
+
 static bool is_system_call(uint64_t at) SIGNAL_SAFE {
   uint8_t code[2] = {0};
   return cs_memory_copy(code, at, sizeof code) == sizeof code && code[0] == 0x0f && code[1] == 0x05;

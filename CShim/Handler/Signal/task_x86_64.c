@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include "memory.h"
+#include "thread_pointer_x86_64.h"
 #include "trusted.h"
 
 // AsyncTask of the Swift 6 runtimes. Each offset stands in an instruction that cs_task_layout_find() has compared.
@@ -22,12 +23,6 @@
 #define DTV_ENTRY     16
 #define DTV_UNUSED    UINT64_MAX
 
-static uint64_t thread_pointer(void) SIGNAL_SAFE {
-  uint64_t pointer;
-  __asm__("movq %%fs:0, %0" : "=r"(pointer));
-  return pointer;
-}
-
 // __tls_get_addr without its side: that allocates where a thread has not used a library's variables yet.
 static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_address) SIGNAL_SAFE {
   uint64_t vector = 0;
@@ -36,12 +31,12 @@ static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout,
   uint64_t offset = 0;
   uint64_t block = 0;
   if (layout->tls_index == 0) {
-    *ret_address = thread_pointer() + (uint64_t)layout->offset;
+    *ret_address = cs_thread_pointer() + (uint64_t)layout->offset;
     return true;
   }
   if (!cs_memory_read_word(memory, layout->tls_index, &module)) return false;
   if (!cs_memory_read_word(memory, layout->tls_index + 8, &offset)) return false;
-  if (!cs_memory_read_word(memory, thread_pointer() + DTV_OF_THREAD, &vector)) return false;
+  if (!cs_memory_read_word(memory, cs_thread_pointer() + DTV_OF_THREAD, &vector)) return false;
   if (!cs_memory_read_word(memory, vector - DTV_ENTRY, &length) || module == 0 || module > length) return false;
   if (!cs_memory_read_word(memory, vector + module * DTV_ENTRY, &block)) return false;
   *ret_address = block + offset + (uint64_t)layout->offset;

@@ -133,6 +133,31 @@ size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNA
 // The same of the thread that a signal handler's `ucontext_t` tells of: the first is the instruction itself.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
+// How isolated work ended.
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_isolated_end : uint32_t {
+  CS_SHIM_ISOLATED_FINISHED = 1, // its thread has ended
+  CS_SHIM_ISOLATED_TRAPPED = 2,  // its thread stays for ever where it trapped, with all that it had
+  CS_SHIM_ISOLATED_NO_THREAD = 3,
+} cs_shim_isolated_end;
+
+// How many threads may stay, until somebody says otherwise.
+#define CS_SHIM_ISOLATED_BUDGET 16
+
+// Runs the routine on a thread of its own, and waits for it. A Swift trap there ends the routine, and is an incident;
+// any other crash, and a trap beyond the budget, ends the process as usual. isolated.c has the table. Any thread; not
+// from a signal handler.
+cs_shim_isolated_end cs_shim_isolated_run(void (*routine)(void *), void *argument);
+
+// How many threads may stay, and how many do.
+void cs_shim_isolated_set_budget(uint32_t threads);
+uint32_t cs_shim_isolated_budget(void);
+uint32_t cs_shim_isolated_parked(void);
+
+// The caller's work has a lock that others wait for: as long as it has, a trap ends the process. Returns what is to be
+// given back; NULL outside of isolated work. Any thread may give it back.
+void *cs_shim_isolated_hold(void);
+void cs_shim_isolated_let_go(void *hold);
+
 // Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
 // started, or no room. One thread at a time.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);

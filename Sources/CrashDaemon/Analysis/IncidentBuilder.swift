@@ -11,7 +11,8 @@ struct IncidentBuilder: Sendable {
   var symbols: OpenCaches
 
   func report(of incident: Incident) -> IncidentReport {
-    let found = frames(of: incident.use, isFirstExact: incident.isExact)
+    let expanded = expanded(incident.use, isFirstExact: incident.isExact)
+    let found = expanded.frames
     let guarding = incident.source == .guarding ? GuardIncident(incident) : nil
     let use = guarding == nil ? found : GuardIncident.own(found)
     let mode = Self.name(incident.mode)
@@ -31,7 +32,8 @@ struct IncidentBuilder: Sendable {
       process: IncidentReport.Process(
         pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: process.identity.name,
         executable: process.identity.executable, buildID: process.buildID),
-      source: Self.name(incident.source), kind: kind, mode: mode, subject: guarding?.reason ?? incident.subject,
+      source: Self.name(incident.source), kind: kind, mode: mode,
+      subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
       // A deinit that was put off has not stopped yet what may rightly use the object until then.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != "handle"
@@ -66,9 +68,13 @@ struct IncidentBuilder: Sendable {
   }
 
   private func frames(of addresses: [UInt64], isFirstExact: Bool = false) -> [CrashReport.Frame] {
+    expanded(addresses, isFirstExact: isFirstExact).frames
+  }
+
+  private func expanded(_ addresses: [UInt64], isFirstExact: Bool) -> FrameExpansion<OpenCaches>.Result {
     let frames = Self.frames(at: addresses, images: images, isFirstExact: isFirstExact)
     let walk = FrameExpansion<OpenCaches>.Walk(frames: frames, head: frames.count, total: frames.count)
-    return FrameExpansion(images: images, symbols: symbols, limitBytes: Self.frameLimitBytes).frames(of: walk).frames
+    return FrameExpansion(images: images, symbols: symbols, limitBytes: Self.frameLimitBytes).frames(of: walk)
   }
 
   private func sentence(of report: IncidentReport, _ incident: Incident) -> String {
@@ -90,6 +96,9 @@ struct IncidentBuilder: Sendable {
     let file = own?.file?.split(separator: "/").last.map(String.init)
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     let place = own.map { " in \($0.function)" + (position.isEmpty ? "" : " (\(position))") } ?? ""
+    if incident.source == .isolated {
+      return "Isolated work trapped\(place)" + (report.subject.isEmpty ? "." : ": \(report.subject)")
+    }
     return what.prefix(1).uppercased() + what.dropFirst() + place + "."
   }
 
@@ -107,6 +116,7 @@ struct IncidentBuilder: Sendable {
     case .quarantine: "quarantine"
     case .guarding: "guard"
     case .pages: "pages"
+    case .isolated: "isolated"
     case .other(let code): "\(code)"
     }
   }
@@ -127,6 +137,7 @@ struct IncidentBuilder: Sendable {
     case .quarantine: kind(incident.kind)
     case .pages: PageIncident(incident).kind
     case .guarding: GuardIncident(incident).kind
+    case .isolated: incident.kind == cs_ring_isolated.CS_RING_ISOLATED_TRAP.rawValue ? "trap" : "\(incident.kind)"
     case .other: "\(incident.kind)"
     }
   }

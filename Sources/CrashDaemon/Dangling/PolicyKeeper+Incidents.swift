@@ -70,7 +70,7 @@ enum DanglingUse: Equatable {
       // Past an object, or of none: its lifetime is not in question.
       default: return nil
       }
-    case .guarding, .other: return nil
+    case .guarding, .isolated, .other: return nil
     }
   }
 }

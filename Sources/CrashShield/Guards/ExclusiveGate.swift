@@ -1,3 +1,4 @@
+internal import CShim
 internal import Synchronization
 
 /// Lets one at a time in, and tells the others so at once.
@@ -17,7 +18,7 @@ public final class ExclusiveGate: Sendable {
   ) throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
-    return try body()
+    return try holding(body)
   }
 
   /// The same across suspensions.
@@ -27,6 +28,9 @@ public final class ExclusiveGate: Sendable {
   ) async throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
+    // Given back at the end, on whatever thread that is.
+    let hold = unsafe cs_shim_isolated_hold()
+    defer { unsafe cs_shim_isolated_let_go(hold) }
     return try await body()
   }
 

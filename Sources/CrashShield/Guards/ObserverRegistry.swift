@@ -56,7 +56,7 @@ public final class ObserverRegistry<Subject>: Sendable {
     _ observer: Observer, for path: PartialKeyPath<Subject>, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let key = Path(path: path)
-    let isRemoved = entries.withLock { entries in
+    let isRemoved = locked { entries in
       guard var list = entries[key], list.contains(where: { $0.observer === observer }) else { return false }
       list.removeAll { $0.observer === observer || $0.observer == nil }
       entries[key] = list.isEmpty ? nil : list
@@ -73,11 +73,11 @@ public final class ObserverRegistry<Subject>: Sendable {
   /// Calls the observers of a property, in the order in which they were added.
   public func notify<Value: Sendable>(_ path: KeyPath<Subject, Value>, _ value: Value) {
     let key = Path(path: path)
-    let list = entries.withLock { $0[key] ?? [] }
+    let list = locked { $0[key] ?? [] }
     var hasGone = false
     for entry in list where !entry.call(value) { hasGone = true }
     guard hasGone else { return }
-    entries.withLock { entries in
+    locked { entries in
       entries[key]?.removeAll { $0.observer == nil }
       if entries[key]?.isEmpty == true { entries[key] = nil }
     }
@@ -85,11 +85,16 @@ public final class ObserverRegistry<Subject>: Sendable {
 
   /// How many observers there are, of all properties.
   public var count: Int {
-    entries.withLock { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
+    locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
+  }
+
+  /// Key paths compare what the program put into them, and an entry that goes may take an object of its own along.
+  private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
+    holding { entries.withLock(body) }
   }
 
   private func insert(_ entry: Entry, of observer: AnyObject, at key: Path, isTwiceAllowed: Bool) -> Bool {
-    entries.withLock { entries in
+    locked { entries in
       var list = entries[key, default: []]
       list.removeAll { $0.observer == nil }
       let isThere = list.contains { $0.observer === observer }

@@ -30,7 +30,8 @@ extension Shield {
   /// `observe`, before the process ends); it is not called for faults within itself. The faults go to crashd with or
   /// without it. Nil takes it away. Any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
-    Guards.observer.withLock { $0 = observer }
+    // The one before may take objects of the program along.
+    holding { Guards.observer.withLock { $0 = observer } }
   }
 
   /// The faults that guards of this process met: at most 1,024 different ones, in no order.

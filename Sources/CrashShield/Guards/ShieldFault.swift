@@ -6,4 +6,6 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case leaked
   /// What was asked for is not there: outside of a range, not of the type, not in the state.
   case refused(String)
+  /// Isolated work has trapped: it will never end, and what it had to others is lost.
+  case trapped
 }

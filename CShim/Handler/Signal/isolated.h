@@ -1,0 +1,67 @@
+// Work whose Swift trap ends the work and not the process; docs/decisions/0086 has the reasons.
+#ifndef CS_ISOLATED_H
+#define CS_ISOLATED_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "cfi.h"
+#include "cs_ring.h"
+
+// Between the trap and the begin of the work; a deeper one ends the process.
+#define CS_ISOLATED_FRAME_LIMIT 256
+// Its async callers.
+#define CS_ISOLATED_ASYNC_LIMIT 16
+
+// Images in whose functions nobody is stopped for ever.
+#define CS_ISOLATED_IMAGE_LIMIT 8
+
+#define CS_ISOLATED_STREAM_COUNT 3
+
+// Where a work's thread is, as its own handler sees it.
+typedef enum cs_isolated_stage : uint32_t {
+  CS_ISOLATED_RUNS = 0,
+  CS_ISOLATED_RECORDS = 1, // it has trapped, and its record is written
+  CS_ISOLATED_REFUSED = 2, // it could not be: the trap happens again, and is a crash
+  CS_ISOLATED_PARKED = 3,
+} cs_isolated_stage;
+
+// One work. Of two owners: who waits for it, and its thread, which never lets go of it when it has trapped.
+typedef struct cs_isolated {
+  uint32_t end;        // atomic, a futex: 0 while it goes on, then cs_shim_isolated_end
+  uint32_t references; // atomic
+  uint32_t holds;      // atomic: locks of ours that it has
+  int pid;             // the process that began it: a forked child has a copy
+  uint64_t begin;      // the function that its stack leads to
+  cs_isolated_stage stage;
+  ucontext_t *context; // the kernel's, of the trap
+  cs_cfi_scratch scratch;
+  cs_ring_frame frames[CS_ISOLATED_FRAME_LIMIT + CS_ISOLATED_ASYNC_LIMIT];
+} cs_isolated;
+
+// What the setup has found out; constant from the first work on.
+typedef struct cs_isolated_layout {
+  int64_t offset; // atomic: from the thread pointer to the word that holds the thread's work; 0: there is none yet
+  uint32_t image_count;
+  uint64_t image_start[CS_ISOLATED_IMAGE_LIMIT];
+  uint64_t image_end[CS_ISOLATED_IMAGE_LIMIT];
+  // Where glibc keeps whose the lock of a stream is, for stdin, stdout and stderr.
+  uint64_t stream_owner[CS_ISOLATED_STREAM_COUNT];
+} cs_isolated_layout;
+
+extern cs_isolated_layout cs_isolated_here;
+
+// How many threads may be parked, and how many are. Atomic.
+extern uint32_t cs_isolated_budget;
+extern uint32_t cs_isolated_parked;
+
+// A signal of a thread that is in no handler of ours. Does not return when it is a trap of work that ends by it. true:
+// the thread returns to where the handler changed `context` to; false: it is none of this.
+bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+// In a forked child: nobody is parked.
+void cs_isolated_forget(void) SIGNAL_SAFE;
+
+#endif

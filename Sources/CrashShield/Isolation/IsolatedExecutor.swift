@@ -1,0 +1,73 @@
+internal import Glibc
+internal import Synchronization
+
+/// Runs the jobs of one task and its children on one thread; later ones, and those of a task that has trapped, where jobs
+/// run that nobody has a wish for.
+@safe
+final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    /// The thread ends when there are no more.
+    var isClosed = false
+    /// There is no thread.
+    var isAbandoned = false
+  }
+
+  private let state = Mutex(State())
+  // Sendable: a semaphore is for several threads; its memory lives as long as the executor, which each user of it keeps.
+  private let news = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { unsafe sem_init(news, 0, 0) }
+
+  deinit {
+    unsafe sem_destroy(news)
+    unsafe news.deallocate()
+  }
+
+  var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let isTaken = state.withLock { state in
+      if state.isAbandoned { return false }
+      state.jobs.append(job)
+      return true
+    }
+    if isTaken { unsafe sem_post(news) } else { Self.runElsewhere(job) }
+  }
+
+  /// The thread: returns when the executor is closed and nothing is left to do.
+  func run() {
+    while let job = next() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+
+  /// The task's last act.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    unsafe sem_post(news)
+  }
+
+  /// The thread is no more.
+  func abandon() {
+    let left = state.withLock { state in
+      state.isAbandoned = true
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    for job in left { Self.runElsewhere(job) }
+  }
+
+  private func next() -> UnownedJob? {
+    while true {
+      // By a signal's handler it may be interrupted; then there may be nothing.
+      unsafe sem_wait(news)
+      let (job, isDone) = state.withLock { state in
+        (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)
+      }
+      if let job { return job }
+      if isDone { return nil }
+    }
+  }
+
+  private static func runElsewhere(_ job: UnownedJob) { globalConcurrentExecutor.enqueue(job) }
+}

@@ -1,0 +1,106 @@
+internal import CShim
+internal import Synchronization
+
+extension Shield {
+  /// Does work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  ///
+  /// ```swift
+  /// do {
+  ///   reply = try Shield.isolated { try render(page) }
+  /// } catch ShieldFault.trapped {
+  ///   reply = .internalServerError
+  ///   server.stopSoon()
+  /// }
+  /// ```
+  ///
+  /// **Containment until the process is started anew, no error handling.** The thread that has trapped stays for ever where it
+  /// is, with its stack and all that it holds: objects, locks of the program's own, actors. Whoever waits for one of these
+  /// waits for ever. So the work should touch nothing that others need, and a trap is a reason to end the process in an orderly
+  /// way. Where a wrong value or a half-done change is worse than the end of the process, do not isolate.
+  ///
+  /// Each trap is an incident that crashd shows with its words and its stack (`crashctl incidents`). The process ends, with its
+  /// usual signal and crash report, where
+  /// - `isolationBudget` traps have been contained,
+  /// - it is no trap (`ud2`) but a bad access, an abort or any other signal,
+  /// - Dispatch, the C library or the loader are on the stack of the work, so that a lock of theirs may be taken, or a global
+  ///   variable be half made,
+  /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
+  /// - the shield is not started, or another handler has taken its place.
+  ///
+  /// The caller waits, and must not be on a thread of Swift's concurrency: there the function below is what `await` calls.
+  /// A thread is made for it: fifty to a hundred microseconds more than the work.
+  ///
+  /// - Returns: What the work returns.
+  /// - Throws: What the work throws; `ShieldFault.trapped`; `ShieldFault.refused` where there is no thread for it.
+  @_disfavoredOverload
+  public static func isolated<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
+    let outcome = Outcome<Value>()
+    return try outcome.value(after: IsolatedThread.run { outcome.set(Result(catching: work)) })
+  }
+
+  /// Does asynchronous work on a thread of its own, so that a Swift trap in it ends the work and not the process.
+  ///
+  /// All that is said of the synchronous function holds. The work and its child tasks share the thread; what the main actor, an
+  /// actor with an executor of its own or a task that is no child does for it runs where it always does, and a trap there ends
+  /// the process. A task that has trapped never ends: its continuations are not resumed. Its children go on elsewhere.
+  ///
+  /// Cancelling the caller's task cancels the work, which is waited for.
+  ///
+  /// - Returns: What the work returns.
+  /// - Throws: What the work throws; `ShieldFault.trapped`; `ShieldFault.refused` where there is no thread for it.
+  public static func isolated<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let outcome = Outcome<Value>()
+    let executor = IsolatedExecutor()
+    let task = Task(executorPreference: executor) {
+      // Without its thread it is not isolated.
+      guard !executor.isAbandoned else { return }
+      do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
+      executor.close()
+    }
+    return try await withTaskCancellationHandler {
+      let end = await withCheckedContinuation { continuation in
+        IsolatedThread.start({ executor.run() }) { end in
+          executor.abandon()
+          continuation.resume(returning: end)
+        }
+      }
+      return try outcome.value(after: end)
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  /// How many traps `isolated` contains; 16 until it is set, and at most 200.
+  ///
+  /// Each of them costs a thread for good. The next one ends the process as it would have without. Any thread.
+  public static var isolationBudget: Int {
+    get { Int(cs_shim_isolated_budget()) }
+    set { cs_shim_isolated_set_budget(UInt32(min(max(newValue, 0), 200))) }
+  }
+
+  /// How many traps `isolated` has contained in this process.
+  ///
+  /// Any thread.
+  public static var isolationTraps: Int { Int(cs_shim_isolated_parked()) }
+}
+
+/// What work came to, told once.
+private final class Outcome<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+
+  func set(_ result: Result<Value, any Error>) { self.result.withLock { $0 = result } }
+
+  func value(after end: cs_shim_isolated_end) throws -> Value {
+    switch end {
+    case .CS_SHIM_ISOLATED_FINISHED: break
+    case .CS_SHIM_ISOLATED_TRAPPED: throw ShieldFault.trapped
+    default: throw ShieldFault.refused("no thread for isolated work")
+    }
+    guard let result = result.withLock({ $0 }) else {
+      throw ShieldFault.refused("the thread of isolated work was ended from within")
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,394 @@
+import CShim
+import CShimRing
+import CrashRing
+import CrashShield
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// Traps that end work and not the process, and what the ring has of them; each test in a process of its own.
+@Suite(
+  "Isolated work",
+  .enabled(if: !isSanitized, "a sanitizer answers bad accesses and forks itself, and calls our handler late"))
+struct IsolatedWorkTests {
+  private static let right: Int32 = 42
+  private static let calls = 300
+  private static let traps = 30
+
+  @Test("of 300 calls 30 trap: 30 errors, 30 incidents, 270 results; the next trap is beyond the budget, and kills")
+  func budget() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      Shield.isolationBudget = IsolatedWorkTests.traps
+      var (results, errors) = (0, 0)
+      for call in 0..<IsolatedWorkTests.calls {
+        do {
+          results += try Shield.isolated { shelf(call) } == call ? 1 : 0
+        } catch ShieldFault.trapped {
+          errors += 1
+        }
+      }
+      guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+      try check(incidents: IsolatedWorkTests.traps)
+      _ = try Shield.isolated { shelf(0) }
+    }
+  }
+
+  @Test("the same of asynchronous work, on whatever threads it waits")
+  func asynchronousBudget() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      Shield.isolationBudget = IsolatedWorkTests.traps
+      var (results, errors) = (0, 0)
+      for call in 0..<IsolatedWorkTests.calls {
+        do {
+          let result = try await Shield.isolated {
+            await Task.yield()
+            async let other = Elsewhere.shared.next(call)
+            return shelf(await other - 1)
+          }
+          results += result == call ? 1 : 0
+        } catch ShieldFault.trapped {
+          errors += 1
+        }
+      }
+      guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+      try check(incidents: IsolatedWorkTests.traps)
+      try await emptyShelf()
+    }
+  }
+
+  @Test("threads that trap together are contained, each with an incident of its own")
+  func together() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let errors = Atomic<Int>(0)
+      let gathered = Atomic<Int>(0)
+      let threads = 12
+      // Each has a thread that waits for it.
+      let waiting = (0..<threads).map { _ in
+        Thread {
+          do {
+            try Shield.isolated {
+              gathered.add(1, ordering: .acquiringAndReleasing)
+              while gathered.load(ordering: .acquiring) < threads { sched_yield() }
+              _ = shelf(0)
+            }
+          } catch ShieldFault.trapped {
+            errors.add(1, ordering: .acquiringAndReleasing)
+          } catch {}
+        }
+      }
+      for thread in waiting { thread.start() }
+      while errors.load(ordering: .acquiring) < threads { sched_yield() }
+      // One of them may tell what several said.
+      try check(incidents: threads, haveWords: false)
+      Glibc.exit(IsolatedWorkTests.right)
+    }
+  }
+
+  @Test("what work returns and throws is its caller's, and its thread ends")
+  func ordinary() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      try #require(returnsWhatItsWorkDoes())
+      try #require(try await Shield.isolated { await Elsewhere.shared.next(1) } == 2)
+      try #require(failsAsItsWork())
+      try #require(await failsAsItsWork())
+      try #require(isEndedFromWithin())
+      Glibc.exit(Shield.isolationTraps == 0 ? IsolatedWorkTests.right : 1)
+    }
+  }
+
+  @Test("asynchronous work that is cancelled is told, and its caller waits for it")
+  func cancellation() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let hasBegun = DispatchSemaphore(value: 0)
+      let task = Task {
+        try await Shield.isolated {
+          hasBegun.signal()
+          while !Task.isCancelled { await Task.yield() }
+          return 7
+        }
+      }
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          hasBegun.wait()
+          continuation.resume()
+        }
+      }
+      task.cancel()
+      Glibc.exit(try await task.value == 7 ? IsolatedWorkTests.right : 1)
+    }
+  }
+
+  @Test("the children of a task that has trapped go on")
+  func children() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      do {
+        try await Shield.isolated {
+          async let child: Void = {
+            await Elsewhere.shared.wait()
+            continuation.yield(5)
+          }()
+          await Task.yield()
+          _ = shelf(0)
+          await child
+        }
+      } catch ShieldFault.trapped {}
+      await Elsewhere.shared.open()
+      for await number in stream { Glibc.exit(number == 5 ? IsolatedWorkTests.right : 1) }
+    }
+  }
+
+  @Test("a bad access in isolated work ends the process as ever")
+  func badAccess() async {
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      start()
+      try Shield.isolated { unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1 }
+    }
+  }
+
+  @Test("so does an abort")
+  func abortion() async {
+    await #expect(processExitsWith: .signal(SIGABRT)) {
+      start()
+      try Shield.isolated { abort() }
+    }
+  }
+
+  @Test("so does a trap where a lock of ours is held")
+  func gate() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      try Shield.isolated { _ = ExclusiveGate().run { shelf(0) } }
+    }
+  }
+
+  @Test("so does one in a gate that was entered before a suspension")
+  func asynchronousGate() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      try await Shield.isolated {
+        await ExclusiveGate().run {
+          await Task.yield()
+          _ = shelf(0)
+        }
+      }
+    }
+  }
+
+  @Test("so does one in a global variable that is being made, for which others would wait")
+  func lazyGlobal() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      _ = try Shield.isolated { Lazy.shelf }
+    }
+  }
+
+  @Test("so does one in a block of Dispatch's, whose queue would stay taken")
+  func queue() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      _ = try Shield.isolated { DispatchQueue(label: "test").sync { shelf(0) } }
+    }
+  }
+
+  @Test("so does one in a description that is being printed, for the stream would stay locked")
+  func printing() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      try Shield.isolated { print(Label()) }
+    }
+  }
+
+  @Test("threads that stay hinder neither a change of the user nor the end of the process")
+  func afterwards() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
+      // glibc has each thread do this, and waits for it.
+      guard setgid(getgid()) == 0, Shield.isolationTraps == 3 else { Glibc.exit(1) }
+      print("a line")
+      Glibc.exit(IsolatedWorkTests.right)
+    }
+  }
+
+  @Test("so does one beyond any work, before and after")
+  func outside() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      start()
+      guard (try? Shield.isolated { shelf(0) }) == nil, (try? Shield.isolated { 1 }) == 1 else { Glibc.exit(1) }
+      _ = shelf(0)
+    }
+  }
+
+  @Test("without the shield a trap is as ever")
+  func notStarted() async {
+    await #expect(processExitsWith: .signal(SIGILL)) { _ = try Shield.isolated { shelf(0) } }
+  }
+
+  @Test("a handler that was installed after ours is not left in the middle")
+  func anotherHandler() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      // It ends the process, which a contained trap would not.
+      Glibc.signal(SIGILL) { _ in _exit(IsolatedWorkTests.right) }
+      _ = try Shield.isolated { shelf(0) }
+    }
+  }
+
+  @Test("a child that the work has forked is not contained, and the parent's work goes on")
+  func forked() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let status = try Shield.isolated {
+        let child = fork_()
+        if child == 0 { _ = shelf(0) }
+        var status: Int32 = 0
+        // It waits for the child, whatever interrupts it.
+        while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
+        return status
+      }
+      Glibc.exit(status & 0x7f == SIGILL && Shield.isolationTraps == 0 ? IsolatedWorkTests.right : 1)
+    }
+  }
+
+  @Test("a crash after a trap that was contained has words of its own, and the threads that stay do not hinder it")
+  func laterCrash() async throws {
+    let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: spool) } }
+    let directory = spool.path
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
+      start(spool: directory)
+      for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
+      guard Shield.isolationTraps == 3 else { Glibc.exit(1) }
+      unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1
+    }
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
+    // A path without a NUL.
+    let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    defer { close(descriptor) }
+    let contents = try RingMapping(spoolFile: descriptor).contents()
+    #expect(contents.records.count == 1 && contents.survived == 0)
+    #expect(contents.records.first?.signal == SIGSEGV && contents.records.first?.message == "")
+    #expect(contents.incidents.count == 3)
+  }
+}
+
+/// Whether this is a run under a sanitizer.
+private let isSanitized = ["__asan_init", "__tsan_init"].contains { (name: String) in
+  // A look-up in what is loaded; the name is a C string for the time of the call.
+  unsafe dlsym(nil, name) != nil
+}
+
+private struct Broken: Error {}
+
+private func returnsWhatItsWorkDoes() -> Bool { (try? Shield.isolated { "a result" }) == "a result" }
+
+private func failsAsItsWork() -> Bool {
+  do {
+    return try Shield.isolated { throw Broken() }
+  } catch { return error is Broken }
+}
+
+private func failsAsItsWork() async -> Bool {
+  do {
+    return try await Shield.isolated {
+      await Task.yield()
+      throw Broken()
+    }
+  } catch { return error is Broken }
+}
+
+private func isEndedFromWithin() -> Bool {
+  do {
+    try Shield.isolated { if opaque(true) { pthread_exit(nil) } }
+    return false
+  } catch {
+    return error as? ShieldFault == .refused("the thread of isolated work was ended from within")
+  }
+}
+
+/// In a function that is async, work that is not is asynchronous work all the same.
+private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
+
+/// Work that is not on the isolated thread.
+private actor Elsewhere {
+  static let shared = Elsewhere()
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var isOpen = false
+
+  func next(_ number: Int) -> Int { number + 1 }
+
+  func wait() async {
+    if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+  }
+
+  func open() {
+    isOpen = true
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}
+
+private struct Label: CustomStringConvertible {
+  var description: String { "\(shelf(0))" }
+}
+
+private enum Lazy {
+  static let shelf = CrashRingTests.shelf(0)
+}
+
+/// Traps for each tenth number, with words.
+@inline(never)
+private func shelf(_ number: Int) -> Int {
+  if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
+  return number
+}
+
+@inline(never)
+@_optimize(none)
+private func opaque<Value>(_ value: Value) -> Value { value }
+
+private func start(spool: String = "/nonexistent/spool") {
+  do {
+    try Shield.start(.init(socket: "/nonexistent/attach", spool: spool))
+  } catch {
+    complain("\(error)")
+  }
+}
+
+private func complain(_ text: String) -> Never {
+  FileHandle.standardError.write(Data("\(text)\n".utf8))
+  Glibc.exit(1)
+}
+
+/// So many incidents of isolated work, each of one trap, with its words and its stack.
+private func check(incidents count: Int, haveWords: Bool = true) throws {
+  // The capture's own mapping: a whole ring, there until the process ends.
+  let contents = try unsafe RingReader(
+    bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+  ).contents()
+  let incidents = contents.incidents
+  let here = contents.images.filter(\.isExecutable)
+  let areWhole = incidents.allSatisfy { incident in
+    incident.source == .isolated && incident.count == 1 && incident.isExact && incident.mode == .absorb
+      && incident.kind == cs_ring_isolated.CS_RING_ISOLATED_TRAP.rawValue && incident.useTid != nil
+      && (!haveWords || incident.subject.contains("is empty"))
+      && incident.use.contains { pc in here.contains { $0.start <= pc && pc < $0.end } }
+  }
+  guard incidents.count == count, areWhole, contents.records.isEmpty else {
+    complain("\(incidents.count) incidents: \(incidents.first.map { "\($0)" } ?? "")")
+  }
+}
+
+/// Swift hides it.
+@_silgen_name("fork")
+private func fork_() -> pid_t

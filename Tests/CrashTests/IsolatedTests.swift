@@ -1,0 +1,45 @@
+import CrashClient
+import CrashMaker
+import CrashReport
+import Testing
+
+/// Traps that end work and not the process, from the process by way of crashd to the operator's terminal.
+///
+/// With a daemon of their own: so many incidents would leave others no place in lists.
+@Suite("Isolated work, end to end")
+struct IsolatedTests {
+  private static let scenario = "array-index"
+  private static let traps = 30
+
+  @Test(
+    "thirty traps that were contained are thirty incidents with words, function and line, and no crash",
+    arguments: [
+      CrashRun.Thread.main, .task,
+    ])
+  func contained(thread: CrashRun.Thread) async throws {
+    let daemon = try await PrivateDaemon.start()
+    let run = try await Crasher.run(
+      Self.scenario, ["--wait-attached", "--thread", thread.rawValue, "--isolate", "\(Self.traps)"],
+      environment: daemon.place.environment)
+    // EX_SOFTWARE: it did not crash.
+    #expect(run.status.code == 70, "\(run.status) \(run.error)")
+    #expect(try await daemon.reports(of: run.pid).isEmpty)
+    let client = daemon.client
+    let found = try await blocking { try client.incidents(source: "isolated") }
+    let incidents = found.filter { $0.process.pid == Int(run.pid) }
+    #expect(incidents.count == Self.traps)
+    #expect(incidents.allSatisfy { $0.kind == "trap" && $0.mode == "absorb" && $0.count == 1 })
+    let incident = try #require(incidents.first)
+    #expect(incident.confidence == "certain" && incident.useThread != Int(run.pid))
+    #expect(incident.sentence.contains("Isolated work trapped in faultArrayIndex()"), "\(incident.sentence)")
+    #expect(incident.sentence.contains("ndex out of range"), "\(incident.sentence)")
+    let mark = try SourceMark.find(Self.scenario)
+    let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
+    #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
+    let text = try await DanglingTests.crashctl([
+      "incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket,
+    ])
+    #expect(text.contains("faultArrayIndex") && text.contains("Isolated work trapped"), "\(text)")
+    try await daemon.stop()
+  }
+}
