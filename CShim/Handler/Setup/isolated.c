@@ -1,10 +1,7 @@
 // The threads of isolated work. What happens when one of them traps is in Signal/isolated.c.
-#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,52 +10,13 @@
 #include "../Signal/isolated.h"
 #include "../Signal/thread_pointer_x86_64.h"
 
-// By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's, or has
-// begun what is done once, such as a lazy global of Swift's.
-static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // The work of this thread. In the block that the thread has from its begin: the handler finds it without a call.
 static __thread cs_isolated *here __attribute__((tls_model("initial-exec")));
 
-static bool is_unsafe(const char *path) {
-  const char *slash = strrchr(path, '/');
-  const char *name = slash != NULL ? slash + 1 : path;
-  for (size_t index = 0; index < sizeof unsafe_images / sizeof unsafe_images[0]; index++) {
-    if (strncmp(name, unsafe_images[index], strlen(unsafe_images[index])) == 0) return true;
-  }
-  return false;
-}
-
-static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
-  (void)size, (void)context;
-  cs_isolated_layout *layout = &cs_isolated_here;
-  if (!is_unsafe(information->dlpi_name) || layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 0;
-  uint64_t start = UINT64_MAX;
-  uint64_t end = 0;
-  for (int index = 0; index < information->dlpi_phnum; index++) {
-    const ElfW(Phdr) *header = &information->dlpi_phdr[index];
-    if (header->p_type != PT_LOAD) continue;
-    const uint64_t at = information->dlpi_addr + header->p_vaddr;
-    if (at < start) start = at;
-    if (at + header->p_memsz > end) end = at + header->p_memsz;
-  }
-  layout->image_start[layout->image_count] = start;
-  layout->image_end[layout->image_count++] = end;
-  return 0;
-}
-
-// glibc's lock of a stream: { int lock; int count; void *owner; }, where the owner is a thread pointer.
-static uint64_t owner_of(const FILE *stream) {
-  return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
-}
-
 static void prepare(void) {
-  dl_iterate_phdr(note_image, NULL);
-  const FILE *const streams[CS_ISOLATED_STREAM_COUNT] = {stdin, stdout, stderr};
-  for (int index = 0; index < CS_ISOLATED_STREAM_COUNT; index++)
-    cs_isolated_here.stream_owner[index] = owner_of(streams[index]);
+  if (!cs_isolated_find(&cs_isolated_here)) return;
   const int64_t offset = (int64_t)((uint64_t)(uintptr_t)&here - cs_thread_pointer());
   // release: pairs with work_here() of the handler.
   __atomic_store_n(&cs_isolated_here.offset, offset, __ATOMIC_RELEASE);

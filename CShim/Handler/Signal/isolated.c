@@ -6,7 +6,8 @@
 // | `ud2` in the work, within the budget          | an incident in the ring; who waits is woken; the thread stays     |
 // | the budget is used up                         | a crash as any                                                    |
 // | another signal; a forked child                | the same                                                          |
-// | libc, the loader or Dispatch are on the stack | the same: a lock of theirs may be taken, a lazy global half made  |
+// | libc, the loader or Dispatch are on the stack | the same: a lock of theirs may be taken                           |
+// | a lazy global is being made                   | the same: others would wait for it for ever                       |
 // | the work has a lock of ours, or of a stream   | the same: `print` has that of stdout, which exit() needs          |
 // | its stack does not lead to its begin          | the same: nobody knows what is on it                              |
 // | another handler than ours is installed        | the same: it has called ours, and may have a lock                 |
@@ -75,9 +76,13 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-static bool may_be_stopped_in(uint64_t pc) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < cs_isolated_here.image_count; index++) {
-    if (cs_isolated_here.image_start[index] <= pc && pc < cs_isolated_here.image_end[index]) return false;
+static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
+  const cs_isolated_layout *const layout = &cs_isolated_here;
+  for (uint32_t index = 0; index < layout->image_count; index++) {
+    if (layout->image_start[index] <= frame->pc && frame->pc < layout->image_end[index]) return false;
+  }
+  for (uint32_t index = 0; index < layout->function_count; index++) {
+    if (frame->function_start == layout->function_start[index]) return false;
   }
   return true;
 }
@@ -118,7 +123,7 @@ static uint32_t walk(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE {
     const cs_ring_frame *frame = &work->frames[index];
     if (frame->trust != CS_RING_TRUST_CONTEXT && frame->trust != CS_RING_TRUST_CFI) return 0;
     if (frame->function_start == work->begin) return index;
-    if (!may_be_stopped_in(frame->pc)) return 0;
+    if (!may_be_stopped_in(frame)) return 0;
   }
   return 0;
 }

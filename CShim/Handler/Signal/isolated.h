@@ -18,6 +18,9 @@
 // Images in whose functions nobody is stopped for ever.
 #define CS_ISOLATED_IMAGE_LIMIT 8
 
+// Functions of the Swift runtime that nobody is stopped in.
+#define CS_ISOLATED_FUNCTION_LIMIT 8
+
 #define CS_ISOLATED_STREAM_COUNT 3
 
 // Where a work's thread is, as its own handler sees it.
@@ -47,11 +50,16 @@ typedef struct cs_isolated_layout {
   uint32_t image_count;
   uint64_t image_start[CS_ISOLATED_IMAGE_LIMIT];
   uint64_t image_end[CS_ISOLATED_IMAGE_LIMIT];
+  uint32_t function_count;
+  uint64_t function_start[CS_ISOLATED_FUNCTION_LIMIT]; // as unwind tables have it
   // Where glibc keeps whose the lock of a stream is, for stdin, stdout and stderr.
   uint64_t stream_owner[CS_ISOLATED_STREAM_COUNT];
 } cs_isolated_layout;
 
 extern cs_isolated_layout cs_isolated_here;
+
+// All but `offset`; false where something of it was not found. Not from a handler.
+bool cs_isolated_find(cs_isolated_layout *ret_layout);
 
 // How many threads may be parked, and how many are. Atomic.
 extern uint32_t cs_isolated_budget;

@@ -1,0 +1,77 @@
+// Where isolated work must not be stopped, found out before the first.
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../Signal/cfi.h"
+#include "../Signal/isolated.h"
+
+// By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's.
+static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
+
+// Makes a lazy global, once. Its lock is a futex of the runtime's own: nothing of libc is on the stack then.
+extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
+
+static bool is_unsafe(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash != NULL ? slash + 1 : path;
+  for (size_t index = 0; index < sizeof unsafe_images / sizeof unsafe_images[0]; index++) {
+    if (strncmp(name, unsafe_images[index], strlen(unsafe_images[index])) == 0) return true;
+  }
+  return false;
+}
+
+static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
+  (void)size;
+  cs_isolated_layout *layout = context;
+  if (!is_unsafe(information->dlpi_name) || layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 0;
+  uint64_t start = UINT64_MAX;
+  uint64_t end = 0;
+  for (int index = 0; index < information->dlpi_phnum; index++) {
+    const ElfW(Phdr) *header = &information->dlpi_phdr[index];
+    if (header->p_type != PT_LOAD) continue;
+    const uint64_t at = information->dlpi_addr + header->p_vaddr;
+    if (at < start) start = at;
+    if (at + header->p_memsz > end) end = at + header->p_memsz;
+  }
+  layout->image_start[layout->image_count] = start;
+  layout->image_end[layout->image_count++] = end;
+  return 0;
+}
+
+// The function that holds an instruction, found as the walk of a stack finds it.
+static bool note_function(cs_isolated_layout *layout, uint64_t pc) {
+  cs_cfi_image image;
+  cs_cfi_function function;
+  if (layout->function_count >= CS_ISOLATED_FUNCTION_LIMIT) return false;
+  if (!cs_cfi_image_of(pc, &image) || !cs_cfi_find(&image, pc, &function)) return false;
+  layout->function_start[layout->function_count++] = function.start;
+  return true;
+}
+
+static void note_caller(void *context) {
+  *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+// swift_once() itself has gone from the stack, or called a function without a public name: that one is asked for.
+static bool note_once(cs_isolated_layout *layout) {
+  _Alignas(16) static uint64_t predicate[2];
+  uint64_t caller = 0;
+  if (swift_once == NULL) return true;
+  swift_once(predicate, note_caller, &caller);
+  return caller != 0 && note_function(layout, caller - 1);
+}
+
+// glibc's lock of a stream: { int lock; int count; void *owner; }, where the owner is a thread pointer.
+static uint64_t owner_of(const FILE *stream) {
+  return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
+}
+
+bool cs_isolated_find(cs_isolated_layout *ret_layout) {
+  dl_iterate_phdr(note_image, ret_layout);
+  if (!note_once(ret_layout)) return false;
+  const FILE *const streams[CS_ISOLATED_STREAM_COUNT] = {stdin, stdout, stderr};
+  for (int index = 0; index < CS_ISOLATED_STREAM_COUNT; index++)
+    ret_layout->stream_owner[index] = owner_of(streams[index]);
+  return true;
+}
