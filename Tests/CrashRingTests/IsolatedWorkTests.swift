@@ -20,43 +20,47 @@ struct IsolatedWorkTests {
   @Test("of 300 calls 30 trap: 30 errors, 30 incidents, 270 results; the next trap is beyond the budget, and kills")
   func budget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      Shield.isolationBudget = IsolatedWorkTests.traps
-      var (results, errors) = (0, 0)
-      for call in 0..<IsolatedWorkTests.calls {
-        do {
-          results += try Shield.isolated { shelf(call) } == call ? 1 : 0
-        } catch ShieldFault.trapped {
-          errors += 1
+      await mustCrash {
+        start()
+        Shield.isolationBudget = IsolatedWorkTests.traps
+        var (results, errors) = (0, 0)
+        for call in 0..<IsolatedWorkTests.calls {
+          do {
+            results += try Shield.isolated { shelf(call) } == call ? 1 : 0
+          } catch ShieldFault.trapped {
+            errors += 1
+          }
         }
+        guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+        try check(incidents: IsolatedWorkTests.traps)
+        _ = try Shield.isolated { shelf(0) }
       }
-      guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
-      try check(incidents: IsolatedWorkTests.traps)
-      _ = try Shield.isolated { shelf(0) }
     }
   }
 
   @Test("the same of asynchronous work, on whatever threads it waits")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      Shield.isolationBudget = IsolatedWorkTests.traps
-      var (results, errors) = (0, 0)
-      for call in 0..<IsolatedWorkTests.calls {
-        do {
-          let result = try await Shield.isolated {
-            await Task.yield()
-            async let other = Elsewhere.shared.next(call)
-            return shelf(await other - 1)
+      await mustCrash {
+        start()
+        Shield.isolationBudget = IsolatedWorkTests.traps
+        var (results, errors) = (0, 0)
+        for call in 0..<IsolatedWorkTests.calls {
+          do {
+            let result = try await Shield.isolated {
+              await Task.yield()
+              async let other = Elsewhere.shared.next(call)
+              return shelf(await other - 1)
+            }
+            results += result == call ? 1 : 0
+          } catch ShieldFault.trapped {
+            errors += 1
           }
-          results += result == call ? 1 : 0
-        } catch ShieldFault.trapped {
-          errors += 1
         }
+        guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+        try check(incidents: IsolatedWorkTests.traps)
+        try await emptyShelf()
       }
-      guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
-      try check(incidents: IsolatedWorkTests.traps)
-      try await emptyShelf()
     }
   }
 
@@ -149,35 +153,43 @@ struct IsolatedWorkTests {
   @Test("a bad access in isolated work ends the process as ever")
   func badAccess() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
-      start()
-      try Shield.isolated { unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1 }
+      await mustCrash {
+        start()
+        try Shield.isolated { unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1 }
+      }
     }
   }
 
   @Test("so does an abort")
   func abortion() async {
     await #expect(processExitsWith: .signal(SIGABRT)) {
-      start()
-      try Shield.isolated { abort() }
+      await mustCrash {
+        start()
+        try Shield.isolated { abort() }
+      }
     }
   }
 
   @Test("so does a trap where a lock of ours is held")
   func gate() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      try Shield.isolated { _ = ExclusiveGate().run { shelf(0) } }
+      await mustCrash {
+        start()
+        try Shield.isolated { _ = ExclusiveGate().run { shelf(0) } }
+      }
     }
   }
 
   @Test("so does one in a gate that was entered before a suspension")
   func asynchronousGate() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      try await Shield.isolated {
-        await ExclusiveGate().run {
-          await Task.yield()
-          _ = shelf(0)
+      await mustCrash {
+        start()
+        try await Shield.isolated {
+          await ExclusiveGate().run {
+            await Task.yield()
+            _ = shelf(0)
+          }
         }
       }
     }
@@ -186,24 +198,30 @@ struct IsolatedWorkTests {
   @Test("so does one in a global variable that is being made, for which others would wait")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      _ = try Shield.isolated { Lazy.shelf }
+      await mustCrash {
+        start()
+        _ = try Shield.isolated { Lazy.shelf }
+      }
     }
   }
 
   @Test("so does one in a block of Dispatch's, whose queue would stay taken")
   func queue() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      _ = try Shield.isolated { DispatchQueue(label: "test").sync { shelf(0) } }
+      await mustCrash {
+        start()
+        _ = try Shield.isolated { DispatchQueue(label: "test").sync { shelf(0) } }
+      }
     }
   }
 
   @Test("so does one in a description that is being printed, for the stream would stay locked")
   func printing() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      try Shield.isolated { print(Label()) }
+      await mustCrash {
+        start()
+        try Shield.isolated { print(Label()) }
+      }
     }
   }
 
@@ -222,15 +240,19 @@ struct IsolatedWorkTests {
   @Test("so does one beyond any work, before and after")
   func outside() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
-      start()
-      guard (try? Shield.isolated { shelf(0) }) == nil, (try? Shield.isolated { 1 }) == 1 else { Glibc.exit(1) }
-      _ = shelf(0)
+      await mustCrash {
+        start()
+        guard (try? Shield.isolated { shelf(0) }) == nil, (try? Shield.isolated { 1 }) == 1 else { Glibc.exit(1) }
+        _ = shelf(0)
+      }
     }
   }
 
   @Test("without the shield a trap is as ever")
   func notStarted() async {
-    await #expect(processExitsWith: .signal(SIGILL)) { _ = try Shield.isolated { shelf(0) } }
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash { _ = try Shield.isolated { shelf(0) } }
+    }
   }
 
   @Test("a handler that was installed after ours is not left in the middle")
@@ -314,6 +336,14 @@ private func isEndedFromWithin() -> Bool {
   } catch {
     return error as? ShieldFault == .refused("the thread of isolated work was ended from within")
   }
+}
+
+/// Does what must end the process.
+///
+/// An error that left the body of an exit test would end it as a trap does, by SIGILL.
+private func mustCrash(_ work: () async throws -> Void) async {
+  do { try await work() } catch { complain("not crashed: \(error)") }
+  complain("not crashed")
 }
 
 /// In a function that is async, work that is not is asynchronous work all the same.
