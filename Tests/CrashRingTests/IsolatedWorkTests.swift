@@ -150,6 +150,29 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("an actor that the work calls is served elsewhere")
+  func actorElsewhere() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let (inside, outside) = try await Shield.isolated {
+        let outside = thread()
+        return (await Elsewhere.shared.thread(), (outside, thread()))
+      }
+      // The work itself comes back to its thread.
+      Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? IsolatedWorkTests.right : 1)
+    }
+  }
+
+  @Test("a trap in an actor that the work calls ends the process: others wait for the actor")
+  func actorTraps() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        start()
+        try await Shield.isolated { await Elsewhere.shared.trap() }
+      }
+    }
+  }
+
   @Test("a bad access in isolated work ends the process as ever")
   func badAccess() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
@@ -357,6 +380,10 @@ private actor Elsewhere {
 
   func next(_ number: Int) -> Int { number + 1 }
 
+  func thread() -> pid_t { CrashRingTests.thread() }
+
+  func trap() { _ = shelf(0) }
+
   func wait() async {
     if !isOpen { await withCheckedContinuation { waiting.append($0) } }
   }
@@ -375,6 +402,10 @@ private struct Label: CustomStringConvertible {
 private enum Lazy {
   static let shelf = CrashRingTests.shelf(0)
 }
+
+/// The number of the thread that this is called on.
+@inline(never)
+private func thread() -> pid_t { thread_() }
 
 /// Traps for each tenth number, with words.
 @inline(never)
@@ -418,6 +449,10 @@ private func check(incidents count: Int, haveWords: Bool = true) throws {
     complain("\(incidents.count) incidents: \(incidents.first.map { "\($0)" } ?? "")")
   }
 }
+
+/// glibc has it, under a condition that Swift does not meet.
+@_silgen_name("gettid")
+private func thread_() -> pid_t
 
 /// Swift hides it.
 @_silgen_name("fork")

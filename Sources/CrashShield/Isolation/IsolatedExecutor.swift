@@ -3,6 +3,9 @@ internal import Synchronization
 
 /// Runs the jobs of one task and its children on one thread; later ones, and those of a task that has trapped, where jobs
 /// run that nobody has a wish for.
+///
+/// So are jobs that are no task: an actor that the task calls is served by one, which goes on with whatever else waits for
+/// the actor, and would be contained as if it was the work's.
 @safe
 final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
   private struct State {
@@ -28,6 +31,7 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
+    guard Self.isTask(job) else { return Self.runElsewhere(job) }
     let isTaken = state.withLock { state in
       if state.isAbandoned { return false }
       state.jobs.append(job)
@@ -69,5 +73,12 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     }
   }
 
+  /// The lowest byte says what kind of a job it is; 0 is a task.
+  private static func isTask(_ job: UnownedJob) -> Bool { flags(of: job) & 0xff == 0 }
+
   private static func runElsewhere(_ job: UnownedJob) { globalConcurrentExecutor.enqueue(job) }
 }
+
+/// A job's flags; the library has no public name for them, the runtime exports them.
+@_silgen_name("swift_task_getJobFlags")
+private func flags(of job: UnownedJob) -> UInt

@@ -40,9 +40,9 @@ extension Shield {
 
   /// Does asynchronous work on a thread of its own, so that a Swift trap in it ends the work and not the process.
   ///
-  /// All that is said of the synchronous function holds. The work and its child tasks share the thread; what the main actor, an
-  /// actor with an executor of its own or a task that is no child does for it runs where it always does, and a trap there ends
-  /// the process. A task that has trapped never ends: its continuations are not resumed. Its children go on elsewhere.
+  /// All that is said of the synchronous function holds. The work and its child tasks share the thread. **Actors are not
+  /// isolated**: what an actor does for the work, or a task that is no child of it, runs where it always does, and a trap there
+  /// ends the process. A task that has trapped never ends: its continuations are not resumed. Its children go on elsewhere.
   ///
   /// Cancelling the caller's task cancels the work, which is waited for.
   ///
