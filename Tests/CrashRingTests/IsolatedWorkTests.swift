@@ -150,6 +150,34 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("the children and the cancellation handlers of a task that has trapped are told")
+  func childrenAreCancelled() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      do {
+        try await Shield.isolated {
+          await withTaskCancellationHandler {
+            async let child: Void = {
+              while !Task.isCancelled { await Task.yield() }
+              continuation.yield(5)
+            }()
+            await Task.yield()
+            _ = shelf(0)
+            await child
+          } onCancel: {
+            continuation.yield(6)
+          }
+        }
+      } catch ShieldFault.trapped {}
+      var told: Set<Int> = []
+      for await number in stream {
+        told.insert(number)
+        if told == [5, 6] { Glibc.exit(IsolatedWorkTests.right) }
+      }
+    }
+  }
+
   @Test("an actor that the work calls is served elsewhere")
   func actorElsewhere() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {

@@ -42,7 +42,9 @@ extension Shield {
   ///
   /// All that is said of the synchronous function holds. The work and its child tasks share the thread. **Actors are not
   /// isolated**: what an actor does for the work, or a task that is no child of it, runs where it always does, and a trap there
-  /// ends the process. A task that has trapped never ends: its continuations are not resumed. Its children go on elsewhere.
+  /// ends the process. A task that has trapped never ends: its continuations are not resumed. **Its children go
+  /// on, not isolated**: they are cancelled and run on Swift's own threads, where their next trap ends the process. The work's
+  /// cancellation handlers are called, once the caller goes on.
   ///
   /// Cancelling the caller's task cancels the work, which is waited for.
   ///
@@ -64,6 +66,8 @@ extension Shield {
         IsolatedThread.start({ executor.run() }) { end in
           executor.abandon()
           continuation.resume(returning: end)
+          // Last: who is told of it is the work's own code, and may wait for what the work has for ever.
+          if end == .CS_SHIM_ISOLATED_TRAPPED { task.cancel() }
         }
       }
       return try outcome.value(after: end)
