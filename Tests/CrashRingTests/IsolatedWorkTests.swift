@@ -16,6 +16,8 @@ struct IsolatedWorkTests {
   private static let right: Int32 = 42
   private static let calls = 300
   private static let traps = 30
+  // More words than are looked at at once.
+  private static let longTraps = 12
 
   @Test("of 300 calls 30 trap: 30 errors, 30 incidents, 270 results; the next trap is beyond the budget, and kills")
   func budget() async {
@@ -332,6 +334,27 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("a crash has its words, however much was said of traps that were contained")
+  func manyWords() async throws {
+    let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: spool) } }
+    let directory = spool.path
+    await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      start(spool: directory)
+      for _ in 0..<IsolatedWorkTests.longTraps {
+        _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(10_000))) }
+      }
+      guard Shield.isolationTraps == IsolatedWorkTests.longTraps else { Glibc.exit(1) }
+      fatalError("the last words")
+    }
+    let contents = try Self.contents(of: directory)
+    #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
+    #expect(contents.records.first?.message.contains("xxx") == false)
+    #expect(contents.incidents.count == Self.longTraps)
+    #expect(contents.incidents.allSatisfy { $0.subject.hasSuffix("xxx") })
+  }
+
   @Test("a crash after a trap that was contained has words of its own, and the threads that stay do not hinder it")
   func laterCrash() async throws {
     let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
@@ -344,14 +367,19 @@ struct IsolatedWorkTests {
       guard Shield.isolationTraps == 3 else { Glibc.exit(1) }
       unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1
     }
+    let contents = try Self.contents(of: directory)
+    #expect(contents.records.count == 1 && contents.survived == 0)
+    #expect(contents.records.first?.signal == SIGSEGV && contents.records.first?.message == "")
+    #expect(contents.incidents.count == 3)
+  }
+
+  /// The only ring in a spool directory.
+  private static func contents(of directory: String) throws -> RingContents {
     let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
     // A path without a NUL.
     let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { close(descriptor) }
-    let contents = try RingMapping(spoolFile: descriptor).contents()
-    #expect(contents.records.count == 1 && contents.survived == 0)
-    #expect(contents.records.first?.signal == SIGSEGV && contents.records.first?.message == "")
-    #expect(contents.incidents.count == 3)
+    return try RingMapping(spoolFile: descriptor).contents()
   }
 }
 
@@ -400,6 +428,15 @@ private func mustCrash(_ work: () async throws -> Void) async {
 /// In a function that is async, work that is not is asynchronous work all the same.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
+/// In a function that is not async, work is synchronous.
+private func cancelInIsolatedWork(_ task: Task<Void, Never>) throws { try Shield.isolated { task.cancel() } }
+
+private func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { true } ?? false }
+
+/// Runs where its task likes to, whoever calls it.
+@concurrent
+private func trapAtHome() async { _ = shelf(0) }
+
 /// Work that is not on the isolated thread.
 private actor Elsewhere {
   static let shared = Elsewhere()
@@ -411,6 +448,12 @@ private actor Elsewhere {
   func thread() -> pid_t { CrashRingTests.thread() }
 
   func trap() { _ = shelf(0) }
+
+  func enter(_ gate: ExclusiveGate, _ body: @Sendable () async -> Void) async { await gate.run { await body() } }
+
+  func untilSomebodyWaits() async {
+    while waiting.isEmpty { await Task.yield() }
+  }
 
   func wait() async {
     if !isOpen { await withCheckedContinuation { waiting.append($0) } }
@@ -459,12 +502,24 @@ private func complain(_ text: String) -> Never {
   Glibc.exit(1)
 }
 
-/// So many incidents of isolated work, each of one trap, with its words and its stack.
-private func check(incidents count: Int, haveWords: Bool = true) throws {
+/// What this process has told.
+private func ring() throws -> RingContents {
   // The capture's own mapping: a whole ring, there until the process ends.
-  let contents = try unsafe RingReader(
+  try unsafe RingReader(
     bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
   ).contents()
+}
+
+private func incidents() throws -> [Incident] { try ring().incidents }
+
+/// The number of the system call that a thread is in, and its arguments; "running" in none.
+private func systemCall(of thread: Int32) throws -> [Substring] {
+  try String(contentsOfFile: "/proc/self/task/\(thread)/syscall", encoding: .utf8).split { $0.isWhitespace }
+}
+
+/// So many incidents of isolated work, each of one trap, with its words and its stack.
+private func check(incidents count: Int, haveWords: Bool = true) throws {
+  let contents = try ring()
   let incidents = contents.incidents
   let here = contents.images.filter(\.isExecutable)
   let areWhole = incidents.allSatisfy { incident in

@@ -5,7 +5,7 @@
 #include "raw_copy_x86_64.h"
 #include "state.h"
 
-// The Swift runtime appends all it ever reported; so far the end is looked for.
+// The Swift runtime appends all it ever reported to a text that only grows; so far the end is looked for.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 
 // Exchanges that fail because another thread tells of its trap.
@@ -36,11 +36,13 @@ static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   uint64_t text = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
+  // acquire: pairs with cs_message_is_told(). Before the text: one that is read later is no shorter.
+  const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
-  const size_t end = cs_memory_text_bytes(text, TEXT_SEARCH_LIMIT_BYTES);
-  const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
-  *ret_end = end;
-  *ret_size = end > told ? end - told : 0;
+  if (told > 0 && cs_memory_text_bytes(text + told - 1, 1) == 0) return 0;
+  // Only from there on: all that was ever said may be more than is looked at.
+  *ret_size = cs_memory_text_bytes(text + told, TEXT_SEARCH_LIMIT_BYTES);
+  *ret_end = told + *ret_size;
   return text + told;
 }
 
@@ -53,7 +55,8 @@ uint32_t cs_message_untold(uint8_t *ret_text, size_t limit, size_t *ret_end) SIG
 void cs_message_is_told(size_t end) SIGNAL_SAFE {
   size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
   for (int attempt = 0; attempt < TOLD_TRIES && told < end; attempt++) {
-    if (__atomic_compare_exchange_n(&told_bytes, &told, end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    // release: pairs with untold().
+    if (__atomic_compare_exchange_n(&told_bytes, &told, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
   }
 }
 
