@@ -290,6 +290,24 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("a thread that stays waits where no filter of system calls can refuse it")
+  func parked() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      _ = try? Shield.isolated { shelf(0) }
+      guard let thread = try incidents().first?.useTid else { complain("no incident") }
+      // Behind the call's number its arguments: FUTEX_WAKE_PRIVATE of what woke the caller, and then FUTEX_WAIT_PRIVATE.
+      while true {
+        let call = try systemCall(of: thread)
+        if call.first == "running" || call.dropFirst(2).first == "0x81" {
+          sched_yield()
+        } else {
+          Glibc.exit(call.dropFirst(2).first == "0x80" ? IsolatedWorkTests.right : 1)
+        }
+      }
+    }
+  }
+
   @Test("so does one beyond any work, before and after")
   func outside() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
