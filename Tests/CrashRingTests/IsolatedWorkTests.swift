@@ -352,6 +352,22 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("a child that the work has forked is in no work")
+  func forkedChildIsInNone() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let status = try Shield.isolated {
+        let child = fork_()
+        if child == 0 { _exit(unsafe cs_shim_isolated_hold() == nil ? IsolatedWorkTests.right : 1) }
+        var status: Int32 = 0
+        // It waits for the child, whatever interrupts it.
+        while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
+        return status
+      }
+      Glibc.exit(status >> 8)
+    }
+  }
+
   @Test("a crash has its words, however much was said of traps that were contained")
   func manyWords() async throws {
     let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")

@@ -22,6 +22,10 @@ static void prepare(void) {
   __atomic_store_n(&cs_isolated_here.offset, offset, __ATOMIC_RELEASE);
 }
 
+void cs_isolated_forget_here(void) {
+  here = NULL;
+}
+
 static void let_go(cs_isolated *work) {
   if (__atomic_sub_fetch(&work->references, 1, __ATOMIC_ACQ_REL) == 0) free(work);
 }

@@ -61,6 +61,7 @@ static void child_after_fork(void) {
   cs_alternate_stacks_switch(false);
   cs_stack_forget();
   cs_isolated_forget();
+  cs_isolated_forget_here();
   cs_watcher_forget();
   is_early = false;
   if (cs_started_pid == 0) return;

@@ -72,4 +72,7 @@ bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *
 // In a forked child: nobody is parked.
 void cs_isolated_forget(void) SIGNAL_SAFE;
 
+// In a forked child: the thread that is left is in no work. Not from a handler.
+void cs_isolated_forget_here(void);
+
 #endif
