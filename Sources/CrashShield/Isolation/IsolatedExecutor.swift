@@ -63,8 +63,8 @@ final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
 
   private func next() -> UnownedJob? {
     while true {
-      // By a signal's handler it may be interrupted; then there may be nothing.
-      unsafe sem_wait(news)
+      // A signal's handler may interrupt it. Each post is waited for: whoever posts may else find no executor any more.
+      while unsafe sem_wait(news) != 0 {}
       let (job, isDone) = state.withLock { state in
         (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)
       }
