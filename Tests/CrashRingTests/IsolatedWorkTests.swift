@@ -248,6 +248,33 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("so does one in a gate that the work entered on another thread")
+  func gateEnteredElsewhere() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        start()
+        // The body goes back to the work's thread.
+        try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
+      }
+    }
+  }
+
+  @Test("a gate that the work has left hinders nothing")
+  func gateOfChild() async {
+    await #expect(processExitsWith: .exitCode(Self.right)) {
+      start()
+      let gate = ExclusiveGate()
+      do {
+        try await Shield.isolated {
+          async let child: Void? = Elsewhere.shared.enter(gate) {}
+          await child
+          await trapAtHome()
+        }
+      } catch ShieldFault.trapped {}
+      Glibc.exit(isOpen(gate) ? IsolatedWorkTests.right : 1)
+    }
+  }
+
   @Test("so does one in a global variable that is being made, for which others would wait")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
@@ -358,7 +385,7 @@ struct IsolatedWorkTests {
       start()
       let status = try Shield.isolated {
         let child = fork_()
-        if child == 0 { _exit(unsafe cs_shim_isolated_hold() == nil ? IsolatedWorkTests.right : 1) }
+        if child == 0 { _exit(unsafe cs_shim_isolated_hold(nil) == nil ? IsolatedWorkTests.right : 1) }
         var status: Int32 = 0
         // It waits for the child, whatever interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}

@@ -106,8 +106,17 @@ uint32_t cs_shim_isolated_parked(void) {
   return __atomic_load_n(&cs_isolated_parked, __ATOMIC_RELAXED);
 }
 
-void *cs_shim_isolated_hold(void) {
-  cs_isolated *work = here;
+void *cs_shim_isolated_keep(void) {
+  if (here != NULL) __atomic_fetch_add(&here->references, 1, __ATOMIC_RELAXED);
+  return here;
+}
+
+void cs_shim_isolated_release(void *kept) {
+  if (kept != NULL) let_go(kept);
+}
+
+void *cs_shim_isolated_hold(void *kept) {
+  cs_isolated *work = kept != NULL ? kept : here;
   if (work == NULL) return NULL;
   __atomic_fetch_add(&work->references, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&work->holds, 1, __ATOMIC_RELAXED);

@@ -153,9 +153,14 @@ void cs_shim_isolated_set_budget(uint32_t threads);
 uint32_t cs_shim_isolated_budget(void);
 uint32_t cs_shim_isolated_parked(void);
 
-// The caller's work has a lock that others wait for: as long as it has, a trap ends the process. Returns what is to be
-// given back; NULL outside of isolated work. Any thread may give it back.
-void *cs_shim_isolated_hold(void);
+// The work of this thread, which stays in memory until it is released; NULL outside of isolated work.
+void *cs_shim_isolated_keep(void);
+void cs_shim_isolated_release(void *kept);
+
+// Work has a lock that others wait for: as long as it has, a trap ends the process. `kept` is from
+// cs_shim_isolated_keep(); NULL: the work of this thread. Returns what is to be given back; NULL where there is no
+// work. Any thread may hold, and any give back.
+void *cs_shim_isolated_hold(void *kept);
 void cs_shim_isolated_let_go(void *hold);
 
 // Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not

@@ -28,8 +28,8 @@ public final class ExclusiveGate: Sendable {
   ) async throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
-    // Given back at the end, on whatever thread that is.
-    let hold = unsafe cs_shim_isolated_hold()
+    // Of the task's work, on whatever thread that is now, and at the end.
+    let hold = unsafe IsolatedWork.hold()
     defer { unsafe cs_shim_isolated_let_go(hold) }
     return try await body()
   }

@@ -4,7 +4,7 @@ internal import CShim
 /// isolated work, for else others would wait for the lock for ever.
 func holding<Result: ~Copyable, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
   // What it returns lives until it is given back.
-  let hold = unsafe cs_shim_isolated_hold()
+  let hold = unsafe cs_shim_isolated_hold(nil)
   defer { unsafe cs_shim_isolated_let_go(hold) }
   return try body()
 }

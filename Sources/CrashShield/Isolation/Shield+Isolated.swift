@@ -58,7 +58,11 @@ extension Shield {
     let task = Task(executorPreference: executor) {
       // Without its thread it is not isolated.
       guard !executor.isAbandoned else { return }
-      do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
+      do {
+        outcome.set(.success(try await IsolatedWork.$current.withValue(IsolatedWork()) { try await work() }))
+      } catch {
+        outcome.set(.failure(error))
+      }
       executor.close()
     }
     return try await withTaskCancellationHandler {
