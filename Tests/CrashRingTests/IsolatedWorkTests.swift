@@ -275,6 +275,46 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("so does one in a cancellation handler, which is called with the task locked")
+  func cancellationHandler() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        start()
+        let task = Task {
+          await withTaskCancellationHandler {
+            await Elsewhere.shared.wait()
+          } onCancel: {
+            _ = shelf(0)
+          }
+        }
+        await Elsewhere.shared.untilSomebodyWaits()
+        try cancelInIsolatedWork(task)
+      }
+    }
+  }
+
+  @Test("so does one in a cancellation handler of a group's, called by asynchronous work")
+  func cancellationHandlerInGroup() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        start()
+        try await Shield.isolated {
+          await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+              await withTaskCancellationHandler {
+                await Elsewhere.shared.wait()
+              } onCancel: {
+                _ = shelf(0)
+              }
+            }
+            await Elsewhere.shared.untilSomebodyWaits()
+            group.cancelAll()
+          }
+        }
+      }
+    }
+  }
+
   @Test("so does one in a global variable that is being made, for which others would wait")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {

@@ -8,6 +8,7 @@
 #include "setup.h"
 
 #include "../Signal/isolated.h"
+#include "../Signal/registers_here_x86_64.h"
 #include "../Signal/thread_pointer_x86_64.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -104,6 +105,14 @@ uint32_t cs_shim_isolated_budget(void) {
 
 uint32_t cs_shim_isolated_parked(void) {
   return __atomic_load_n(&cs_isolated_parked, __ATOMIC_RELAXED);
+}
+
+void cs_shim_isolated_task_begins(void) {
+  cs_ring_registers registers = {0};
+  // Without `offset` no trap is contained.
+  if (here == NULL || __atomic_load_n(&cs_isolated_here.offset, __ATOMIC_RELAXED) == 0) return;
+  cs_registers_here(&registers);
+  cs_isolated_note_way(here, &registers);
 }
 
 void *cs_shim_isolated_keep(void) {

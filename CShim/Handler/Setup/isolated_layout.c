@@ -12,30 +12,44 @@ static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linu
 // Makes a lazy global, once. Its lock is a futex of the runtime's own: nothing of libc is on the stack then.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
-static bool is_unsafe(const char *path) {
+// These call the program's code (handlers of cancellation and of escalation, executors) with a lock of a task taken.
+// Not all are known by name: what is in the library that they are in is refused as a whole (isolated.c).
+extern void swift_task_cancel(void) __attribute__((weak));
+extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
+extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
+extern void swift_task_escalate(void) __attribute__((weak));
+
+static const char *name_of(const char *path) {
   const char *slash = strrchr(path, '/');
-  const char *name = slash != NULL ? slash + 1 : path;
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_unsafe(const char *name) {
   for (size_t index = 0; index < sizeof unsafe_images / sizeof unsafe_images[0]; index++) {
     if (strncmp(name, unsafe_images[index], strlen(unsafe_images[index])) == 0) return true;
   }
   return false;
 }
 
-static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
-  (void)size;
-  cs_isolated_layout *layout = context;
-  if (!is_unsafe(information->dlpi_name) || layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 0;
-  uint64_t start = UINT64_MAX;
-  uint64_t end = 0;
+static cs_isolated_range range_of(const struct dl_phdr_info *information) {
+  cs_isolated_range range = {.start = UINT64_MAX};
   for (int index = 0; index < information->dlpi_phnum; index++) {
     const ElfW(Phdr) *header = &information->dlpi_phdr[index];
     if (header->p_type != PT_LOAD) continue;
     const uint64_t at = information->dlpi_addr + header->p_vaddr;
-    if (at < start) start = at;
-    if (at + header->p_memsz > end) end = at + header->p_memsz;
+    if (at < range.start) range.start = at;
+    if (at + header->p_memsz > range.end) range.end = at + header->p_memsz;
   }
-  layout->image_start[layout->image_count] = start;
-  layout->image_end[layout->image_count++] = end;
+  return range;
+}
+
+static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
+  (void)size;
+  cs_isolated_layout *layout = context;
+  const char *name = name_of(information->dlpi_name);
+  if (strcmp(name, "libswift_Concurrency.so") == 0) layout->concurrency = range_of(information);
+  if (!is_unsafe(name) || layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 0;
+  layout->images[layout->image_count++] = range_of(information);
   return 0;
 }
 
@@ -62,6 +76,18 @@ static bool note_once(cs_isolated_layout *layout) {
   return caller != 0 && note_function(layout, caller - 1);
 }
 
+static bool note_cancellation(cs_isolated_layout *layout) {
+  void (*const functions[])(void) = {swift_task_cancel, swift_taskGroup_cancelAll, swift_task_cancel_group_child_tasks,
+                                     swift_task_escalate};
+  for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
+    const uint64_t start = (uint64_t)(uintptr_t)functions[index];
+    if (start == 0) continue;
+    // A stub that leads to the function would be another one.
+    if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
+  }
+  return true;
+}
+
 // glibc's lock of a stream: { int lock; int count; void *owner; }, where the owner is a thread pointer.
 static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
@@ -69,7 +95,7 @@ static uint64_t owner_of(const FILE *stream) {
 
 bool cs_isolated_find(cs_isolated_layout *ret_layout) {
   dl_iterate_phdr(note_image, ret_layout);
-  if (!note_once(ret_layout)) return false;
+  if (!note_once(ret_layout) || !note_cancellation(ret_layout)) return false;
   const FILE *const streams[CS_ISOLATED_STREAM_COUNT] = {stdin, stdout, stderr};
   for (int index = 0; index < CS_ISOLATED_STREAM_COUNT; index++)
     ret_layout->stream_owner[index] = owner_of(streams[index]);

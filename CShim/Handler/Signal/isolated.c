@@ -8,6 +8,7 @@
 // | another signal; a forked child                | the same                                                          |
 // | libc, the loader or Dispatch are on the stack | the same: a lock of theirs may be taken                           |
 // | a lazy global is being made                   | the same: others would wait for it for ever                       |
+// | within Swift's concurrency library            | the same: a lock of a task's may be taken, as in a cancellation   |
 // | the work has a lock of ours, or of a stream   | the same: `print` has that of stdout, which exit() needs          |
 // | its stack does not lead to its begin          | the same: nobody knows what is on it                              |
 // | another handler than ours is installed        | the same: it has called ours, and may have a lock                 |
@@ -76,10 +77,14 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
+static bool is_in(const cs_isolated_range *range, uint64_t pc) SIGNAL_SAFE {
+  return range->start <= pc && pc < range->end;
+}
+
 static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
   const cs_isolated_layout *const layout = &cs_isolated_here;
   for (uint32_t index = 0; index < layout->image_count; index++) {
-    if (layout->image_start[index] <= frame->pc && frame->pc < layout->image_end[index]) return false;
+    if (is_in(&layout->images[index], frame->pc)) return false;
   }
   for (uint32_t index = 0; index < layout->function_count; index++) {
     if (frame->function_start == layout->function_start[index]) return false;
@@ -97,13 +102,9 @@ static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   return false;
 }
 
-// Walks from the trap to the begin of the work. Returns how many frames are the work's own; 0: it does not lead there,
-// or through functions of which nobody is stopped for ever. Behind the frames of the thread are the async ones:
-// `ret_count` is of both.
-static uint32_t walk(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE {
-  cs_ring_registers registers;
-  memset(&registers, 0, sizeof registers);
-  cs_registers_from_context(work->context, &registers);
+// Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: nobody knows. Behind the
+// frames of the thread are the async ones: `ret_count` is of both.
+static uint32_t walk(cs_isolated *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
   const cs_frame_list list = {.frames = work->frames,
                               .head_limit = CS_ISOLATED_FRAME_LIMIT,
@@ -117,22 +118,48 @@ static uint32_t walk(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE {
   work->scratch.memory = (cs_memory){0};
   work->scratch.row_pc = 0;
   *ret_count = 0;
-  if (has_stream(&work->scratch.memory)) return 0;
-  cs_unwind(&work->scratch, &registers, &list);
+  cs_unwind(&work->scratch, registers, &list);
   for (uint32_t index = 0; index < total && index < CS_ISOLATED_FRAME_LIMIT; index++) {
     const cs_ring_frame *frame = &work->frames[index];
     if (frame->trust != CS_RING_TRUST_CONTEXT && frame->trust != CS_RING_TRUST_CFI) return 0;
     if (frame->function_start == work->begin) return index;
-    if (!may_be_stopped_in(frame)) return 0;
   }
   return 0;
+}
+
+// The runtime's functions that lead to the task's code are the outermost of it, and the same each time that the task
+// goes on.
+void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers) SIGNAL_SAFE {
+  uint32_t count = 0;
+  const uint32_t own = walk(work, registers, &count);
+  for (uint32_t index = 0; index < own; index++) {
+    if (!is_in(&cs_isolated_here.concurrency, work->frames[index].pc)) continue;
+    work->way = own - index;
+    return;
+  }
+}
+
+// How many frames the trap is from the begin of the work; 0: nobody knows, or through functions of which nobody is
+// stopped for ever.
+static uint32_t way_of_trap(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE {
+  cs_ring_registers registers;
+  memset(&registers, 0, sizeof registers);
+  cs_registers_from_context(work->context, &registers);
+  const uint32_t own = walk(work, &registers, ret_count);
+  if (has_stream(&work->scratch.memory)) return 0;
+  for (uint32_t index = 0; index < own; index++) {
+    const cs_ring_frame *frame = &work->frames[index];
+    if (!may_be_stopped_in(frame)) return 0;
+    if (own - index > work->way && is_in(&cs_isolated_here.concurrency, frame->pc)) return 0;
+  }
+  return own;
 }
 
 static bool record(cs_isolated *work) SIGNAL_SAFE {
   cs_ring_incident incident;
   uint32_t count = 0;
   size_t said = 0;
-  const uint32_t own = walk(work, &count);
+  const uint32_t own = way_of_trap(work, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
   // Each trap is an incident of its own.

@@ -31,6 +31,11 @@ typedef enum cs_isolated_stage : uint32_t {
   CS_ISOLATED_PARKED = 3,
 } cs_isolated_stage;
 
+typedef struct cs_isolated_range {
+  uint64_t start;
+  uint64_t end;
+} cs_isolated_range;
+
 // One work. Of two owners: who waits for it, and its thread, which never lets go of it when it has trapped.
 typedef struct cs_isolated {
   uint32_t end;        // atomic, a futex: 0 while it goes on, then cs_shim_isolated_end
@@ -38,6 +43,7 @@ typedef struct cs_isolated {
   uint32_t holds;      // atomic: locks of ours that it has
   int pid;             // the process that began it: a forked child has a copy
   uint64_t begin;      // the function that its stack leads to
+  uint32_t way;        // so many frames from there on the runtime's own may be among them: it runs the work's task
   cs_isolated_stage stage;
   ucontext_t *context; // the kernel's, of the trap
   cs_cfi_scratch scratch;
@@ -48,8 +54,8 @@ typedef struct cs_isolated {
 typedef struct cs_isolated_layout {
   int64_t offset; // atomic: from the thread pointer to the word that holds the thread's work; 0: there is none yet
   uint32_t image_count;
-  uint64_t image_start[CS_ISOLATED_IMAGE_LIMIT];
-  uint64_t image_end[CS_ISOLATED_IMAGE_LIMIT];
+  cs_isolated_range images[CS_ISOLATED_IMAGE_LIMIT];
+  cs_isolated_range concurrency; // Swift's, where it is a library of its own
   uint32_t function_count;
   uint64_t function_start[CS_ISOLATED_FUNCTION_LIMIT]; // as unwind tables have it
   // Where glibc keeps whose the lock of a stream is, for stdin, stdout and stderr.
@@ -57,6 +63,9 @@ typedef struct cs_isolated_layout {
 } cs_isolated_layout;
 
 extern cs_isolated_layout cs_isolated_here;
+
+// The way from the begin of the work to here. `registers` are the caller's.
+void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // All but `offset`; false where something of it was not found. Not from a handler.
 bool cs_isolated_find(cs_isolated_layout *ret_layout);

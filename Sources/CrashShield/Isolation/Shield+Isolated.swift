@@ -24,6 +24,7 @@ extension Shield {
   /// - it is no trap (`ud2`) but a bad access, an abort or any other signal,
   /// - Dispatch, the C library or the loader are on the stack of the work, so that a lock of theirs may be taken, or a global
   ///   variable be half made,
+  /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked,
   /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
   /// - the shield is not started, or another handler has taken its place.
   ///
@@ -58,6 +59,7 @@ extension Shield {
     let task = Task(executorPreference: executor) {
       // Without its thread it is not isolated.
       guard !executor.isAbandoned else { return }
+      cs_shim_isolated_task_begins()
       do {
         outcome.set(.success(try await IsolatedWork.$current.withValue(IsolatedWork()) { try await work() }))
       } catch {
