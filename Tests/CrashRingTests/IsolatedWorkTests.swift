@@ -99,6 +99,7 @@ struct IsolatedWorkTests {
   func ordinary() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       start()
+      try #require(Shield.isolationObstacle == nil)
       try #require(returnsWhatItsWorkDoes())
       try #require(try await Shield.isolated { await Elsewhere.shared.next(1) } == 2)
       try #require(failsAsItsWork())
@@ -371,6 +372,19 @@ struct IsolatedWorkTests {
         } else {
           Glibc.exit(call.dropFirst(2).first == "0x80" ? IsolatedWorkTests.right : 1)
         }
+      }
+    }
+  }
+
+  @Test("so does one where the C library is not told from the program, and the reason is told")
+  func unknownLibrary() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        start()
+        // It stays for as long as the process.
+        unsafe cs_testing_isolated_ignore(strdup("libc.so"))
+        guard Shield.isolationObstacle == "the C library is not found among the images" else { complain("no reason") }
+        _ = try Shield.isolated { shelf(0) }
       }
     }
   }

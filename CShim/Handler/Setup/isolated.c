@@ -12,12 +12,14 @@
 #include "../Signal/thread_pointer_x86_64.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *obstacle; // why no trap is contained
 
 // The work of this thread. In the block that the thread has from its begin: the handler finds it without a call.
 static __thread cs_isolated *here __attribute__((tls_model("initial-exec")));
 
 static void prepare(void) {
-  if (!cs_isolated_find(&cs_isolated_here)) return;
+  obstacle = cs_isolated_find(&cs_isolated_here);
+  if (obstacle != NULL) return;
   const int64_t offset = (int64_t)((uint64_t)(uintptr_t)&here - cs_thread_pointer());
   // release: pairs with work_here() of the handler.
   __atomic_store_n(&cs_isolated_here.offset, offset, __ATOMIC_RELEASE);
@@ -93,6 +95,11 @@ cs_shim_isolated_end cs_shim_isolated_run(void (*routine)(void *), void *argumen
     syscall(SYS_futex, &work->end, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   let_go(work);
   return (cs_shim_isolated_end)end;
+}
+
+const char *cs_shim_isolated_obstacle(void) {
+  pthread_once(&once, prepare);
+  return obstacle;
 }
 
 void cs_shim_isolated_set_budget(uint32_t threads) {

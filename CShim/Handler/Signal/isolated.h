@@ -67,8 +67,8 @@ extern cs_isolated_layout cs_isolated_here;
 // The way from the begin of the work to here. `registers` are the caller's.
 void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// All but `offset`; false where something of it was not found. Not from a handler.
-bool cs_isolated_find(cs_isolated_layout *ret_layout);
+// All but `offset`. Returns why no trap can be contained in this process; NULL: it can. Not from a handler.
+const char *cs_isolated_find(cs_isolated_layout *ret_layout);
 
 // How many threads may be parked, and how many are. Atomic.
 extern uint32_t cs_isolated_budget;

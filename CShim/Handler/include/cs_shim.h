@@ -148,6 +148,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_isolated_end : ui
 // from a signal handler.
 cs_shim_isolated_end cs_shim_isolated_run(void (*routine)(void *), void *argument);
 
+// Why no trap is contained in this process, whatever its work is; NULL: nothing stands against it.
+const char *cs_shim_isolated_obstacle(void);
+
 // Called by the code of the task that the work of this thread is, before anything else: the functions of Swift's
 // runtime that are on the stack now are those that run the task. Without it none may be there when it traps.
 void cs_shim_isolated_task_begins(void);

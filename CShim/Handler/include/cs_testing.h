@@ -51,6 +51,9 @@ size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit);
 // `header_offset`, with the pc at `pc_offset`. true when it found rules that can be applied.
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset);
 
+// Before the first isolated work: images whose names begin so are not recognized. The text must stay.
+void cs_testing_isolated_ignore(const char *image);
+
 // The ring of this process, and its descriptor; NULL and -1 when not started.
 const void *cs_testing_ring(void);
 int cs_testing_ring_descriptor(void);

@@ -26,6 +26,7 @@ extension Shield {
   ///   variable be half made,
   /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked,
   /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
+  /// - `isolationObstacle` says so,
   /// - the shield is not started, or another handler has taken its place.
   ///
   /// The caller waits, and must not be on a thread of Swift's concurrency: there the function below is what `await` calls.
@@ -88,6 +89,15 @@ extension Shield {
   public static var isolationBudget: Int {
     get { Int(cs_shim_isolated_budget()) }
     set { cs_shim_isolated_set_budget(UInt32(min(max(newValue, 0), 200))) }
+  }
+
+  /// Why `isolated` contains no trap in this process; nil where it does.
+  ///
+  /// It has to tell the C library and the Swift runtime from the program. Where it cannot, as in an executable that has the C library
+  /// within, each trap ends the process as it would have without. Any thread.
+  public static var isolationObstacle: String? {
+    // A text that stays.
+    unsafe cs_shim_isolated_obstacle().map { unsafe String(cString: $0) }
   }
 
   /// How many traps `isolated` has contained in this process.
