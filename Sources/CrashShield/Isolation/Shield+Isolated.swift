@@ -29,6 +29,13 @@ extension Shield {
   /// - `isolationObstacle` says so,
   /// - the shield is not started, or another handler has taken its place.
   ///
+  /// What is not seen, and so is contained with whoever waits for it waiting for ever: a lock of the program's own, a static variable
+  /// within a C++ function that is being made, with the static standard library a block of Dispatch's. What else to know:
+  /// - A SIGILL handler that the program had before the shield is not called for a trap that is contained.
+  /// - `exit()` works with threads that stay, but what it calls (`atexit`, C++ destructors) must not wait for what they have.
+  /// - Synchronous work is on a thread without a task: there are no task-local values, and `Task.isCancelled` is false whatever
+  ///   becomes of the caller.
+  ///
   /// The caller waits, and must not be on a thread of Swift's concurrency: there the function below is what `await` calls.
   /// A thread is made for it: fifty to a hundred microseconds more than the work.
   ///
