@@ -30,7 +30,8 @@ extension Shield {
   /// - the shield is not started, or another handler has taken its place.
   ///
   /// What is not seen, and so is contained with whoever waits for it waiting for ever: a lock of the program's own, a static variable
-  /// within a C++ function that is being made, with the static standard library a block of Dispatch's. What else to know:
+  /// within a C++ function that is being made; with the static standard library a block of Dispatch's, and a cancellation handler that a
+  /// task group calls. What else to know:
   /// - A SIGILL handler that the program had before the shield is not called for a trap that is contained.
   /// - `exit()` works with threads that stay, but what it calls (`atexit`, C++ destructors) must not wait for what they have.
   /// - Synchronous work is on a thread without a task: there are no task-local values, and `Task.isCancelled` is false whatever
