@@ -1,0 +1,154 @@
+import CShim
+import CrashShield
+import Dispatch
+import Glibc
+import Testing
+
+/// What ends the process, isolated or not; each test in a process of its own.
+@Suite("Isolated work: what is not contained", .unlessSanitized)
+struct IsolatedRefusalTests {
+  @Test("a bad access in isolated work ends the process as ever")
+  func badAccess() async {
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      await mustCrash {
+        startShield()
+        try Shield.isolated { unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1 }
+      }
+    }
+  }
+
+  @Test("so does an abort")
+  func abortion() async {
+    await #expect(processExitsWith: .signal(SIGABRT)) {
+      await mustCrash {
+        startShield()
+        try Shield.isolated { abort() }
+      }
+    }
+  }
+
+  @Test("so does a trap where a lock of ours is held")
+  func gate() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        try Shield.isolated { _ = ExclusiveGate().run { shelf(0) } }
+      }
+    }
+  }
+
+  @Test("so does one in a global variable that is being made, for which others would wait")
+  func lazyGlobal() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        _ = try Shield.isolated { Lazy.shelf }
+      }
+    }
+  }
+
+  @Test("so does one in a block of Dispatch's, whose queue would stay taken")
+  func queue() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        _ = try Shield.isolated { DispatchQueue(label: "test").sync { shelf(0) } }
+      }
+    }
+  }
+
+  @Test("so does one in a description that is being printed, for the stream would stay locked")
+  func printing() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        try Shield.isolated { print(Label()) }
+      }
+    }
+  }
+
+  @Test("so does one where the C library is not told from the program, and the reason is told")
+  func unknownLibrary() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        // It stays for as long as the process.
+        unsafe cs_testing_isolated_ignore(strdup("libc.so"))
+        guard Shield.isolationObstacle == "the C library is not found among the images" else { complain("no reason") }
+        _ = try Shield.isolated { shelf(0) }
+      }
+    }
+  }
+
+  @Test("so does one beyond any work, before and after")
+  func outside() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        guard (try? Shield.isolated { shelf(0) }) == nil, (try? Shield.isolated { 1 }) == 1 else { Glibc.exit(1) }
+        _ = shelf(0)
+      }
+    }
+  }
+
+  @Test("without the shield a trap is as ever")
+  func notStarted() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash { _ = try Shield.isolated { shelf(0) } }
+    }
+  }
+
+  @Test("a handler that was installed after ours is not left in the middle")
+  func anotherHandler() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      // It ends the process, which a contained trap would not.
+      Glibc.signal(SIGILL) { _ in _exit(rightStatus) }
+      _ = try Shield.isolated { shelf(0) }
+    }
+  }
+
+  @Test("a child that the work has forked is not contained, and the parent's work goes on")
+  func forked() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let status = try Shield.isolated {
+        let child = fork_()
+        if child == 0 { _ = shelf(0) }
+        var status: Int32 = 0
+        // It waits for the child, whatever interrupts it.
+        while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
+        return status
+      }
+      Glibc.exit(status & 0x7f == SIGILL && Shield.isolationTraps == 0 ? rightStatus : 1)
+    }
+  }
+
+  @Test("a child that the work has forked is in no work")
+  func forkedChildIsInNone() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let status = try Shield.isolated {
+        let child = fork_()
+        if child == 0 { _exit(unsafe cs_shim_isolated_hold(nil) == nil ? rightStatus : 1) }
+        var status: Int32 = 0
+        // It waits for the child, whatever interrupts it.
+        while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
+        return status
+      }
+      Glibc.exit(status >> 8)
+    }
+  }
+}
+
+private struct Label: CustomStringConvertible {
+  var description: String { "\(shelf(0))" }
+}
+
+private enum Lazy {
+  static let shelf = CrashRingTests.shelf(0)
+}
+
+/// Swift hides it.
+@_silgen_name("fork")
+private func fork_() -> pid_t

@@ -1,0 +1,190 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Testing
+
+/// What becomes of the tasks, actors and gates of asynchronous work; each test in a process of its own.
+@Suite("Isolated work: tasks", .unlessSanitized)
+struct IsolatedTaskTests {
+  @Test("asynchronous work that is cancelled is told, and its caller waits for it")
+  func cancellation() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let hasBegun = DispatchSemaphore(value: 0)
+      let task = Task {
+        try await Shield.isolated {
+          hasBegun.signal()
+          while !Task.isCancelled { await Task.yield() }
+          return 7
+        }
+      }
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          hasBegun.wait()
+          continuation.resume()
+        }
+      }
+      task.cancel()
+      Glibc.exit(try await task.value == 7 ? rightStatus : 1)
+    }
+  }
+
+  @Test("the children of a task that has trapped go on")
+  func children() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      do {
+        try await Shield.isolated {
+          async let child: Void = {
+            await Elsewhere.shared.wait()
+            continuation.yield(5)
+          }()
+          await Task.yield()
+          _ = shelf(0)
+          await child
+        }
+      } catch ShieldFault.trapped {}
+      await Elsewhere.shared.open()
+      for await number in stream { Glibc.exit(number == 5 ? rightStatus : 1) }
+    }
+  }
+
+  @Test("the children and the cancellation handlers of a task that has trapped are told")
+  func childrenAreCancelled() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      do {
+        try await Shield.isolated {
+          await withTaskCancellationHandler {
+            async let child: Void = {
+              while !Task.isCancelled { await Task.yield() }
+              continuation.yield(5)
+            }()
+            await Task.yield()
+            _ = shelf(0)
+            await child
+          } onCancel: {
+            continuation.yield(6)
+          }
+        }
+      } catch ShieldFault.trapped {}
+      var told: Set<Int> = []
+      for await number in stream {
+        told.insert(number)
+        if told == [5, 6] { Glibc.exit(rightStatus) }
+      }
+    }
+  }
+
+  @Test("an actor that the work calls is served elsewhere")
+  func actorElsewhere() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let (inside, outside) = try await Shield.isolated {
+        let outside = threadNumber()
+        return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
+      }
+      // The work itself comes back to its thread.
+      Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
+    }
+  }
+
+  @Test("a trap in an actor that the work calls ends the process: others wait for the actor")
+  func actorTraps() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        try await Shield.isolated { await Elsewhere.shared.trap() }
+      }
+    }
+  }
+
+  @Test("a trap in a gate that was entered before a suspension ends the process")
+  func asynchronousGate() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        try await Shield.isolated {
+          await ExclusiveGate().run {
+            await Task.yield()
+            _ = shelf(0)
+          }
+        }
+      }
+    }
+  }
+
+  @Test("so does one in a gate that the work entered on another thread")
+  func gateEnteredElsewhere() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        // The body goes back to the work's thread.
+        try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
+      }
+    }
+  }
+
+  @Test("a gate that the work has left hinders nothing")
+  func gateOfChild() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let gate = ExclusiveGate()
+      do {
+        try await Shield.isolated {
+          async let child: Void? = Elsewhere.shared.enter(gate) {}
+          await child
+          await trapAtHome()
+        }
+      } catch ShieldFault.trapped {}
+      Glibc.exit(isOpen(gate) ? rightStatus : 1)
+    }
+  }
+
+  @Test("a trap in a cancellation handler ends the process: it is called with the task locked")
+  func cancellationHandler() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        let task = Task {
+          await withTaskCancellationHandler {
+            await Elsewhere.shared.wait()
+          } onCancel: {
+            _ = shelf(0)
+          }
+        }
+        await Elsewhere.shared.untilSomebodyWaits()
+        try cancelInIsolatedWork(task)
+      }
+    }
+  }
+
+  @Test("so does one in a cancellation handler of a group's, called by asynchronous work")
+  func cancellationHandlerInGroup() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      await mustCrash {
+        startShield()
+        try await Shield.isolated {
+          await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+              await withTaskCancellationHandler {
+                await Elsewhere.shared.wait()
+              } onCancel: {
+                _ = shelf(0)
+              }
+            }
+            await Elsewhere.shared.untilSomebodyWaits()
+            group.cancelAll()
+          }
+        }
+      }
+    }
+  }
+}
+
+/// In a function that is not async, work is synchronous.
+private func cancelInIsolatedWork(_ task: Task<Void, Never>) throws { try Shield.isolated { task.cancel() } }
+
+private func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { true } ?? false }

@@ -1,0 +1,123 @@
+// What the tests of isolated work have in common, in the processes that they start.
+import CShim
+import CShimRing
+import CrashRing
+import CrashShield
+import Foundation
+import Glibc
+import Testing
+
+extension Trait where Self == ConditionTrait {
+  /// Not in a run under a sanitizer.
+  static var unlessSanitized: Self {
+    .disabled("a sanitizer answers bad accesses and forks itself, and calls our handler late") {
+      ["__asan_init", "__tsan_init"].contains { (name: String) in
+        // A look-up in what is loaded; the name is a C string for the time of the call.
+        unsafe dlsym(nil, name) != nil
+      }
+    }
+  }
+}
+
+/// How a process ends in which all was as it must be.
+let rightStatus: Int32 = 42
+
+/// Does what must end the process.
+///
+/// An error that left the body of an exit test would end it as a trap does, by SIGILL.
+func mustCrash(_ work: () async throws -> Void) async {
+  do { try await work() } catch { complain("not crashed: \(error)") }
+  complain("not crashed")
+}
+
+func startShield(spool: String = "/nonexistent/spool") {
+  do {
+    try Shield.start(.init(socket: "/nonexistent/attach", spool: spool))
+  } catch {
+    complain("\(error)")
+  }
+}
+
+func complain(_ text: String) -> Never {
+  FileHandle.standardError.write(Data("\(text)\n".utf8))
+  Glibc.exit(1)
+}
+
+/// Traps for each tenth number, with words.
+@inline(never)
+func shelf(_ number: Int) -> Int {
+  if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
+  return number
+}
+
+@inline(never)
+@_optimize(none)
+func opaque<Value>(_ value: Value) -> Value { value }
+
+/// Runs where its task likes to, whoever calls it.
+@concurrent
+func trapAtHome() async { _ = shelf(0) }
+
+/// The number of the thread that this is called on.
+@inline(never)
+func threadNumber() -> pid_t { thread_() }
+
+/// Work that is not on the isolated thread.
+actor Elsewhere {
+  static let shared = Elsewhere()
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var isOpen = false
+
+  func next(_ number: Int) -> Int { number + 1 }
+
+  func threadNumber() -> pid_t { CrashRingTests.threadNumber() }
+
+  func trap() { _ = shelf(0) }
+
+  func enter(_ gate: ExclusiveGate, _ body: @Sendable () async -> Void) async { await gate.run { await body() } }
+
+  func untilSomebodyWaits() async {
+    while waiting.isEmpty { await Task.yield() }
+  }
+
+  func wait() async {
+    if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+  }
+
+  func open() {
+    isOpen = true
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}
+
+/// The incidents that this process has told.
+func incidents() throws -> [Incident] { try ring().incidents }
+
+/// So many incidents of isolated work, each of one trap, with its words and its stack.
+func check(incidents count: Int, haveWords: Bool = true) throws {
+  let contents = try ring()
+  let incidents = contents.incidents
+  let here = contents.images.filter(\.isExecutable)
+  let areWhole = incidents.allSatisfy { incident in
+    incident.source == .isolated && incident.count == 1 && incident.isExact && incident.mode == .absorb
+      && incident.kind == cs_ring_isolated.CS_RING_ISOLATED_TRAP.rawValue && incident.useTid != nil
+      && (!haveWords || incident.subject.contains("is empty"))
+      && incident.use.contains { pc in here.contains { $0.start <= pc && pc < $0.end } }
+  }
+  guard incidents.count == count, areWhole, contents.records.isEmpty else {
+    complain("\(incidents.count) incidents: \(incidents.first.map { "\($0)" } ?? "")")
+  }
+}
+
+/// What this process has told.
+private func ring() throws -> RingContents {
+  // The capture's own mapping: a whole ring, there until the process ends.
+  try unsafe RingReader(
+    bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+  ).contents()
+}
+
+/// glibc has it, under a condition that Swift does not meet.
+@_silgen_name("gettid")
+private func thread_() -> pid_t
