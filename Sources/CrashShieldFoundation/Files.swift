@@ -56,7 +56,8 @@ extension Process {
 }
 
 extension FileHandle {
-  /// Writes the data; a handle that was closed is thrown, and recorded as `fileHandle`.
+  /// Writes the data; a handle that was closed is thrown, and recorded as `fileHandle`; a pipe or socket that nobody reads is
+  /// recorded as `pipe`.
   ///
   /// In place of `write(_:)`, which ends the process. A pipe that nobody reads ends it by SIGPIPE all the same, unless
   /// `Shield.ignoreBrokenPipes()` was called. `off` and `observe`: as `write(_:)`.
@@ -64,12 +65,20 @@ extension FileHandle {
     do {
       try write(contentsOf: data)
     } catch {
-      let isAbsorbed = Shield.absorbs(.fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
-        "a write to a handle: \(type(of: error))"
+      let isBroken = Self.isBrokenPipe(error)
+      let isAbsorbed = Shield.absorbs(isBroken ? .pipe : .fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
+        isBroken ? "a write to a pipe that nobody reads" : "a write to a handle: \(type(of: error))"
       }
       if isAbsorbed { throw error }
       write(data)
     }
+  }
+
+  /// Foundation tells an error of its own, which holds that of the system call.
+  private static func isBrokenPipe(_ error: any Error) -> Bool {
+    let error = error as NSError
+    let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
+    return cause.domain == NSPOSIXErrorDomain && cause.code == Int(EPIPE)
   }
 
   /// Reads all that is left; a handle that was closed is thrown, and recorded as `fileHandle`.

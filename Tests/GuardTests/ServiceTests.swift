@@ -239,7 +239,7 @@ struct ServiceTests {
         try pipe.fileHandleForWriting.shieldedWrite(Data([1]))
         complain("written")
       } catch {}
-      guard Shield.guardIncidents.map(\.kind) == [.fileHandle] else { complain("\(Shield.guardIncidents)") }
+      guard Shield.guardIncidents.map(\.kind) == [.pipe] else { complain("\(Shield.guardIncidents)") }
       signal(SIGPIPE) { _ in }
       guard !Shield.ignoreBrokenPipes() else { complain("a handler was taken away") }
       Glibc.exit(right)

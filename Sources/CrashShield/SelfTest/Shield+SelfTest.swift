@@ -64,8 +64,8 @@ extension Shield {
   }
 
   private static func reason(against kind: ShieldKind) -> String {
-    // It is a setting of the process: `Shield.ignoreBrokenPipes`.
-    if kind == .pipe { return "no guard records this kind" }
+    // A write that is to fail would end the process where that was not called.
+    if kind == .pipe { return "it needs a setting of the process: Shield.ignoreBrokenPipes()" }
     return "its guard is CrashShieldFoundation's: include ShieldCheck.foundation"
   }
 }
