@@ -137,6 +137,12 @@ static void replace_handler(void) {
   sigaction(SIGSEGV, &action, &before);
 }
 
+// Isolated work that ends by it.
+static void trap(void *unused) {
+  (void)unused;
+  __builtin_trap();
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   storage[0] = 1;
@@ -169,6 +175,8 @@ int main(int count, char **arguments) {
   if (strcmp(way, "double-free") == 0) free_twice();
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
+  // Another signal than that of a trap that is not contained.
+  if (strcmp(way, "isolated") == 0 && cs_shim_isolated_run(trap, NULL) == CS_SHIM_ISOLATED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
     *nowhere = 1;
