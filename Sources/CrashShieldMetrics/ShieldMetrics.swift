@@ -52,17 +52,20 @@ public final class ShieldMetrics: Sendable {
   ///
   /// Any thread; some microseconds, and more with many incidents.
   public func update() {
-    told.withLock { told in
-      // Read within the lock: of two callers the later one has the later reading.
-      let reading = read()
-      for (key, count) in reading.counts {
-        let more = count - told.counts[key, default: 0]
-        if more <= 0 { continue }
-        told.counts[key] = count
-        counter(key, &told).increment(by: more)
-      }
-      for (key, level) in reading.levels { gauge(key, &told).record(level) }
+    // The backend is the program's code.
+    holding { told.withLock { tell(&$0) } }
+  }
+
+  private func tell(_ told: inout Told) {
+    // Read within the lock: of two callers the later one has the later reading.
+    let reading = read()
+    for (key, count) in reading.counts {
+      let more = count - told.counts[key, default: 0]
+      if more <= 0 { continue }
+      told.counts[key] = count
+      counter(key, &told).increment(by: more)
     }
+    for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
   /// Updates at once and then in this rhythm until the task is cancelled, and a last time then.

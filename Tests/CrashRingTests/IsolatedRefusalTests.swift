@@ -1,4 +1,5 @@
 import CShim
+import CrashRing
 import CrashShield
 import Dispatch
 import Glibc
@@ -98,13 +99,18 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a handler that was installed after ours is not left in the middle")
-  func anotherHandler() async {
-    await #expect(processExitsWith: .exitCode(rightStatus)) {
-      startShield()
-      // It ends the process, which a contained trap would not.
-      Glibc.signal(SIGILL) { _ in _exit(rightStatus) }
-      _ = try Shield.isolated { shelf(0) }
+  @Test("a handler that was installed after ours, and calls it, is not left in the middle: the trap is a crash")
+  func anotherHandler() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        await mustCrash {
+          startShield(spool: directory)
+          chainHandler()
+          try Shield.isolated { _ = shelf(0) }
+        }
+      }
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.incidents.isEmpty)
     }
   }
 
@@ -152,3 +158,17 @@ private enum Lazy {
 /// Swift hides it.
 @_silgen_name("fork")
 private func fork_() -> pid_t
+
+/// What was installed before; written once, before another handler can read it.
+nonisolated(unsafe) private var before = sigaction()
+
+/// Installs a handler that calls the one before it.
+private func chainHandler() {
+  var action = sigaction()
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK
+  unsafe action.__sigaction_handler.sa_sigaction = { signal, information, context in
+    unsafe before.__sigaction_handler.sa_sigaction(signal, information, context)
+  }
+  // Both are whole structures.
+  guard unsafe sigaction(SIGILL, &action, &before) == 0 else { complain("no handler") }
+}

@@ -78,6 +78,27 @@ struct IsolatedTaskTests {
     }
   }
 
+  @Test("where a child traps the caller is told, and the rest of the work goes on elsewhere, cancelled")
+  func childTraps() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      do {
+        try await Shield.isolated {
+          async let child: Void = trapAtHome()
+          await Elsewhere.shared.wait()
+          while !Task.isCancelled { await Task.yield() }
+          continuation.yield(5)
+          await child
+        }
+        complain("not trapped")
+      } catch ShieldFault.trapped {}
+      guard Shield.isolationTraps == 1 else { complain("\(Shield.isolationTraps)") }
+      await Elsewhere.shared.open()
+      for await _ in stream { Glibc.exit(rightStatus) }
+    }
+  }
+
   @Test("an actor that the work calls is served elsewhere")
   func actorElsewhere() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {

@@ -110,6 +110,23 @@ func check(incidents count: Int, haveWords: Bool = true) throws {
   }
 }
 
+/// A spool directory, for as long as the body runs.
+func withSpool(_ body: (String) async throws -> Void) async throws {
+  let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
+  try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
+  defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: spool) } }
+  try await body(spool.path)
+}
+
+/// The only ring in a spool directory.
+func ringContents(ofSpool directory: String) throws -> RingContents {
+  let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
+  // A path without a NUL.
+  let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+  defer { close(descriptor) }
+  return try RingMapping(spoolFile: descriptor).contents()
+}
+
 /// What this process has told.
 private func ring() throws -> RingContents {
   // The capture's own mapping: a whole ring, there until the process ends.

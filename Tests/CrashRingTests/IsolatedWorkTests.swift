@@ -135,50 +135,53 @@ struct IsolatedWorkTests {
 
   @Test("a crash has its words, however much was said of traps that were contained")
   func manyWords() async throws {
-    let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: spool) } }
-    let directory = spool.path
-    await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
-      startShield(spool: directory)
-      for _ in 0..<IsolatedWorkTests.longTraps {
-        _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(10_000))) }
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        startShield(spool: directory)
+        for _ in 0..<IsolatedWorkTests.longTraps {
+          _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(10_000))) }
+        }
+        guard Shield.isolationTraps == IsolatedWorkTests.longTraps else { Glibc.exit(1) }
+        fatalError("the last words")
       }
-      guard Shield.isolationTraps == IsolatedWorkTests.longTraps else { Glibc.exit(1) }
-      fatalError("the last words")
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
+      #expect(contents.records.first?.message.contains("xxx") == false)
+      #expect(contents.incidents.count == Self.longTraps)
+      #expect(contents.incidents.allSatisfy { $0.subject.hasSuffix("xxx") })
     }
-    let contents = try Self.contents(of: directory)
-    #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
-    #expect(contents.records.first?.message.contains("xxx") == false)
-    #expect(contents.incidents.count == Self.longTraps)
-    #expect(contents.incidents.allSatisfy { $0.subject.hasSuffix("xxx") })
+  }
+
+  @Test("a crash has its words after a contained trap with more than is looked at at once")
+  func longWords() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        startShield(spool: directory)
+        _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(200_000))) }
+        guard Shield.isolationTraps == 1 else { Glibc.exit(1) }
+        fatalError("the last words")
+      }
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
+      #expect(contents.records.first?.message.contains("xxx") == false)
+      #expect(contents.incidents.count == 1 && contents.incidents.first?.subject.hasSuffix("xxx") == true)
+    }
   }
 
   @Test("a crash after a trap that was contained has words of its own, and the threads that stay do not hinder it")
   func laterCrash() async throws {
-    let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: spool) } }
-    let directory = spool.path
-    await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
-      startShield(spool: directory)
-      for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
-      guard Shield.isolationTraps == 3 else { Glibc.exit(1) }
-      unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
+        startShield(spool: directory)
+        for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
+        guard Shield.isolationTraps == 3 else { Glibc.exit(1) }
+        unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1
+      }
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.survived == 0)
+      #expect(contents.records.first?.signal == SIGSEGV && contents.records.first?.message == "")
+      #expect(contents.incidents.count == 3)
     }
-    let contents = try Self.contents(of: directory)
-    #expect(contents.records.count == 1 && contents.survived == 0)
-    #expect(contents.records.first?.signal == SIGSEGV && contents.records.first?.message == "")
-    #expect(contents.incidents.count == 3)
-  }
-
-  /// The only ring in a spool directory.
-  private static func contents(of directory: String) throws -> RingContents {
-    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
-    // A path without a NUL.
-    let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    defer { close(descriptor) }
-    return try RingMapping(spoolFile: descriptor).contents()
   }
 }
 

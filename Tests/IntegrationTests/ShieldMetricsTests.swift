@@ -54,6 +54,17 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 4_000)
   }
 
+  @Test("a trap of the backend's in isolated work ends the process, for the counts would stay locked")
+  func trap() async {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      do {
+        try Shield.start(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
+        try updateInIsolatedWork(ShieldMetrics(prefix: "", factory: TestMetrics()) { fatalError("a backend") })
+      } catch {}
+      exit(1)
+    }
+  }
+
   @Test("a cancelled run tells a last time, and ends")
   func cancelled() async throws {
     let backend = TestMetrics()
@@ -87,3 +98,6 @@ struct ShieldMetricsTests {
     }
   }
 }
+
+/// In a function that is not async, work is synchronous.
+private func updateInIsolatedWork(_ metrics: ShieldMetrics) throws { try Shield.isolated { metrics.update() } }

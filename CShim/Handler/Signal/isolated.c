@@ -21,6 +21,7 @@
 #include "isolated.h"
 
 #include "cs_shim.h"
+#include "images.h"
 #include "incident.h"
 #include "message.h"
 #include "registers.h"
@@ -34,8 +35,7 @@
 // Exchanges that fail because others come and go.
 #define COUNT_TRIES 1000
 
-// glibc's own signals, for which it has no public names.
-#define GLIBC_CANCEL 32
+// glibc's own signal for setuid(), for which it has no public name.
 #define GLIBC_SETXID 33
 
 // Of the keys of their incidents.
@@ -173,7 +173,10 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
   if (incident.subject_bytes > 0 && incident.subject[incident.subject_bytes - 1] == '\n') incident.subject_bytes--;
   for (uint32_t index = 0; index < count && incident.use_count < CS_RING_INCIDENT_FRAME_LIMIT; index++) {
     const cs_ring_frame *frame = &work->frames[index];
-    if (index < own || (frame->flags & CS_RING_FRAME_ASYNC) != 0) incident.use[incident.use_count++] = frame->pc;
+    if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
+    incident.use[incident.use_count++] = frame->pc;
+    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
+    cs_image_index(frame->pc - !is_exact); // enters an image that was loaded late, so that crashd knows it
   }
   if (!cs_incident_keep(&incident)) return false;
   cs_message_is_told(said);
@@ -182,8 +185,9 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
 
 // Who waits for the work goes on; this thread does not. What it has on its stack and in its hands stays as it is.
 _Noreturn static void park(cs_isolated *work) SIGNAL_SAFE {
-  // What is sent to the process is for the threads that go on. glibc's own two are answered: setuid() waits for that.
-  const uint64_t mask = ~(UINT64_C(1) << (GLIBC_CANCEL - 1) | UINT64_C(1) << (GLIBC_SETXID - 1));
+  // What is sent to the process is for the threads that go on. setuid() waits for an answer; a cancellation of this
+  // thread would let go of what it has.
+  const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
   // release: pairs with cs_shim_isolated_run().
   __atomic_store_n(&work->end, CS_SHIM_ISOLATED_TRAPPED, __ATOMIC_RELEASE);

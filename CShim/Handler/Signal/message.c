@@ -8,6 +8,9 @@
 // The Swift runtime appends all it ever reported to a text that only grows; so far the end is looked for.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 
+// So often for a trap that the process survives: what of its words is not told now would be the next one's.
+#define TOLD_SEARCH_ROUNDS 64
+
 // Exchanges that fail because another thread tells of its trap.
 #define TOLD_TRIES 100
 
@@ -31,9 +34,10 @@ static uint32_t copy_tail(uint8_t *to, uint64_t text, size_t limit) SIGNAL_SAFE 
 
 // What the Swift runtime has said that is not told; where it was quiet, `ret_size` is 0. Of two threads that trap at
 // once one may find what both said, and the other nothing.
-static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
+static uint64_t untold(int rounds, size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
+  size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
   // acquire: pairs with cs_message_is_told(). Before the text: one that is read later is no shorter.
@@ -41,14 +45,19 @@ static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (told > 0 && cs_memory_text_bytes(text + told - 1, 1) == 0) return 0;
   // Only from there on: all that was ever said may be more than is looked at.
-  *ret_size = cs_memory_text_bytes(text + told, TEXT_SEARCH_LIMIT_BYTES);
-  *ret_end = told + *ret_size;
+  for (int round = 0; round < rounds; round++) {
+    const size_t more = cs_memory_text_bytes(text + told + size, TEXT_SEARCH_LIMIT_BYTES);
+    size += more;
+    if (more < TEXT_SEARCH_LIMIT_BYTES) break;
+  }
+  *ret_size = size;
+  *ret_end = told + size;
   return text + told;
 }
 
 uint32_t cs_message_untold(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
   size_t size = 0;
-  const uint64_t text = untold(&size, ret_end);
+  const uint64_t text = untold(TOLD_SEARCH_ROUNDS, &size, ret_end);
   return size == 0 ? 0 : copy_end(ret_text, text, size, limit);
 }
 
@@ -65,7 +74,7 @@ void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
   uint64_t text = 0;
   size_t size = 0;
   size_t end = 0;
-  const uint64_t said = untold(&size, &end);
+  const uint64_t said = untold(1, &size, &end);
   if (size != 0) record->message_bytes = copy_end(record->message, said, size, sizeof record->message);
 
   const bool has_abort =

@@ -2,7 +2,9 @@ internal import CShim
 
 /// Does what may run the program's own code while it has a lock of ours: a trap in there ends the process, also in
 /// isolated work, for else others would wait for the lock for ever.
-func holding<Result: ~Copyable, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+package func holding<Result: ~Copyable, Failure: Error>(
+  _ body: () throws(Failure) -> Result
+) throws(Failure) -> Result {
   // What it returns lives until it is given back.
   let hold = unsafe cs_shim_isolated_hold(nil)
   defer { unsafe cs_shim_isolated_let_go(hold) }

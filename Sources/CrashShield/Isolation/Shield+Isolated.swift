@@ -24,7 +24,8 @@ extension Shield {
   /// - it is no trap (`ud2`) but a bad access, an abort or any other signal,
   /// - Dispatch, the C library or the loader are on the stack of the work, so that a lock of theirs may be taken, or a global
   ///   variable be half made,
-  /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked,
+  /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked. So
+  ///   does `withCheckedContinuation` with its body, which is told from the others nowhere,
   /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
   /// - `isolationObstacle` says so,
   /// - the shield is not started, or another handler has taken its place.
@@ -52,9 +53,10 @@ extension Shield {
   ///
   /// All that is said of the synchronous function holds. The work and its child tasks share the thread. **Actors are not
   /// isolated**: what an actor does for the work, or a task that is no child of it, runs where it always does, and a trap there
-  /// ends the process. A task that has trapped never ends: its continuations are not resumed. **Its children go
-  /// on, not isolated**: they are cancelled and run on Swift's own threads, where their next trap ends the process. The work's
-  /// cancellation handlers are called, once the caller goes on.
+  /// ends the process. A task that has trapped never ends: its continuations are not resumed. **The other tasks of
+  /// the work go on, not isolated**: its children, and where a child has trapped its parent and siblings, beside a caller who was
+  /// told of the trap. They are cancelled and run on Swift's own threads, where their next trap ends the process; what they return is
+  /// lost. The work's cancellation handlers are called, once the caller goes on.
   ///
   /// Cancelling the caller's task cancels the work, which is waited for.
   ///
