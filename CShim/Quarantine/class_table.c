@@ -82,6 +82,19 @@ static void measure_fields(cs_class *class) {
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 
+// Elements behind the fields are these libraries' business only: ManagedBuffer's and its subclasses', and those of what
+// Foundation makes by _CFRuntimeCreateInstance.
+static bool has_one_size(const cs_metadata *metadata) {
+  static const char swift[] = "Swift.", foundation[] = "Foundation";
+  for (; metadata != NULL; metadata = metadata->superclass) {
+    char name[CS_NAME_BYTES];
+    if (!cs_type_name(metadata->descriptor, name) || strncmp(name, swift, sizeof swift - 1) == 0 ||
+        strncmp(name, foundation, sizeof foundation - 1) == 0)
+      return false;
+  }
+  return true;
+}
+
 static cs_destroy_function *stub_of(const uint8_t *stubs, const cs_class *class) {
   return (cs_destroy_function *)(uintptr_t)(stubs + (size_t)class->index * CS_STUB_BYTES);
 }
@@ -97,6 +110,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   class->index = index;
   class->destroy = *cs_metadata_destroy(metadata);
   measure_fields(class);
+  class->has_one_size = has_one_size(metadata);
   atomic_store(&class->counts, &class->own);
   class->slots = make_slots();
   atomic_store(&class->turn, (uintptr_t)class->slots);

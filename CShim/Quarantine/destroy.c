@@ -44,7 +44,9 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy)
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
-  const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0;
+  // The shortest do not look how large an object is.
+  const bool is_pair =
+      class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 && class->has_one_size;
   return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 

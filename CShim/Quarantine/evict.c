@@ -20,8 +20,8 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
     // Whoever has retained it may be about to call it, and to release it again.
-    if (!is_last && (slot->key & CS_KEY_STAYED) == 0) {
-      slot->key |= CS_KEY_STAYED;
+    if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
+      slot->label |= CS_LABEL_STAYED;
       return false;
     }
     report(class, slot, object, CS_QUARANTINE_DRIFT, (int64_t)drift);
@@ -51,7 +51,7 @@ void cs_claim_end(const cs_class *class, cs_object *object) {
 }
 
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) {
-  const bool is_written = !cs_fields_are(class, object, cs_fields_filling(cs_slot_policy(slot), slot->tag));
+  const bool is_written = !cs_fields_are(class, object, cs_fields_filling(cs_slot_policy(slot), slot->label));
   if (!audit(class, slot, object, is_written, is_last)) return false;
   cs_slot_pass(slot, object);
   leave(class, object);

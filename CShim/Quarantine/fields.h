@@ -5,8 +5,7 @@
 #include "quarantine.h"
 #include "words_x86_64.h"
 
-#define CS_FIELDS_AUDITED 16                           // words at most
-#define CS_POISON         UINT64_C(0xEFED000000008000) // and the record's number from bit 16 on
+#define CS_FIELDS_AUDITED 16 // words at most
 
 // Two instructions a word. The factor is odd, so a change of one word always shows.
 static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object *object) {
@@ -19,10 +18,8 @@ static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object
   return sum;
 }
 
-// Bit 63 makes the runtime's retain and release of such a field do nothing, and every dereference a fault whose
-// register tells the record.
-static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint32_t tag) {
-  return policy == CS_QUARANTINE_DIAGNOSE ? CS_POISON | (uint64_t)cs_tag_number(tag) << 16 : 0;
+static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint64_t label) {
+  return policy == CS_QUARANTINE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {

@@ -22,7 +22,7 @@ void cs_ghost_put(const cs_slot *slot, const cs_object *object) {
   if (atomic_exchange(&ghost->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   ghost->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);
-  memcpy(&ghost->tag, &slot->tag, sizeof *ghost - offsetof(cs_ghost, tag));
+  memcpy(&ghost->label, &slot->label, sizeof *ghost - offsetof(cs_ghost, label));
   atomic_store_explicit(&ghost->object, object, memory_order_release);
 }
 
@@ -44,8 +44,8 @@ bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness) {
   }
   if (!is_found) return false;
   ret_liveness->state = CS_QUARANTINE_FREED;
-  ret_liveness->metadata = cs_classes[cs_tag_class(found.tag)]->metadata;
-  ret_liveness->id = cs_tag_number(found.tag);
+  ret_liveness->metadata = cs_classes[cs_number_class(cs_label_number(found.label))]->metadata;
+  ret_liveness->id = cs_label_number(found.label);
   ret_liveness->age_ns = cs_ticks_ns(cs_ticks() - found.ticks);
   cs_stack_read(found.stack, &ret_liveness->free);
   ret_liveness->free.thread = found.thread;

@@ -20,7 +20,7 @@
 typedef struct pointer {
   uint64_t address;
   uint64_t ticks;
-  uint32_t tag;
+  uint32_t number;
   uint32_t thread;
   uint32_t stack;
   bool has_ghost;
@@ -66,7 +66,7 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
 static void keep_younger(pointer *pointer, const cs_slot *ghost) SIGNAL_SAFE {
   if (pointer->has_ghost && ghost->ticks <= pointer->ticks) return;
   pointer->ticks = ghost->ticks;
-  pointer->tag = ghost->tag;
+  pointer->number = cs_label_number(ghost->label);
   pointer->thread = ghost->thread;
   pointer->stack = ghost->stack;
   pointer->has_ghost = true;
@@ -99,7 +99,7 @@ static void search_ghosts(pointers *pointers) SIGNAL_SAFE {
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;
-  const cs_class *const class = cs_classes[cs_tag_class(pointer->tag)];
+  const cs_class *const class = cs_classes[cs_number_class(pointer->number)];
   if (class == NULL) return false;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
@@ -112,8 +112,8 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
       .source = CS_RING_INCIDENT_QUARANTINE,
       .kind = CS_RING_DANGLING_GHOST,
       .mode = CS_RING_INCIDENT_CRASH,
-      .flags = CS_RING_INCIDENT_RECORD | ((pointer->tag & CS_TAG_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0),
-      .id = cs_tag_number(pointer->tag),
+      .flags = CS_RING_INCIDENT_RECORD | ((pointer->number & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0),
+      .id = pointer->number,
       .use_tid = record->tid,
       .free_tid = (int32_t)pointer->thread,
       .object_bytes = counts->instance_bytes,

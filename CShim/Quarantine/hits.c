@@ -44,9 +44,9 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
   entry->ticks = cs_ticks() - slot->ticks;
   entry->free_stack = slot->stack;
   entry->free_thread = slot->thread;
-  entry->hit.id = cs_tag_number(slot->tag);
+  entry->hit.id = cs_label_number(slot->label);
   entry->hit.policy = cs_slot_policy(slot);
-  entry->hit.is_explorer = (slot->tag & CS_TAG_EXPLORER) != 0;
+  entry->hit.is_explorer = (entry->hit.id & CS_NUMBER_EXPLORER) != 0;
   entry->hit.has_record = 1;
 }
 

@@ -1,9 +1,8 @@
 // The usual way of an object into a place of its class, where the class is under zero or diagnose, no stack is taken and
-// the fields are two words: what cs_queue_put of queue.h says, in the same order, without a frame and without a register
-// to save. What is not usual ends in a function of C, which has a frame.
+// the fields are two words: what cs_queue_put of queue.h says, but for the fields, which come last, without a frame and
+// without a register to save. What is not usual ends in a function of C, which has a frame.
 
 // As quarantine.h and abi.h have them; queue.c asserts it.
-  .set OBJECT_KEY, -8 // glibc's word in front
   .set OBJECT_ISA, 0
   .set OBJECT_COUNTS, 8
   .set OBJECT_FIRST, 16
@@ -19,17 +18,16 @@
   .set COUNTS_EVICTED, 8
   .set SLOT_BYTES, 64
   .set SLOT_TICKS, 8
-  .set SLOT_TAG, 16
-  .set SLOT_KEY, 20
+  .set SLOT_LABEL, 16
+  .set LABEL_NUMBER, 2
+  .set LABEL_MARK, 6
   .set SLOT_WHO, 24
   .set SLOT_PAST, 32
   .set SLOT_PAST_TICKS, 40
-  .set SLOT_PAST_TAG, 48
-  .set TAG_CLASS_BITS, 11
-  .set TAG_STRIDE, (648055 << 12) - (1 << 32) // as a signed number
+  .set SLOT_PAST_LABEL, 48
+  .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // as a signed number
+  .set MARK_ZERO, 1
   .set THREAD_NUMBER, 0x2d0 // libc_x86_64.h
-  .set POISON, 0xEFED000000008000
-  .set POISON_SHIFT, 16
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 
@@ -47,13 +45,6 @@
   popq %rbp
   .cfi_def_cfa %rsp, 8
   .cfi_restore %rbp
-  .endm
-
-// r8d: a tag. r8: the poison that its record's number makes; r11 is the rest of it.
-  .macro make_poison
-  rorl $TAG_CLASS_BITS, %r8d
-  shlq $POISON_SHIFT, %r8
-  orq %r11, %r8
   .endm
 
 // From deinit_and_keep: rcx is the class, r13 the object, which is claimed and whose deinit has run, rax COUNTS_DONE.
@@ -74,22 +65,16 @@
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Has nobody written to its fields, and is its chunk as large as the one that comes, under the same policy?
-  movl OBJECT_KEY(%r13), %eax
+  // Was it under the same policy, and has nobody written to its fields? It is as large as the one that comes, but for
+  // the rest that malloc gives with it where that is too little for a chunk of its own; what was charged stays.
   .if \policy == POLICY_ZERO
-  orl $5, %eax
-  xorl SLOT_KEY(%rsi), %eax
-  orq OBJECT_FIRST(%rdi), %rax
-  orq OBJECT_SECOND(%rdi), %rax
+  cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
+  jne 5f
+  movq OBJECT_FIRST(%rdi), %r8
+  orq OBJECT_SECOND(%rdi), %r8
   jne 5f
   .else
-  andl $~5, %eax
-  cmpl SLOT_KEY(%rsi), %eax
-  jne 5f
-  movabsq $POISON, %r11
-  movl SLOT_TAG(%rsi), %eax
-  movl %eax, %r8d
-  make_poison
+  movq SLOT_LABEL(%rsi), %r8
   cmpq %r8, OBJECT_FIRST(%rdi)
   jne 5f
   cmpq %r8, OBJECT_SECOND(%rdi)
@@ -99,31 +84,27 @@
   movq %rdi, SLOT_PAST(%rsi)
   movq SLOT_TICKS(%rsi), %r8
   movq %r8, SLOT_PAST_TICKS(%rsi)
-  movups SLOT_TAG(%rsi), %xmm0
-  movups %xmm0, SLOT_PAST_TAG(%rsi)
-  // The record of the one that comes, the clock first, and its fields.
-  .if \policy == POLICY_ZERO
+  movups SLOT_LABEL(%rsi), %xmm0
+  movups %xmm0, SLOT_PAST_LABEL(%rsi)
+  // The record of the one that comes, the clock first. The number goes round within its own half of the label.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
-  addl $TAG_STRIDE, SLOT_TAG(%rsi)
-  xorps %xmm0, %xmm0
-  movups %xmm0, OBJECT_FIRST(%r13)
-  .else
-  leal TAG_STRIDE(%rax), %r8d
-  rdtsc
-  movl %eax, SLOT_TICKS(%rsi)
-  movl %edx, SLOT_TICKS + 4(%rsi)
-  movl %r8d, SLOT_TAG(%rsi)
-  make_poison
-  movq %r8, OBJECT_FIRST(%r13)
-  movq %r8, OBJECT_SECOND(%r13)
-  .endif
+  addl $NUMBER_STRIDE, SLOT_LABEL + LABEL_NUMBER(%rsi)
   movl %fs:THREAD_NUMBER, %eax
   movq %rax, SLOT_WHO(%rsi) // no stack
   // A zombie before the place is left: then another thread may take it, and give the object back to Swift.
   movq CLASS_ZOMBIE(%rcx), %rax
   movq %rax, OBJECT_ISA(%r13)
+  // Its fields. The label is read back late: the processor waits until what was added to a part of it is there.
+  .if \policy == POLICY_ZERO
+  xorps %xmm0, %xmm0
+  movups %xmm0, OBJECT_FIRST(%r13)
+  .else
+  movq SLOT_LABEL(%rsi), %r8
+  movq %r8, OBJECT_FIRST(%r13)
+  movq %r8, OBJECT_SECOND(%r13)
+  .endif
   movq %r13, (%rsi)
   // The first lock is also the fence between the place and the question whether the class is still listed: it pairs with
   // cs_quarantine_unlist, which may have passed the place before.

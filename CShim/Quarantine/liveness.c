@@ -47,7 +47,7 @@ static bool is_held(const void *pointer, cs_quarantine_liveness *ret_liveness) {
   if (!cs_queue_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
   ret_liveness->state = CS_QUARANTINE_HELD;
   ret_liveness->metadata = class->metadata;
-  ret_liveness->id = cs_tag_number(slot.tag);
+  ret_liveness->id = cs_label_number(slot.label);
   ret_liveness->age_ns = cs_ticks_ns(cs_ticks() - slot.ticks);
   cs_stack_read(slot.stack, &ret_liveness->free);
   ret_liveness->free.thread = slot.thread;

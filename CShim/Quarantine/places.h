@@ -23,13 +23,13 @@ static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, boo
   if (before == CS_SLOT_BUSY) return -1;
   if ((is_past ? __atomic_load_n(&slot->past, __ATOMIC_RELAXED) : before) != object) return 0;
   const uint64_t ticks = __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED);
-  const uint32_t tag = __atomic_load_n(&slot->tag, __ATOMIC_RELAXED);
+  const uint64_t label = __atomic_load_n(&slot->label, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
   // The same object may be there again, in a new life.
   if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
-      __atomic_load_n(&slot->tag, __ATOMIC_RELAXED) != tag || copy.ticks != ticks || copy.tag != tag ||
+      __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label ||
       atomic_load_explicit(&slot->object, memory_order_relaxed) != before)
     return -1;
   if (!is_past) {
@@ -38,7 +38,7 @@ static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, boo
   }
   if (copy.past != object) return -1;
   ret_slot->ticks = copy.past_ticks;
-  memcpy(&ret_slot->tag, &copy.past_tag, sizeof copy - offsetof(cs_slot, past_tag));
+  memcpy(&ret_slot->label, &copy.past_label, sizeof copy - offsetof(cs_slot, past_label));
   return 1;
 }
 
@@ -48,13 +48,12 @@ static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, boo
 typedef struct cs_ghost {
   const cs_object *_Atomic object;
   uint64_t ticks;
-  uint32_t tag;
-  uint32_t key;
+  uint64_t label;
   uint32_t thread;
   uint32_t stack;
 } cs_ghost;
 
-_Static_assert(offsetof(cs_ghost, tag) == offsetof(cs_slot, tag) && sizeof(cs_ghost) == offsetof(cs_slot, past),
+_Static_assert(offsetof(cs_ghost, label) == offsetof(cs_slot, label) && sizeof(cs_ghost) == offsetof(cs_slot, past),
                "the same words");
 
 // ghosts.c: of objects that had left their place before their deinit ran, under absorb.
@@ -65,15 +64,15 @@ static inline bool cs_ghost_look(const cs_ghost *ghost, const void *object, cs_s
   // The mark of a ghost that is being written is an address, too.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&ghost->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED);
-  const uint32_t tag = __atomic_load_n(&ghost->tag, __ATOMIC_RELAXED);
+  const uint64_t label = __atomic_load_n(&ghost->label, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
   ret_slot->ticks = ticks;
-  ret_slot->tag = tag;
+  ret_slot->label = label;
   ret_slot->thread = __atomic_load_n(&ghost->thread, __ATOMIC_RELAXED);
   ret_slot->stack = __atomic_load_n(&ghost->stack, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
   return __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED) == ticks &&
-         __atomic_load_n(&ghost->tag, __ATOMIC_RELAXED) == tag &&
+         __atomic_load_n(&ghost->label, __ATOMIC_RELAXED) == label &&
          atomic_load_explicit(&ghost->object, memory_order_relaxed) == object;
 }
 

@@ -21,8 +21,7 @@
 typedef struct cs_slot {
   cs_object *_Atomic object; // or CS_SLOT_EMPTY; NULL: the place has never been used
   uint64_t ticks;            // of the last release; 0: the place has had no tenant yet
-  uint32_t tag;
-  uint32_t key;
+  uint64_t label;
   // One word, so that both are written at once.
   uint32_t thread;
   uint32_t stack;
@@ -33,8 +32,7 @@ typedef struct cs_slot {
     uint64_t past_ticks;
     uint64_t checksum;
   };
-  uint32_t past_tag;
-  uint32_t past_key;
+  uint64_t past_label;
   uint32_t past_thread;
   uint32_t past_stack;
 } cs_slot;
@@ -48,46 +46,80 @@ extern const uint64_t cs_nobody[2][2] __attribute__((visibility("hidden")));
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
 
-// The key: bytes of the object's chunk, a multiple of 16, and in the bits below the policy, such that an object's key
-// is glibc's word in front of it with two of its flags set or cleared: cs_object_key. A chunk that is mapped alone has
-// the third, so it is no usual one.
-#define CS_KEY_CHUNK  (~UINT32_C(15))
-#define CS_KEY_ABSORB UINT32_C(1)
-#define CS_KEY_ZERO   UINT32_C(5)
-// Somebody had retained the object when its time had come, so it got more.
-#define CS_KEY_STAYED UINT32_C(8)
+// A label: 16 bits for the bytes of the object's chunk, 32 of the record's number, and 16 that are the mark of its
+// policy. Under diagnose the object's fields are filled with its label. So no two records have the same filling, and
+// whether nobody wrote is one comparison a field. That of diagnose has bit 63, which makes the runtime's retain and
+// release of such a field do nothing, and makes no address: every dereference is a fault whose register tells the
+// record, also where an offset was added to it, as the lowest half is about in the middle of what it can be.
+#define CS_LABEL_SIZE_BITS     16
+#define CS_LABEL_SIZE          UINT64_C(0xFFFF)
+#define CS_LABEL_NUMBER        (UINT64_C(0xFFFFFFFF) << CS_LABEL_SIZE_BITS)
+#define CS_LABEL_MARK_SHIFT    48
+#define CS_LABEL_MARK_ABSORB   UINT64_C(2)
+#define CS_LABEL_MARK_ZERO     UINT64_C(1)
+#define CS_LABEL_MARK_DIAGNOSE UINT64_C(0xEFED)
+// Beside it: somebody had retained the object when its time had come, so it got more.
+#define CS_LABEL_STAYED (UINT64_C(1) << 60)
+_Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0, "no bit of a mark");
 
-static inline uint32_t cs_key_of(cs_quarantine_policy policy) {
-  return policy == CS_QUARANTINE_ABSORB ? CS_KEY_ABSORB : policy == CS_QUARANTINE_ZERO ? CS_KEY_ZERO : 0;
+static inline uint64_t cs_label_mark_of(cs_quarantine_policy policy) {
+  return (policy == CS_QUARANTINE_ABSORB ? CS_LABEL_MARK_ABSORB
+          : policy == CS_QUARANTINE_ZERO ? CS_LABEL_MARK_ZERO
+                                         : CS_LABEL_MARK_DIAGNOSE)
+         << CS_LABEL_MARK_SHIFT;
 }
 
 static inline cs_quarantine_policy cs_slot_policy(const cs_slot *slot) {
-  const uint32_t policy = slot->key & ~CS_KEY_CHUNK & ~CS_KEY_STAYED;
-  return policy == CS_KEY_ABSORB ? CS_QUARANTINE_ABSORB
-         : policy == CS_KEY_ZERO ? CS_QUARANTINE_ZERO
-                                 : CS_QUARANTINE_DIAGNOSE;
+  const uint64_t mark = (slot->label & ~CS_LABEL_STAYED) >> CS_LABEL_MARK_SHIFT;
+  return mark == CS_LABEL_MARK_ABSORB ? CS_QUARANTINE_ABSORB
+         : mark == CS_LABEL_MARK_ZERO ? CS_QUARANTINE_ZERO
+                                      : CS_QUARANTINE_DIAGNOSE;
+}
+
+// Sizes of chunks: multiples of 16 bytes below 256 KiB, and above, rounded up, of 16 KiB.
+#define CS_SIZE_ALWAYS       UINT64_C(0x8000)
+#define CS_SIZE_COARSE       UINT64_C(0x4000)
+#define CS_SIZE_MOST         UINT64_C(0x3FFF)
+#define CS_SIZE_SHIFT        4
+#define CS_SIZE_COARSE_SHIFT 14
+
+static inline uint64_t cs_label_size_of(uint64_t bytes) {
+  if (__builtin_expect(bytes >> CS_SIZE_SHIFT <= CS_SIZE_MOST, true)) return CS_SIZE_ALWAYS | bytes >> CS_SIZE_SHIFT;
+  const uint64_t units = (bytes - 1) >> CS_SIZE_COARSE_SHIFT;
+  return CS_SIZE_ALWAYS | CS_SIZE_COARSE | (units < CS_SIZE_MOST ? units + 1 : CS_SIZE_MOST);
+}
+
+static inline uint32_t cs_label_bytes(uint64_t label) {
+  const uint32_t units = (uint32_t)(label & CS_SIZE_MOST);
+  if (__builtin_expect_with_probability((label & CS_SIZE_COARSE) != 0, false, 1.0))
+    return units << CS_SIZE_COARSE_SHIFT;
+  return units << CS_SIZE_SHIFT;
 }
 
 // Charged to the budget.
 static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
-  return (slot->key & CS_KEY_CHUNK) + (uint32_t)sizeof *slot;
+  return cs_label_bytes(slot->label) + (uint32_t)sizeof *slot;
 }
 
-// A record's tag: its class, whether its place is the explorer's, and above an ordinal that begins with the place's
+// A record's number: its class, whether its place is the explorer's, and above an ordinal that begins with the place's
 // index and grows by a stride with each tenant. The stride is 2^20 divided by the golden ratio, so that some 400,000
-// objects of a class have different ones, whatever its limit is. A record's number has the class on top.
-#define CS_TAG_CLASS_BITS    11
-#define CS_TAG_EXPLORER      (UINT32_C(1) << CS_TAG_CLASS_BITS)
-#define CS_TAG_ORDINAL_SHIFT (CS_TAG_CLASS_BITS + 1)
-#define CS_TAG_STRIDE        (UINT32_C(648055) << CS_TAG_ORDINAL_SHIFT)
-_Static_assert(CS_QUARANTINE_CLASSES <= 1 << CS_TAG_CLASS_BITS, "the class fits into the tag");
+// objects of a class have different ones, whatever its limit is.
+#define CS_NUMBER_CLASS_BITS    11
+#define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)
+#define CS_NUMBER_ORDINAL_SHIFT (CS_NUMBER_CLASS_BITS + 1)
+#define CS_NUMBER_STRIDE        (UINT32_C(648055) << CS_NUMBER_ORDINAL_SHIFT)
+_Static_assert(CS_QUARANTINE_CLASSES <= 1 << CS_NUMBER_CLASS_BITS, "the class fits into the number");
 
-static inline uint32_t cs_tag_class(uint32_t tag) {
-  return tag & ((UINT32_C(1) << CS_TAG_CLASS_BITS) - 1);
+static inline uint32_t cs_label_number(uint64_t label) {
+  return (uint32_t)(label >> CS_LABEL_SIZE_BITS);
 }
 
-static inline uint32_t cs_tag_number(uint32_t tag) {
-  return tag >> CS_TAG_CLASS_BITS | tag << (32 - CS_TAG_CLASS_BITS);
+static inline uint64_t cs_label_with_number(uint64_t label, uint32_t number) {
+  return (label & ~CS_LABEL_NUMBER) | (uint64_t)number << CS_LABEL_SIZE_BITS;
+}
+
+static inline uint32_t cs_number_class(uint32_t number) {
+  return number & ((UINT32_C(1) << CS_NUMBER_CLASS_BITS) - 1);
 }
 
 // A class that is or was listed. Never freed: zombies point here.
@@ -125,6 +157,7 @@ struct cs_class {
   _Atomic uint32_t explorer_most;
   uint32_t hooked;
   uint32_t unhooked;
+  bool has_one_size;                   // of its objects none has elements behind its fields
   uint64_t tail_mask;                  // of the word at filled_end; 0: the object ends before
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
   cs_ring_class own;

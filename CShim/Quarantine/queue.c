@@ -23,32 +23,35 @@ _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) 
                    offsetof(cs_class, is_listed) == 56 && offsetof(cs_class, turn) == 64,
                "the class");
 _Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8, "its counters");
-_Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 && offsetof(cs_slot, tag) == 16 &&
-                   offsetof(cs_slot, key) == 20 && offsetof(cs_slot, thread) == 24 && offsetof(cs_slot, stack) == 28 &&
-                   offsetof(cs_slot, past) == 32 && offsetof(cs_slot, past_ticks) == 40 &&
-                   offsetof(cs_slot, past_tag) == 48,
+_Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 && offsetof(cs_slot, label) == 16 &&
+                   offsetof(cs_slot, thread) == 24 && offsetof(cs_slot, stack) == 28 && offsetof(cs_slot, past) == 32 &&
+                   offsetof(cs_slot, past_ticks) == 40 && offsetof(cs_slot, past_label) == 48,
                "the place");
-_Static_assert(CS_TAG_CLASS_BITS == 11 && CS_TAG_STRIDE == UINT32_C(648055) << 12, "the tag");
-_Static_assert(CS_POISON == UINT64_C(0xEFED000000008000) && CS_QUARANTINE_ZERO == 1 && CS_QUARANTINE_DIAGNOSE == 2,
+_Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number");
+_Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_QUARANTINE_ZERO == 1 &&
+                   CS_QUARANTINE_DIAGNOSE == 2,
                "the policies");
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
                "the object");
-_Static_assert(CS_KEY_ZERO == 5 && CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
+_Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
 
 static bool has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_queue_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
 }
 
 // Of an object of any heap, whatever its size. glibc's chunks are multiples of 16 bytes.
-static uint32_t key_of(cs_object *object, cs_quarantine_policy policy) {
-  const uint64_t chunk = cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23;
-  return (chunk < UINT32_MAX / 2 ? (uint32_t)chunk & CS_KEY_CHUNK : UINT32_MAX / 2 & CS_KEY_CHUNK) | cs_key_of(policy);
+static uint64_t size_of(cs_object *object) {
+  return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
+}
+
+bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object) {
+  return ((slot->label ^ cs_label_size_of(cs_chunk_bytes(object))) & CS_LABEL_SIZE) == 0;
 }
 
 // Of the object and of its place.
 static uint32_t bytes_of(cs_object *object) {
-  return (key_of(object, CS_QUARANTINE_DIAGNOSE) & CS_KEY_CHUNK) + (uint32_t)sizeof(cs_slot);
+  return cs_label_bytes(size_of(object)) + (uint32_t)sizeof(cs_slot);
 }
 
 // A place in hand.
@@ -233,10 +236,10 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
 }
 
 // The place's own, as it is before its first tenant.
-static uint32_t first_tag(const cs_class *class, const cs_slot *slot) {
+static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
-  return index << CS_TAG_ORDINAL_SHIFT | (is_explorer ? CS_TAG_EXPLORER : 0) | class->index;
+  return index << CS_NUMBER_ORDINAL_SHIFT | (is_explorer ? CS_NUMBER_EXPLORER : 0) | class->index;
 }
 
 // False: the object has no place.
@@ -258,8 +261,8 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
   cs_queue_charge(bytes);
   // A checksum follows.
   if (policy == CS_QUARANTINE_ABSORB) slot->past = NULL;
-  if (slot->ticks == 0) slot->tag = first_tag(class, slot);
-  slot->key = key_of(object, policy);
+  const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
+  slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
   const bool takes_stack = atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0;
   cs_slot_fill_in(class, slot, object, policy, cs_thread_known()->number, takes_stack ? cs_stack_take(frame, false) : 0,
                   false);

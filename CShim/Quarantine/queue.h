@@ -25,6 +25,9 @@
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
 CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, where registers are in use
 
+// Whether the last tenant's chunk was as large as the object's, of glibc's heap.
+CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
+
 // Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
 // a place, or its memory goes. The first is for one that has drawn no lot.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
@@ -64,22 +67,34 @@ static inline void cs_object_free(const cs_class *class, cs_object *object) {
   }
 }
 
-// Where the heap is glibc's.
-static inline uint32_t cs_object_key(const cs_object *object, cs_quarantine_policy policy) {
-  const uint32_t flags = 5, word = (uint32_t)((const uint64_t *)object)[-1];
-  return policy == CS_QUARANTINE_ZERO     ? word | flags
-         : policy == CS_QUARANTINE_ABSORB ? (word & ~flags) | CS_KEY_ABSORB
-                                          : word & ~flags;
+// Where the heap is glibc's: whether the last tenant was under the same policy, and its chunk as large as the object's.
+// Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for another;
+// what was charged stays.
+static inline __attribute__((always_inline)) bool
+cs_slot_is_like(const cs_class *class, const cs_slot *slot, const cs_object *object, cs_quarantine_policy policy) {
+  uint16_t mark;
+  memcpy(&mark, (const uint8_t *)&slot->label + CS_LABEL_MARK_SHIFT / 8, sizeof mark);
+  return CS_USUALLY(mark == (uint16_t)(cs_label_mark_of(policy) >> CS_LABEL_MARK_SHIFT)) &&
+         (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
+}
+
+// The number goes round within its own half of the label: one instruction where it is added to there.
+static inline void cs_slot_renumber(cs_slot *slot) {
+  uint32_t number;
+  uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
+  memcpy(&number, at, sizeof number);
+  number += CS_NUMBER_STRIDE;
+  memcpy(at, &number, sizeof number);
 }
 
 // The tenant has gone; what it was stays.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;
-  memcpy(&slot->past_tag, &slot->tag, sizeof *slot - offsetof(cs_slot, past_tag));
+  memcpy(&slot->past_label, &slot->label, sizeof *slot - offsetof(cs_slot, past_label));
 }
 
-_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, tag) == sizeof(cs_slot) - offsetof(cs_slot, past_tag),
+_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, label) == sizeof(cs_slot) - offsetof(cs_slot, past_label),
                "the same words");
 
 // By which thread; `stack`: the number of that of the release.
@@ -88,15 +103,14 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   cs_ticks_put(&slot->ticks);
   // The processor keeps the order of stores, the compiler has to be told.
   atomic_signal_fence(memory_order_seq_cst);
-  const uint32_t tag = slot->tag + CS_TAG_STRIDE;
-  slot->tag = tag;
+  cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
   memcpy(&slot->thread, &who, sizeof who);
   if (policy == CS_QUARANTINE_ABSORB) {
     slot->checksum = cs_fields_checksum(class, object);
     return;
   }
-  const uint64_t filling = cs_fields_filling(policy, tag);
+  const uint64_t filling = cs_fields_filling(policy, slot->label);
   if (is_pair) {
     object->fields[0] = filling;
     object->fields[1] = filling;
@@ -121,7 +135,7 @@ static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *o
 static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
                                         cs_quarantine_policy policy, bool is_pair) {
   if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
-  const uint64_t filling = cs_fields_filling(policy, slot->tag);
+  const uint64_t filling = cs_fields_filling(policy, slot->label);
   if (is_pair) return CS_USUALLY(((old->fields[0] ^ filling) | (old->fields[1] ^ filling)) == 0);
   return CS_USUALLY(cs_fields_are(class, old, filling));
 }
@@ -138,7 +152,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
     if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
   }
   cs_object *const old = cs_slot_enter(slot);
-  if (!CS_USUALLY(slot->key == cs_object_key(object, policy)) ||
+  if (!cs_slot_is_like(class, slot, object, policy) ||
       !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(slot, old))
                                        : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);

@@ -25,8 +25,7 @@ typedef struct waiting {
   // The first half of the object's record, and its checksum.
   cs_object *_Atomic object;
   uint64_t ticks;
-  uint32_t tag;
-  uint32_t key;
+  uint64_t label;
   uint32_t thread;
   uint32_t stack;
   uint64_t checksum;
@@ -64,8 +63,7 @@ __attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
 
 static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   place->ticks = slot->ticks;
-  place->tag = slot->tag;
-  place->key = slot->key;
+  place->label = slot->label;
   place->thread = slot->thread;
   place->stack = slot->stack;
   place->checksum = slot->checksum;
@@ -77,8 +75,7 @@ static cs_slot record_of(const waiting *place) {
   return (cs_slot){
       .object = atomic_load_explicit(&place->object, memory_order_relaxed),
       .ticks = place->ticks,
-      .tag = place->tag,
-      .key = place->key,
+      .label = place->label,
       .thread = place->thread,
       .stack = place->stack,
       .checksum = place->checksum,
@@ -93,7 +90,7 @@ static outcome reap_one(void) {
   waiting *const place = &queue[number & mask];
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_slot slot = record_of(place);
-  cs_class *const class = cs_classes[cs_tag_class(slot.tag)];
+  cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
   // Who waits for the queue's end wants it to come.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);

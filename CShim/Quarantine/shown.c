@@ -62,9 +62,9 @@ void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
   incident.use_count = copy_stack(use_stack, incident.use);
   if (touch->slot != NULL) {
     incident.mode = cs_slot_policy(touch->slot);
+    incident.id = cs_label_number(touch->slot->label);
     incident.flags =
-        CS_RING_INCIDENT_RECORD | ((touch->slot->tag & CS_TAG_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
-    incident.id = cs_tag_number(touch->slot->tag);
+        CS_RING_INCIDENT_RECORD | ((incident.id & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
     incident.age_ns = cs_ticks_ns(cs_ticks() - touch->slot->ticks);
     incident.free_tid = (int32_t)touch->slot->thread;
     incident.free_count = copy_stack(touch->slot->stack, incident.free);

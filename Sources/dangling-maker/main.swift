@@ -72,11 +72,11 @@ let names = Set(
     case .handle: "handle"
     }
   })
-let poison = (incidents + before).compactMap(\.record).map { 0xEFED << 48 | UInt64($0) << 16 | 0x8000 }
+let poison = (incidents + before).compactMap(\.record).map { 0xEFED << 32 | UInt64($0) }
 let value =
   switch number {
   case nil: "none"
-  case .some(let number) where poison.contains(UInt64(bitPattern: Int64(number))): "poison"
+  case .some(let number) where poison.contains(UInt64(bitPattern: Int64(number)) >> 16): "poison"
   case .some(let number) where UInt64(bitPattern: Int64(number)) >> 48 == 0xEFED: "poison"
   case .some(let number): "\(number)"
   }

@@ -190,8 +190,8 @@ struct IncidentTests {
   #if arch(x86_64)
     @Test("a fault by way of the poison in a dead object's field is certain, and names the class")
     func poison() throws {
-      let record = (UInt32(1) << 21) | 5
-      let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8000
+      let record = (UInt32(5) << 12) | 1
+      let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8003
       // call [rax+0x38]: an address that no pointer can have.
       var crash = CrashRecord.sample(
         code: 128, address: 0, pc: 0x10010, errorCode: 0, instruction: [0xff, 0x50, 0x38])
@@ -206,8 +206,15 @@ struct IncidentTests {
       let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
       #expect(diagnosis.rule == "dangling-poison" && diagnosis.cause == "dangling" && diagnosis.confidence == 1)
       #expect(diagnosis.sentence.contains("App.Session") && diagnosis.sentence.contains("\(record)"))
+      facts.record.registers[0] = poison - 0x100
+      #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
+      // An offset that carries into the record's number, and so names another class, or none.
+      for offset in [0x7FFD, -0x8004] {
+        facts.record.registers[0] = UInt64(Int64(bitPattern: poison) + Int64(offset))
+        #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
+      }
       // A class that nobody protected.
-      facts.record.registers[0] = 0xEFED << 48 | UInt64(7 << 21 | 5) << 16 | 0x8000
+      facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }
   #endif

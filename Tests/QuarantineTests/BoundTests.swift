@@ -84,6 +84,53 @@ struct BoundTests {
     }
   }
 
+  @Test("what is charged follows the size of the objects, also behind two fields", arguments: [1, 2])
+  func sizes(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      Shield.setDanglingBudget(bytes: 64 << 20)
+      try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
+      // So many that each place of the explorer has a new tenant at the end.
+      func passes(_ elements: Int) {
+        for _ in 0..<10_000 {
+          _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
+          drop()
+        }
+      }
+      passes(4000)
+      let large = Shield.danglingBytes
+      check(large > 50 * 32_000 && large < 60 * 33_000)
+      passes(4)
+      Shield.drainQuarantine()
+      check(Shield.danglingBytes == 0)
+      // More than the coarse unit of what is charged, and less.
+      passes(50_000)
+      check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
+      passes(4)
+      check(Shield.danglingBytes < large / 10)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a policy that changes while others' objects are in the places loses no deinit and finds no fault")
+  func policies() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let policies: [DanglingPolicy] = [.absorb, .zero, .diagnose, .absorb, .diagnose, .zero, .absorb]
+      for policy in policies {
+        try Shield.protect(Pair.self, policy: policy, limit: 50)
+        for _ in 0..<2000 {
+          _ = unsafe dangling { Pair() }
+          drop()
+        }
+      }
+      Shield.drainQuarantine()
+      check(deinitCount() == 2000 * policies.count)
+      check(Shield.danglingIncidents().isEmpty)
+      guard let statistics = Shield.danglingStatistics(of: Pair.self) else { Glibc.exit(1) }
+      check(statistics.admitted == statistics.evicted && Shield.danglingBytes == 0)
+      Glibc.exit(right)
+    }
+  }
+
   @Test("an object that leaves with more retains than releases is found, and does no harm", arguments: [0, 1, 2])
   func drift(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
@@ -214,3 +261,13 @@ private func dropDeepest() {
   dropDeeper()
   unsafe kept.reserveCapacity(1)
 }
+
+/// Two words, which are as `zero` leaves them.
+private final class Pair {
+  var first = 0
+  var second = 0
+  deinit { countDeinit() }
+}
+
+/// Objects of many sizes behind two words.
+private final class Tailed: ManagedBuffer<(Int, Int), Int> {}

@@ -51,7 +51,7 @@ struct PolicyTests {
       check(deinitCount() == 1)
       let value = UInt64(bitPattern: Int64(unsafe reference._withUnsafeGuaranteedRef { $0.greet() }))
       let record = Shield.danglingIncidents().first?.record
-      check(value >> 48 == 0xEFED && value & 0xFFFF == 0x8000)
+      check(value >> 48 == 0xEFED && value & 0xC000 == 0x8000)
       check(UInt32(truncatingIfNeeded: value >> 16) == record)
       Glibc.exit(right)
     }

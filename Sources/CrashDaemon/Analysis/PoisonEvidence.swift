@@ -10,14 +10,16 @@ struct PoisonEvidence: Sendable, Equatable {
   var className: String
 
   private static let tag: UInt64 = 0xEFED
-  private static let classShift: UInt32 = 21
+  private static let classes: UInt32 = 1 << 11
+  /// 0x8000 and more for the object's size; an offset that led out of this may have changed the record as well.
+  private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
   /// Nil where the register's value is no poison of a class that the process protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
-    // The lowest sixteen bits may have an offset, or have lost those that a runtime masks.
-    guard value >> 48 == Self.tag else { return nil }
+    // The lowest sixteen bits tell the object's size; they may have an offset, or have lost those that a runtime masks.
+    guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
-    let index = Int(record >> Self.classShift)
+    let index = Int(record % Self.classes)
     guard classes.indices.contains(index), classes[index].admitted > 0 else { return nil }
     self.register = register
     self.record = record
