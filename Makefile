@@ -10,6 +10,7 @@
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make measure-guards  what guards at call sites add where nothing is wrong, in instructions, and what a fault costs
+#   make measure-implicit  what an import of CrashShieldImplicit adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
@@ -49,7 +50,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fault bench-crashd measure bench-dangling measure-dangling measure-guards measure-pages dangling check-dangling check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: fault bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
@@ -78,6 +79,7 @@ preload:
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product CrashShieldImplicit
 
 demo: release
 	@scripts/demo $(RELEASE)/release
@@ -87,7 +89,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-verdicts test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-verdicts test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -110,6 +112,10 @@ check-idle: build
 # What the optimizer did to a call is read from the object code.
 check-dangling: test-packages build dynamic
 	scripts/check-dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
+
+# What the optimizer leaves of faults that are met at no call of ours.
+check-implicit: test-packages dynamic
+	scripts/check-implicit $(DYNAMIC)/release
 
 # Guard slots beside other allocators.
 check-pages: test-packages
@@ -160,13 +166,13 @@ matrix: test-packages build dynamic static
 	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
-# test runner's own leaks. The comparison with llvm-symbolizer is left to test-debug: here it would compare the
+# test runner's own leaks. The comparison with llvm-symbolizer and the lines of faults are left to test-debug: here it would compare the
 # sanitizer's own code, whose debug information has lines only.
 test-sanitizers: test-packages $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip OracleTests
+	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip "OracleTests|ImplicitLineTests"
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip OracleTests
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip "OracleTests|ImplicitLineTests"
 
 fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
@@ -200,6 +206,10 @@ measure-dangling:
 measure-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure-guards $(DYNAMIC)/release
+
+measure-implicit: dynamic
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	@scripts/measure-implicit $(DYNAMIC)/release
 
 measure-pages:
 	@scripts/install-packages $(SYMBOL_PACKAGES)

@@ -36,6 +36,7 @@ let signalSafeC: [CSetting] =
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
+  .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
@@ -59,6 +60,11 @@ var targets: [Target] = [
     name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
 
   .target(name: "CrashShieldFoundation", dependencies: ["CrashShield"], swiftSettings: swift),
+  // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
+  .target(name: "CrashShieldPlain", swiftSettings: swift),
+  .target(
+    name: "CrashShieldImplicit", dependencies: ["CrashShieldPlain", "CrashShield", "CShimQuarantine"],
+    swiftSettings: swift),
   // A program that links it has its malloc.
   .target(
     name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages",
@@ -104,6 +110,7 @@ var targets: [Target] = [
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
   .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation"], swiftSettings: swift),
+  .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"], swiftSettings: swift),
   .testTarget(name: "QuarantineTests", dependencies: ["CrashShield", "CShimRing"], swiftSettings: swift),
   .testTarget(
     name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),

@@ -35,11 +35,13 @@ static uint64_t key_of(const cs_guard_site *site) {
   }
   for (; at < site->file_bytes; at++)
     hash = mix(hash, site->file[at] + UINT64_C(256));
+  if (site->pc != 0) hash = mix(hash, site->pc);
   return hash | 1;
 }
 
 // The end of a long text says more than its beginning; it does not start in the middle of a character.
 static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
+  if (bytes == 0) return 0;
   uint32_t from = bytes > limit ? bytes - limit : 0;
   while (from < bytes && (text[from] & 0xc0) == 0x80 && from > 0)
     from++;
@@ -89,12 +91,15 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
   return NULL;
 }
 
-// "Module/File.swift: " and the reason, as far as the ring has room for it; the line is the incident's `word`.
+// "Module/File.swift: " and the reason, as far as the ring has room for it; the line is the incident's `word`. Without
+// a file only the reason: then the first frame of the program's is the place.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
   // At least half is the reason's.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
-  incident->subject[at++] = ':';
-  incident->subject[at++] = ' ';
+  if (at > 0) {
+    incident->subject[at++] = ':';
+    incident->subject[at++] = ' ';
+  }
   incident->subject_bytes =
       at + copy_start(copy->reason, copy->reason_bytes, incident->subject + at, CS_RING_SUBJECT_LIMIT_BYTES - at);
 }

@@ -132,3 +132,14 @@ void cs_quarantine_here(cs_quarantine_stack *ret_stack) {
   cs_stack_read(cs_stack_take(__builtin_frame_address(0), true), ret_stack);
   ret_stack->thread = cs_thread_known()->number;
 }
+
+uint64_t cs_quarantine_caller(void) {
+  const cs_thread *const thread = cs_thread_known();
+  const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
+  const uintptr_t own = (uintptr_t)__builtin_frame_address(0);
+  if (own < thread->stack_start || own >= end) return 0;
+  // Swift marks the saved frame pointer of an async function by bit 60.
+  const uintptr_t callers = ((const uint64_t *)own)[0] & ~(UINT64_C(1) << 60);
+  if (callers <= own || callers >= end || callers % 8 != 0) return 0;
+  return ((const uint64_t *)callers)[1];
+}

@@ -36,7 +36,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var use: [CrashReport.Frame]
   /// What is known of the object; nil when it had just left the quarantine.
   public var object: Object?
-  /// Where the guard stands, as `Module/File.swift:12`; nil for what was no guard.
+  /// Where the guard stands, as `Module/File.swift:12`; nil for what stands at no call.
   public var site: String?
 
   /// Who it was.

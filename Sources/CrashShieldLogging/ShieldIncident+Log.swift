@@ -16,8 +16,13 @@ extension ShieldIncident {
       level: level, "the shield \(verb) a fault",
       metadata: [
         "shield.kind": "\(kind.name)", "shield.mode": "\(mode)", "shield.reason": "\(reason)",
-        "shield.site": "\(fileID):\(line)", "shield.count": "\(count)",
+        "shield.site": "\(place)", "shield.count": "\(count)",
       ])
+  }
+
+  private var place: String {
+    if !fileID.isEmpty { return "\(fileID):\(line)" }
+    return frames.first.map { "0x" + String($0, radix: 16) } ?? "?"
   }
 }
 

@@ -103,7 +103,7 @@ struct IncidentTests {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
     ring.addIncident(0, key: 1, subject: "App/Cart.swift: 5 is outside of 0..<3", count: 7, mode: 0, source: 2)
-    ring.addIncident(1, key: 2, subject: "odd", count: 1, mode: 3, source: 2)
+    ring.addIncident(1, key: 2, subject: "odd (x: Int)", count: 1, mode: 3, source: 2)
     ring.setWord(0, 12)
     _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
     let incidents = try daemon.store.incidents(limit: 10).sorted { $0.count > $1.count }
@@ -112,7 +112,7 @@ struct IncidentTests {
     #expect(first.site == "App/Cart.swift:12" && first.subject == "5 is outside of 0..<3")
     #expect(first.sentence == "5 is outside of 0..<3 (App/Cart.swift:12)." && first.confidence == "certain")
     let second = try #require(incidents.last)
-    #expect(second.site == nil && second.sentence == "Odd." && second.mode == "observe")
+    #expect(second.site == nil && second.sentence == "Odd (x: Int)." && second.mode == "observe")
   }
 
   @Test("a trap of isolated work is told with the runtime's words, where it has said any")

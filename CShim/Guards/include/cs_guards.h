@@ -24,6 +24,7 @@ typedef struct cs_guard_site {
   uint32_t file_bytes;
   uint32_t line;
   uint32_t kind; // below CS_GUARD_KINDS
+  uint64_t pc;   // where there is no file: a return address into the function that met the fault; else 0
 } cs_guard_site;
 
 // What is told of the first fault of a kind at a place.
@@ -55,6 +56,16 @@ typedef struct cs_guard_copy {
 
 cs_guard_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode);
+// The same for protections that nobody asked for at the place. They begin with CS_GUARD_OBSERVE.
+cs_guard_mode cs_guard_implicit_mode_of(uint32_t kind);
+void cs_guard_set_implicit_mode(uint32_t kind, cs_guard_mode mode);
+
+// What this thread is told by a test of such protections, whose faults are at no known line; 0: no test goes on.
+uint64_t cs_guard_probe_line(void);
+void cs_guard_set_probe_line(uint64_t line);
+// Where this thread's last fault during a test was met.
+uint64_t cs_guard_probe_pc(void);
+void cs_guard_set_probe_pc(uint64_t pc);
 
 // Counts a fault. `*ret_count`: how often it has happened here by now; whoever gets 1 calls cs_guard_describe. NULL:
 // there is no room for another place, which is counted.

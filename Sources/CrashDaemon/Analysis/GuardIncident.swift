@@ -34,7 +34,8 @@ struct GuardIncident: Sendable {
 
   /// The subject is the file, a colon, a blank, and the reason.
   private var parts: (file: String, reason: String)? {
-    guard let end = incident.subject.firstRange(of: ": ") else { return nil }
+    // Without a line there is no file, and a reason may have a colon of its own.
+    guard incident.word != 0, let end = incident.subject.firstRange(of: ": ") else { return nil }
     return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
   }
 
@@ -46,6 +47,7 @@ struct GuardIncident: Sendable {
   private static func isOurs(_ frame: CrashReport.Frame) -> Bool {
     // A function of the module, or of its extensions of other modules' types (`E` ends the name of the extending module).
     frame.mangled.hasPrefix("$s11CrashShield") || frame.mangled.hasPrefix("$s21CrashShieldFoundation")
+      || frame.mangled.hasPrefix("$s19CrashShieldImplicit") || frame.mangled.contains("19CrashShieldImplicitE")
       || frame.mangled.contains("11CrashShieldE") || frame.mangled.contains("21CrashShieldFoundationE")
       || frame.function == "cs_quarantine_here"
   }

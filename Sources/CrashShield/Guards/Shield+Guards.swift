@@ -78,9 +78,12 @@ extension Shield {
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  static func record(_ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite, _ reason: () -> String) {
+  // Without a site `pc` is the place: where the function that met the fault goes on.
+  static func record(
+    _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, _ reason: () -> String
+  ) {
     var count: UInt64 = 0
-    guard let record = unsafe counted(kind, site, &count) else { return }
+    guard let record = unsafe counted(kind, site, pc, &count) else { return }
     if count == 1 { unsafe describe(record, mode, reason()) }
     unsafe tell(record)
     if count.isPowerOfTen, cs_guard_enter_observer() {
@@ -100,12 +103,19 @@ enum Guards {
   @inline(never)
   private static func presentObserver() -> (@Sendable (ShieldIncident) -> Void)? { observer.withLock { $0 } }
 
-  private static func counted(_ kind: ShieldKind, _ site: ShieldSite, _ count: inout UInt64) -> OpaquePointer? {
-    site.fileID.withUTF8Buffer { file in
+  private static func counted(
+    _ kind: ShieldKind, _ site: ShieldSite?, _ pc: UInt, _ count: inout UInt64
+  ) -> OpaquePointer? {
+    guard let site else {
+      var c = unsafe cs_guard_site(file: nil, file_bytes: 0, line: 0, kind: UInt32(kind.rawValue), pc: UInt64(pc))
+      // The site is read during the call only.
+      return unsafe cs_guard_count(&c, &count)
+    }
+    return site.fileID.withUTF8Buffer { file in
       // The site is read during the call only.
       var c = unsafe cs_guard_site(
         file: file.baseAddress, file_bytes: UInt32(clamping: file.count), line: UInt32(clamping: site.line),
-        kind: UInt32(kind.rawValue))
+        kind: UInt32(kind.rawValue), pc: 0)
       return unsafe cs_guard_count(&c, &count)
     }
   }

@@ -22,8 +22,10 @@ public struct ShieldIncident: Sendable, Hashable {
   /// Types and numbers of the first time, never values: at most 256 bytes of UTF-8.
   public var reason: String
   /// `Module/File.swift`, of which the last 96 bytes are kept.
+  ///
+  /// Empty where nobody asked for protection at the place: then `frames` tell it, which crashd makes names and lines of.
   public var fileID: String
-  /// The line.
+  /// The line; 0 where `fileID` is empty.
   public var line: Int
   /// How often it has happened.
   public var count: Int

@@ -1,0 +1,72 @@
+internal import CShimGuards
+internal import CShimQuarantine
+
+extension Shield {
+  /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`.
+  ///
+  /// Until then it is what `CRASHSHIELD_IMPLICIT` says, such as `absorb` or `observe,arithmetic=off`; else `observe`: the fault is
+  /// recorded, and the process ends as it would have. Guards at call sites have modes of their own: `setMode`. Any
+  /// thread; one atomic byte.
+  public static func setImplicitMode(_ mode: ShieldMode, for kind: ShieldKind) {
+    _ = Guards.implicitEnvironment
+    cs_guard_set_implicit_mode(UInt32(kind.rawValue), mode.code)
+  }
+
+  /// The same for faults of every kind.
+  public static func setImplicitMode(_ mode: ShieldMode) {
+    for kind in ShieldKind.allCases { setImplicitMode(mode, for: kind) }
+  }
+
+  /// What protections that nobody asked for at the place do about a fault of a kind.
+  public static func implicitMode(for kind: ShieldKind) -> ShieldMode {
+    _ = Guards.implicitEnvironment
+    return ShieldMode(cs_guard_implicit_mode_of(UInt32(kind.rawValue)))
+  }
+}
+
+/// What a protection asks that stands at no call site.
+package enum ImplicitGuards {
+  /// Where a fault was met.
+  package enum Place: Sendable {
+    /// Where the function goes on that met it.
+    case pc(UInt)
+    case site(ShieldSite)
+  }
+
+  /// As `Shield.absorbs`, by the modes that `Shield.setImplicitMode` sets.
+  ///
+  /// Where `hasValue` is false there is no value to go on with, and the fault is at most observed. `unavailable` says why this
+  /// protection is off in this process, nil that it is not; it is not asked within a test of it.
+  package static func absorbs(
+    _ kind: ShieldKind, at place: Place, hasValue: Bool = true, unless unavailable: () -> String?,
+    _ reason: () -> String
+  ) -> Bool {
+    let line = cs_guard_probe_line()
+    if line != 0 {
+      if case .pc(let pc) = place { cs_guard_set_probe_pc(UInt64(pc)) }
+      let site = ShieldSite(fileID: "", line: UInt(line))
+      if SelfTest.hasMade(site) { SelfTest.meet(kind, site, reason) }
+      return true
+    }
+    let wanted = Shield.implicitMode(for: kind)
+    if wanted == .off || unavailable() != nil { return false }
+    let mode = hasValue ? wanted : .observe
+    switch place {
+    case .pc(let pc): Guards.record(kind, mode, nil, pc: pc, reason)
+    case .site(let site): Guards.record(kind, mode, site, reason)
+    }
+    return mode == .absorb
+  }
+
+  /// Runs the body as a test: its faults are absorbed and recorded nowhere, but for a self-test's check whose line this is.
+  package static func probe<Result>(line: UInt = 1, _ body: () throws -> Result) rethrows -> Result {
+    // The body does not leave the thread.
+    let outer = cs_guard_probe_line()
+    cs_guard_set_probe_line(UInt64(line))
+    defer { cs_guard_set_probe_line(outer) }
+    return try body()
+  }
+
+  /// Where the last fault of this thread's test was met.
+  package static var probedPC: UInt { UInt(cs_guard_probe_pc()) }
+}

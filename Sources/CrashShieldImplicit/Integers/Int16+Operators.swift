@@ -1,0 +1,73 @@
+// The same for each integer type, since only what is written for the type itself wins over the standard library.
+public import CrashShieldPlain
+
+extension Int16 {
+  /// The sum; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func + (left: Int16, right: Int16) -> Int16 {
+    let (result, isOver) = left.addingReportingOverflow(right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.sum, Int16.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
+  }
+
+  /// The difference; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func - (left: Int16, right: Int16) -> Int16 {
+    let (result, isOver) = left.subtractingReportingOverflow(right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.difference, Int16.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
+  }
+
+  /// The product; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func * (left: Int16, right: Int16) -> Int16 {
+    let (result, isOver) = left.multipliedReportingOverflow(by: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.product, Int16.self)
+      ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
+  }
+
+  /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func / (left: Int16, right: Int16) -> Int16 {
+    let (result, isOver) = left.dividedReportingOverflow(by: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.quotient, Int16.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
+  }
+
+  /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func % (left: Int16, right: Int16) -> Int16 {
+    let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.remainder, Int16.self) ? 0 : left._plainRemainder(right)
+  }
+
+  /// Adds, as `+` does.
+  @_transparent
+  public static func += (left: inout Int16, right: Int16) { left = left + right }
+
+  /// Subtracts, as `-` does.
+  @_transparent
+  public static func -= (left: inout Int16, right: Int16) { left = left - right }
+
+  /// Multiplies, as `*` does.
+  @_transparent
+  public static func *= (left: inout Int16, right: Int16) { left = left * right }
+
+  /// Divides, as `/` does.
+  @_transparent
+  public static func /= (left: inout Int16, right: Int16) { left = left / right }
+
+  /// Leaves the remainder, as `%` does.
+  @_transparent
+  public static func %= (left: inout Int16, right: Int16) { left = left % right }
+
+  /// The number with the other sign; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static prefix func - (number: Int16) -> Int16 {
+    let (result, isOver) = (0 as Int16).subtractingReportingOverflow(number)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.negation, Int16.self) ? .max : number._plainNegation()
+  }
+}

@@ -1,0 +1,64 @@
+// The same for each integer type, since only what is written for the type itself wins over the standard library.
+public import CrashShieldPlain
+
+extension UInt {
+  /// The sum; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func + (left: UInt, right: UInt) -> UInt {
+    let (result, isOver) = left.addingReportingOverflow(right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.sum, UInt.self) ? .max : left._plainSum(right)
+  }
+
+  /// The difference; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func - (left: UInt, right: UInt) -> UInt {
+    let (result, isOver) = left.subtractingReportingOverflow(right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.difference, UInt.self) ? .min : left._plainDifference(right)
+  }
+
+  /// The product; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func * (left: UInt, right: UInt) -> UInt {
+    let (result, isOver) = left.multipliedReportingOverflow(by: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.product, UInt.self) ? .max : left._plainProduct(right)
+  }
+
+  /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func / (left: UInt, right: UInt) -> UInt {
+    let (result, isOver) = left.dividedReportingOverflow(by: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.quotient, UInt.self) ? 0 : left._plainQuotient(right)
+  }
+
+  /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
+  @_transparent
+  public static func % (left: UInt, right: UInt) -> UInt {
+    let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
+    if _fastPath(!isOver) { return result }
+    return absorbsArithmetic(.remainder, UInt.self) ? 0 : left._plainRemainder(right)
+  }
+
+  /// Adds, as `+` does.
+  @_transparent
+  public static func += (left: inout UInt, right: UInt) { left = left + right }
+
+  /// Subtracts, as `-` does.
+  @_transparent
+  public static func -= (left: inout UInt, right: UInt) { left = left - right }
+
+  /// Multiplies, as `*` does.
+  @_transparent
+  public static func *= (left: inout UInt, right: UInt) { left = left * right }
+
+  /// Divides, as `/` does.
+  @_transparent
+  public static func /= (left: inout UInt, right: UInt) { left = left / right }
+
+  /// Leaves the remainder, as `%` does.
+  @_transparent
+  public static func %= (left: inout UInt, right: UInt) { left = left % right }
+}

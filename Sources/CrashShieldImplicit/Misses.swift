@@ -1,0 +1,43 @@
+// What is called where a fault was met. Each function asks for its return address at once, and is not optimized: so it
+// has a frame of its own, whose return address is in the function of the program that met the fault. What the functions return
+// is looked at there: a call in the last place would be a jump, and leave no return address.
+internal import CShimQuarantine
+internal import CrashShield
+
+/// What was to be computed.
+@usableFromInline
+enum Operation: UInt8, Sendable {
+  case sum, difference, product, quotient, remainder, negation
+}
+
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsArithmetic(_ operation: Operation, _ type: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.arithmetic, at: .pc(pc), unless: { Liveness.unavailable }) {
+    "the \(operation) is out of bounds of \(type)"
+  }
+}
+
+/// A character, or a part of a text.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsCharacter(_ type: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.stringIndex, at: .pc(pc), unless: { Liveness.unavailable }) {
+    "a position outside of a \(type)"
+  }
+}
+
+/// A part of a list.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsRange(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ type: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.range, at: .pc(pc), unless: { Liveness.unavailable }) {
+    "\(range.lowerBound)..<\(range.upperBound) is outside of \(lower)..<\(upper) of \(type)"
+  }
+}

@@ -1,0 +1,36 @@
+public import CrashShield
+
+extension Shield {
+  /// Why what `CrashShieldImplicit` protects is not protected in this process; nil: it is.
+  ///
+  /// It is tried out at the first fault, or here: some microseconds, once. Where it does not work, every operation is as in the
+  /// standard library, and nothing is recorded.
+  public static var implicitUnavailable: String? { Liveness.unavailable }
+}
+
+extension ShieldCheck {
+  /// Checks of the protections that need no change of a call, for `Shield.selfTest(including:)`.
+  public static let implicit: [ShieldCheck] = [
+    ShieldCheck("an implicit range over the end", .range) { line in
+      ImplicitGuards.probe(line: line) { Array(unknown([1, 2, 3])[unknown(1)..<9]) == [2, 3] }
+    },
+    ShieldCheck("an implicit character behind the end", .stringIndex) { line in
+      ImplicitGuards.probe(line: line) {
+        let text = unknown("abc")
+        return text[text.endIndex] == "\u{FFFD}"
+      }
+    },
+    ShieldCheck("an implicit sum too large", .arithmetic) { line in
+      ImplicitGuards.probe(line: line) { unknown(Int.max) + 1 == .max }
+    },
+    ShieldCheck("an implicit division by zero", .arithmetic) { line in
+      ImplicitGuards.probe(line: line) { unknown(1) / unknown(0) == 0 }
+    },
+    ShieldCheck("an implicit condition that does not hold", .precondition) { line in
+      ImplicitGuards.probe(line: line) {
+        precondition(unknown(false))
+        return true
+      }
+    },
+  ]
+}

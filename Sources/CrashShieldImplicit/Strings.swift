@@ -1,0 +1,41 @@
+public import CrashShieldPlain
+
+extension String {
+  /// The character at a position; where there is none, which is recorded as `stringIndex`, U+FFFD.
+  public subscript(position: Index) -> Character {
+    @_transparent
+    get {
+      if _fastPath(position >= startIndex && position < endIndex) { return self[_plain: position] }
+      return absorbsCharacter(String.self) ? "\u{FFFD}" : self[_plain: position]
+    }
+  }
+
+  /// The part of the text in a range; of one that is not all there, which is recorded as `stringIndex`, what is.
+  public subscript(range: Range<Index>) -> Substring {
+    @_transparent
+    get {
+      if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return self[_plain: range] }
+      return self[_plain: absorbsCharacter(String.self) ? range.clamped(to: startIndex..<endIndex) : range]
+    }
+  }
+}
+
+extension Substring {
+  /// The character at a position; where there is none, which is recorded as `stringIndex`, U+FFFD.
+  public subscript(position: Index) -> Character {
+    @_transparent
+    get {
+      if _fastPath(position >= startIndex && position < endIndex) { return self[_plain: position] }
+      return absorbsCharacter(Substring.self) ? "\u{FFFD}" : self[_plain: position]
+    }
+  }
+
+  /// The part of the text in a range; of one that is not all there, which is recorded as `stringIndex`, what is.
+  public subscript(range: Range<Index>) -> Substring {
+    @_transparent
+    get {
+      if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return self[_plain: range] }
+      return self[_plain: absorbsCharacter(Substring.self) ? range.clamped(to: startIndex..<endIndex) : range]
+    }
+  }
+}

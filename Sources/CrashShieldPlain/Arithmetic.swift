@@ -1,0 +1,28 @@
+// What the standard library does, under other names: where CrashShieldImplicit is imported, the operators are its own.
+extension FixedWidthInteger {
+  /// The plain `+`.
+  @_transparent
+  public func _plainSum(_ other: Self) -> Self { self + other }
+
+  /// The plain `-`.
+  @_transparent
+  public func _plainDifference(_ other: Self) -> Self { self - other }
+
+  /// The plain `*`.
+  @_transparent
+  public func _plainProduct(_ other: Self) -> Self { self * other }
+
+  /// The plain `/`.
+  @_transparent
+  public func _plainQuotient(_ other: Self) -> Self { self / other }
+
+  /// The plain `%`.
+  @_transparent
+  public func _plainRemainder(_ other: Self) -> Self { self % other }
+}
+
+extension FixedWidthInteger where Self: SignedNumeric {
+  /// The plain `-` of one number.
+  @_transparent
+  public func _plainNegation() -> Self { -self }
+}

@@ -1,0 +1,95 @@
+// As a program writes it: nothing here says that it is protected but the import.
+import CrashShield
+import CrashShieldImplicit
+import Testing
+
+/// A fault in code that does not know of guards.
+struct ImplicitFault: Sendable, CustomTestStringConvertible {
+  var name: String
+  var kind: ShieldKind
+  /// Whether what came of the fault is the documented value.
+  var body: @Sendable () -> Bool
+  /// Of the fault.
+  var line: Int
+
+  var testDescription: String { name }
+
+  init(
+    _ name: String, _ kind: ShieldKind, after lines: Int = 1, line: Int = #line, _ body: @escaping @Sendable () -> Bool
+  ) {
+    self.name = name
+    self.kind = kind
+    self.line = line + lines
+    self.body = body
+  }
+
+  static let all: [ImplicitFault] = [
+    ImplicitFault("a range over the end", .range) {
+      Array(opaque([1, 2, 3])[opaque(1)..<9]) == [2, 3]
+    },
+    ImplicitFault("a range over the end written", .range) {
+      written(opaque([1, 2, 3])) { $0[opaque(1)..<9] = [7] }
+    },
+    ImplicitFault("a range before the start", .range) {
+      opaque(ContiguousArray([1, 2, 3]))[opaque(-1)..<2].elementsEqual([1, 2])
+    },
+    ImplicitFault("a range of a part, counted from its own start", .range) {
+      opaque([1, 2, 3])[1...][opaque(0)..<2].elementsEqual([2])
+    },
+    ImplicitFault("a character behind the end", .stringIndex, after: 2) {
+      let text = opaque("abc")
+      return text[text.endIndex] == "\u{FFFD}"
+    },
+    ImplicitFault("a part of a text that is shorter", .stringIndex, after: 3) {
+      let long = opaque("abcdef")
+      let short = opaque("abc")
+      return short[long.index(long.startIndex, offsetBy: 2)..<long.endIndex] == "c"
+    },
+    ImplicitFault("a sum too large", .arithmetic) {
+      opaque(Int.max) + 1 == .max
+    },
+    ImplicitFault("a sum of bytes too small", .arithmetic) {
+      opaque(Int8.min) + opaque(Int8(-1)) == .min
+    },
+    ImplicitFault("a difference below zero", .arithmetic) {
+      opaque(UInt(0)) - 1 == 0
+    },
+    ImplicitFault("a product too small", .arithmetic) {
+      opaque(Int32.max) * opaque(Int32(-2)) == .min
+    },
+    ImplicitFault("a division by zero", .arithmetic) {
+      opaque(1) / opaque(0) == 0
+    },
+    ImplicitFault("a remainder of a division by zero", .arithmetic) {
+      opaque(UInt16(1)) % opaque(UInt16(0)) == 0
+    },
+    ImplicitFault("the least number with the other sign", .arithmetic) {
+      -opaque(Int.min) == .max
+    },
+    ImplicitFault("a counter that is full", .arithmetic, after: 2) {
+      var count = opaque(UInt8.max)
+      count += 1
+      return count == .max
+    },
+    ImplicitFault("a condition that does not hold", .precondition) {
+      goesOn { precondition(opaque(false), "it is \(opaque(3))") }
+    },
+  ]
+}
+
+/// A value that the optimizer does not know.
+@inline(never)
+@_optimize(none)
+func opaque<Value>(_ value: Value) -> Value { value }
+
+/// Whether a change changes nothing.
+private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
+  var changed = list
+  change(&changed)
+  return changed == list
+}
+
+private func goesOn(_ body: () -> Void) -> Bool {
+  body()
+  return true
+}

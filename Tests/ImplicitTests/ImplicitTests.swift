@@ -1,0 +1,131 @@
+import CrashShield
+import CrashShieldImplicit
+import Dispatch
+import Glibc
+import Testing
+
+private let right: Int32 = 42
+
+/// What is protected without a change of the call, in each mode; each fault in a process of its own.
+@Suite
+struct ImplicitTests {
+  static let numbers = Array(ImplicitFault.all.indices)
+
+  @Test("off: the process ends by SIGILL, and nothing is recorded", arguments: numbers)
+  func off(number: Int) async throws {
+    let result = await #expect(
+      processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
+    ) { [number] in
+      beginCrash()
+      Shield.setImplicitMode(.off)
+      Shield.onIncident { _ in tell("recorded") }
+      _ = ImplicitFault.all[number].body()
+    }
+    #expect(try #require(text(result)).contains("recorded") == false)
+  }
+
+  @Test("observe, as at the start: one record, then SIGILL", arguments: numbers)
+  func observe(number: Int) async throws {
+    let result = await #expect(
+      processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
+    ) { [number] in
+      beginCrash()
+      Shield.onIncident { tell($0.kind == ImplicitFault.all[number].kind && $0.mode == .observe ? "[right]" : "\($0)") }
+      _ = ImplicitFault.all[number].body()
+    }
+    let told = try #require(text(result))
+    #expect(told.hasSuffix("[right]") && told.split(separator: "[right]", omittingEmptySubsequences: false).count == 2)
+  }
+
+  @Test("absorb: the documented value, one record, and an exact count on four threads", arguments: numbers)
+  func absorb(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right), "\(ImplicitFault.all[number].name)") { [number] in
+      let this = ImplicitFault.all[number]
+      Shield.setImplicitMode(.absorb)
+      guard this.body() else { complain("another value") }
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        for _ in 0..<100 where !this.body() { complain("another value") }
+      }
+      let incidents = Shield.guardIncidents
+      guard incidents.count == 1, let incident = incidents.first, incident.kind == this.kind, incident.count == 401,
+        incident.mode == .absorb, !incident.reason.isEmpty, !incident.frames.isEmpty, incident.thread > 0
+      else { complain("\(incidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("where nothing is wrong everything is as it was, and nothing is recorded")
+  func harmless() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      var list = [3, 1, 2]
+      list[0] += 1
+      list[1...].sort()
+      list[0..<1] = [9, 8]
+      var nested = [[1], [2]]
+      nested[1].append(list[0])
+      let text = "aé😀"
+      guard list == [9, 8, 1, 2], nested == [[1], [2, 9]], text[text.index(after: text.startIndex)] == "é",
+        text[text.startIndex..<text.endIndex] == text, list[keyPath: \.[3]] == 2, 7 / 2 * 2 + 7 % 2 - 1 == 6,
+        -5 + 5 == 0
+      else { complain("\(list) \(nested)") }
+      precondition(list[0] == 9)
+      guard Shield.guardIncidents.isEmpty, Shield.implicitUnavailable == nil else {
+        complain("\(Shield.guardIncidents) \(Shield.implicitUnavailable ?? "")")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the self-test passes in every mode, and changes none", arguments: ShieldMode.allCases.map { Int($0.rawValue) })
+  func selfTest(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      Shield.setImplicitMode(ShieldMode.allCases[number])
+      let results = await Shield.selfTest(including: ShieldCheck.implicit).filter { $0.check.contains("implicit") }
+      guard results.count == ShieldCheck.implicit.count, results.allSatisfy({ $0.verdict == .absorbs }) else {
+        complain("\(results)")
+      }
+      guard Shield.guardIncidents.isEmpty, Shield.implicitMode(for: .index) == ShieldMode.allCases[number] else {
+        complain("\(Shield.guardIncidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the environment sets the modes, and those of guards at call sites are others")
+  func environment() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      // Before anything reads it, on the only thread that does.
+      unsafe setenv("CRASHSHIELD_IMPLICIT", "absorb,range=off", 1)
+      guard Shield.implicitMode(for: .index) == .absorb, Shield.implicitMode(for: .range) == .off,
+        Shield.mode(for: .range) == .absorb
+      else { Glibc.exit(1) }
+      Glibc.exit(right)
+    }
+  }
+
+  /// What the child wrote, after a mark of the testing library's own.
+  private func text(_ result: ExitTest.Result?) -> String? {
+    result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+  }
+}
+
+/// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
+func beginCrash() {
+  for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
+  var none = rlimit(rlim_cur: 0, rlim_max: 0)
+  // setrlimit reads the structure during the call.
+  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+}
+
+func tell(_ text: String) {
+  let bytes = Array(text.utf8)
+  // write reads as many bytes as the array has.
+  _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
+}
+
+func complain(_ text: String) -> Never {
+  let bytes = Array("\(text)\n".utf8)
+  // write reads as many bytes as the array has.
+  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  Glibc.exit(1)
+}
