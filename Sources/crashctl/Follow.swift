@@ -35,7 +35,38 @@ struct Follow: ParsableCommand {
   func run() throws {
     // Ctrl-C is how this verb ends; nothing is left to clean up.
     signal(SIGINT) { _ in _exit(130) }
-    let events = try connection.ask { client throws(ClientError) in
+    var events = try begin(after: cursor)
+    var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
+    // What was printed last, and after what the stream was begun again.
+    var (printed, begun): (String?, String?)
+    while true {
+      let event: EventStream.Event?
+      do throws(ClientError) {
+        event = try events.next(hangup: STDOUT_FILENO)
+      } catch {
+        // crashd cuts off who does not read for a while, as on a machine that has no time: there nothing is lost. Who was
+        // cut off without an event since goes.
+        guard case .closed = error, let printed, printed != begun else { throw Failure(error) }
+        begun = printed
+        events = try begin(after: printed)
+        continue
+      }
+      guard let event else { break }
+      if let text = try printer.text(event) { try Output.write(text) }
+      guard case .report(_, let cursor) = event else { continue }
+      printed = cursor
+      // Once it is printed, and not before: what was not printed comes again.
+      if let subscriber {
+        _ = try connection.ask { client throws(ClientError) in
+          try client.acknowledge(cursor, subscriber: subscriber)
+        }
+      }
+    }
+    throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
+  }
+
+  private func begin(after cursor: String?) throws(Failure) -> EventStream {
+    try connection.ask { client throws(ClientError) in
       do throws(ClientError) {
         return try client.subscribe(after: cursor, subscriber: subscriber, name: name, group: group).begun()
       } catch {
@@ -46,16 +77,5 @@ struct Follow: ParsableCommand {
           after: cursor, subscriber: subscriber, name: name, group: group, expired: true)
       }
     }
-    var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
-    while let event = try connection.ask({ _ throws(ClientError) in try events.next(hangup: STDOUT_FILENO) }) {
-      if let text = try printer.text(event) { try Output.write(text) }
-      // Once it is printed, and not before: what was not printed comes again.
-      if let subscriber, case .report(_, let cursor) = event {
-        _ = try connection.ask { client throws(ClientError) in
-          try client.acknowledge(cursor, subscriber: subscriber)
-        }
-      }
-    }
-    throw Failure(.unreachable, "crashd at '\(connection.client.socketPath)' ended the stream: it stopped, try again")
   }
 }

@@ -328,4 +328,21 @@ struct CommandLineTests {
     let json = try Self.crashctl(["follow", "--json=short", "--socket", daemon.socketPath])
     #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
   }
+
+  @Test("follow that is cut off goes on after what it has printed, as long as there is something new")
+  func cutOff() throws {
+    let daemon = try FakeDaemon { connection in
+      guard let call = connection.call() else { return }
+      connection.reply(#"{"ready":true,"cursor":"1"}"#, continues: true)
+      if call.contains(#""cursor":"3""#) { return }
+      let cursor = call.contains(#""cursor":"2""#) ? "3" : "2"
+      let report = SampleJSON.report(id: "aa\(cursor)")
+      connection.reply(#"{"cursor":"\#(cursor)","report":\#(report)}"#, continues: true)
+    }
+    defer { daemon.stop() }
+    let result = try Self.crashctl(["follow", "--socket", daemon.socketPath])
+    #expect(result.status == 3)
+    #expect(result.output.split(separator: "\n").map { $0.suffix(3) } == ["aa2", "aa3"])
+    #expect(result.complaint.contains("closed the connection"))
+  }
 }
