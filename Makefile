@@ -16,6 +16,7 @@
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
+#   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, and a clock that leaps: what is lost, its memory
 #   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
 #                 libFuzzer, 4 times FUZZ_SECONDS
@@ -50,7 +51,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fault bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
@@ -135,9 +136,10 @@ measure: build
 check-preload: build
 	scripts/check-preload .build/debug
 
-# Short, and of processes that crashd has accepted. Not a part of `test`: docs/decisions/0069 says what can still be lost.
+# Short, with and without a service manager that keeps descriptors (docs/decisions/0070).
 check-faults: build
-	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15 --attached
+	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15
+	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
 
 check-verdicts: build
 	Tests/Verdicts/verdicts.py --slice .build/debug
@@ -229,6 +231,10 @@ symbols: release $(VENV)/bin/python3
 
 fault: build
 	Tests/Faults/faults.py .build/debug --kills 200
+	Tests/Faults/faults.py .build/debug --kills 200 --plain
+
+stress: release
+	Tests/Faults/stress.py $(RELEASE)/release
 
 verdicts: release dynamic
 	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release

@@ -25,6 +25,9 @@ enum RingLayout {
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
+  // Part of an incident: the word that says that it is used.
+  static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
+
   // Parts of a slot. Swift does not import arrays of more than 4,096 elements; the stack is the slot's last field.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)

@@ -7,6 +7,7 @@ internal import Glibc
 /// The descriptor may be closed as soon as the initializer has returned. Reading needs no lock: any thread may.
 public final class RingMapping: Sendable {
   private let memory: Memory
+  private let isShared: Bool
   private let reader: RingReader
 
   /// Maps the memfd of a running process.
@@ -18,6 +19,7 @@ public final class RingMapping: Sendable {
     try Self.checkSeals(of: descriptor)
     // A memfd of huge pages could fault for want of one, but its size is a multiple of theirs, which the ring's is not.
     try Self.checkSize(of: descriptor)
+    isShared = true
     memory = try Memory(
       protection: PROT_READ, flags: MAP_SHARED, descriptor: descriptor, call: "mmap of the ring")
     // The memory is unmapped in Memory's deinit, and the reader does not outlive self.
@@ -31,6 +33,7 @@ public final class RingMapping: Sendable {
     let status = try Self.status(of: descriptor)
     guard status.st_mode & S_IFMT == S_IFREG else { throw RingError.notARegularFile }
     try Self.checkSize(of: descriptor)
+    isShared = false
     memory = try Memory(
       protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1,
       call: "mmap for a spool file")
@@ -40,11 +43,34 @@ public final class RingMapping: Sendable {
   }
 
   /// Everything that the ring holds now.
-  public func contents() -> RingContents { reader.contents() }
+  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  /// - Returns: It, in private memory.
+  public func contents(usedBy descriptor: Int32? = nil) -> RingContents {
+    defer { letGo() }
+    return reader(usedBy: descriptor).contents()
+  }
 
   /// Only incidents and protected classes, with the images that their addresses lie in.
-  public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
-    reader.observations()
+  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  /// - Returns: They, in private memory.
+  public func observations(
+    usedBy descriptor: Int32? = nil
+  ) -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
+    defer { letGo() }
+    return reader(usedBy: descriptor).observations()
+  }
+
+  private func reader(usedBy descriptor: Int32?) -> RingReader {
+    var reader = reader
+    if isShared { reader.used = descriptor.flatMap { UsedParts(descriptor: $0) } }
+    return reader
+  }
+
+  /// The pages stay the process's; they do not count as ours until they are read again.
+  ///
+  /// Any thread may read meanwhile: its next access maps the page anew.
+  private func letGo() {
+    if isShared { memory.letGo() }
   }
 
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
@@ -97,6 +123,12 @@ private final class Memory: @unchecked Sendable {
   deinit {
     // Mapped by init with just this size; nobody else holds the pointer any more.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
+  }
+
+  /// Takes the pages of a shared mapping out of this process's page table.
+  func letGo() {
+    // Of a shared mapping this changes no byte.
+    _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
   }
 
   /// Reads the file from its begin; each byte of ours is written at most once.

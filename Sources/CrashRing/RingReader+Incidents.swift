@@ -10,7 +10,7 @@ extension RingReader {
     for index in 0..<RingLayout.incidentLimit {
       let offset = RingLayout.incident(index)
       // The layout's assertions put entry `index` inside the ring, aligned.
-      guard
+      guard mayBeUsed(offset + RingLayout.sequenceInIncident),
         let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
         unsafe cs_ring_incident_sequence_acquire(entry) != 0
       else { continue }

@@ -38,7 +38,7 @@ extension RingReader {
   private func annotation(_ index: Int) -> Note<String, String> {
     let offset = RingLayout.annotation(index)
     // The layout's assertions put entry `index` inside the ring, aligned.
-    guard
+    guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_annotation.self)
     else { return .unused }
@@ -60,7 +60,7 @@ extension RingReader {
   private func breadcrumb(_ index: Int) -> Note<UInt64, RingContents.Breadcrumb> {
     let offset = RingLayout.breadcrumb(index)
     // The layout's assertions put entry `index` inside the ring, aligned.
-    guard
+    guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }

@@ -25,7 +25,7 @@ extension RingReader {
   private func slot(_ index: Int) -> Slot {
     let offset = RingLayout.slot(index)
     // The layout's assertions put slot `index` inside the ring, aligned.
-    guard
+    guard mayBeUsed(offset),
       let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
     else { return .free }
     for _ in 0..<readAttempts {

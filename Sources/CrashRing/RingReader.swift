@@ -9,6 +9,8 @@ internal import CrashReport
 public struct RingReader: @unchecked Sendable {
   // Sendable: the memory is only read, and may be changed by its writer at any time anyhow.
   let shared: UnsafeRawBufferPointer
+  /// What of it was ever written; nil: all of it may have been.
+  var used: UsedParts?
 
   /// Checks that the bytes are a ring of this version and architecture.
   ///
@@ -78,6 +80,9 @@ public struct RingReader: @unchecked Sendable {
     let images = incidents.isEmpty ? [] : images(total: header[\.image_total], losses: &losses)
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
+
+  /// Whether an entry that begins at `offset`, with a word that is zero until it is used, may be one that is used.
+  func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
   private func memory(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts {
     let mode: RingContents.MemoryFacts.Mode =

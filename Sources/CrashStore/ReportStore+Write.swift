@@ -12,15 +12,16 @@ extension ReportStore {
   ///   - report: The report.
   ///   - raw: What the process wrote.
   ///   - expected: The event of the report that it replaces: only that one is replaced.
+  ///   - ownPID: The process's own word for its pid, under which a report that was stored before it connected stands.
   /// - Returns: What it did.
   /// - Throws: `StoreError.changedMeanwhile`, `StoreError.identifierTaken` when a report of another process has the id, `unavailable`.
   public func put(
-    _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil
+    _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
       let json = try JSONEncoder().encode(report)
       let change = try writing.withLock { _ in
-        try put(report, json: json, raw: raw, replacing: expected, into: pool)
+        try put(report, json: json, raw: raw, replacing: expected, knownAs: ownPID, into: pool)
       }
       if case .inserted = change { noteGrown(report.group.key, report.process.uid) }
       return change
@@ -28,7 +29,8 @@ extension ReportStore {
   }
 
   private func put(
-    _ report: CrashReport, json: Data, raw: [UInt8], replacing expected: StoreCursor?, into pool: DatabasePool
+    _ report: CrashReport, json: Data, raw: [UInt8], replacing expected: StoreCursor?, knownAs ownPID: Int?,
+    into pool: DatabasePool
   ) throws -> StoreChange {
     try pool.write { database in
       let old = try Row.fetchOne(
@@ -37,7 +39,8 @@ extension ReportStore {
         throw StoreError.changedMeanwhile(id: report.id)
       }
       if let old {
-        guard old["uid"] == report.process.uid, old["pid"] == report.process.pid else {
+        let pid: Int = old["pid"]
+        guard old["uid"] == report.process.uid, pid == report.process.pid || pid == ownPID else {
           throw StoreError.identifierTaken(id: report.id)
         }
         if try Self.isSame(old["json"], report) { return .unchanged }

@@ -203,6 +203,45 @@ struct CrashTests {
   }
 }
 
+@Suite("A crash that a daemon was told of", .enabled(if: cs_test_can_run()))
+struct CopyTests {
+  /// What is in the spool after it, which had this mode before; nil: there was none.
+  private func spool(mode: mode_t?) throws -> cs_test_spool {
+    try withTemporaryDirectory { directory in
+      let path = "\(directory)/spool"
+      if let mode { try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, mode) == 0) }
+      var waitStatus: Int32 = -1
+      // The C string lives for the call; the status is written before it returns.
+      let unsatisfiedLine = unsafe cs_test_run_attached(directory, &waitStatus)
+      #expect(unsatisfiedLine == 0)
+      #expect(waitStatus & 0x7f == SIGSEGV)
+      var spool = cs_test_spool()
+      try #require(unsafe cs_test_read_spool(directory, &spool))
+      return spool
+    }
+  }
+
+  @Test("is in the spool as well, with the sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
+  func copy(directory: mode_t, file: UInt32) throws {
+    let spool = try spool(mode: directory)
+    #expect(spool.file_count == 1)
+    #expect(spool.partial_count == 0)
+    #expect(spool.empty_count == 0)
+    #expect(spool.mode == file)
+    #expect(spool.committed_count == 1)
+    #expect(spool.bad_checksum_count == 0)
+    #expect(spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
+    #expect(spool.image_count > 1)
+  }
+
+  @Test("leaves nothing where no daemon clears it, and makes no directory", arguments: [nil, 0o700] as [mode_t?])
+  func none(directory: mode_t?) throws {
+    let spool = try spool(mode: directory)
+    #expect(spool.file_count == 0)
+    #expect(spool.partial_count == 0)
+  }
+}
+
 @Suite("The handlers leave the program as it was", .enabled(if: cs_test_can_run()))
 struct TransparencyTests {
   @Test("an earlier handler runs once and returns to the program; errno is kept")

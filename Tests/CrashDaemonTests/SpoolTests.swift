@@ -1,4 +1,7 @@
 import CShimRing
+import CrashReport
+import CrashRing
+import CrashStore
 import FoundationEssentials
 import Glibc
 import Testing
@@ -8,10 +11,13 @@ import Testing
 @Suite("The spool")
 struct SpoolTests {
   /// Leaves a ring as the handler does: written whole, then renamed.
-  static func leave(_ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600) throws {
+  static func leave(
+    _ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600, owner: UInt32? = nil
+  ) throws {
     let path = "\(spool)/\(name ?? ring.id).ring"
     try Data(ring.bytes).write(to: URL(fileURLWithPath: path + ".partial"))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + ".partial")
+    if let owner, unsafe chown(path + ".partial", owner, owner) != 0 { throw SystemError("chown") }
     guard unsafe rename(path + ".partial", path) == 0 else { throw SystemError("rename") }
   }
 
@@ -151,6 +157,201 @@ struct SpoolTests {
         try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
       }
       #expect(try await client.call("io.crashshield.Crashd.List").array("reports").isEmpty)
+    }
+  }
+
+  @Test("a copy of the ring of an attached process is no second report, and goes when the process does")
+  func attached() async throws {
+    try await TestDaemon.run { daemon in
+      // By its own count its pid is another one, as in a container.
+      var ring = TestRing(pid: 4711)
+      ring.addCrash()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      let client = try await daemon.client()
+      try Self.leave(ring, in: daemon.directories.spool)
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      process.hangUp()
+      try await Self.untilEmpty(daemon, client)
+      let reports = try await client.call("io.crashshield.Crashd.List").array("reports")
+      #expect(reports.count == 1)
+      #expect(try await daemon.refusals() == [:])
+    }
+  }
+
+  @Test("a process that connected before its copy came is known before the copy is looked at")
+  func waiting() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    // Nobody takes it from the queue yet.
+    let process = try await daemon.attach()
+    try process.send(TestProcess.hello(), [ring.memory()])
+    try Self.leave(ring, in: daemon.directories.spool)
+    let left = ring
+    try await daemon.run { daemon in
+      let client = try await daemon.client()
+      #expect(try await client.awaitProcess().array("reports") == [.string(left.id)])
+      process.hangUp()
+      try await Self.untilEmpty(daemon, client)
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
+    }
+  }
+
+  /// A daemon with a report of a process that attached, and is gone.
+  private static func withReport(
+    _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
+  ) async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      let client = try await daemon.client()
+      process.hangUp()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      try await client.until {
+        try await client.call("io.crashshield.Crashd.Processes").array("processes").isEmpty
+      }
+      try await body(daemon, client, try daemon.store.report(idPrefix: ring.id))
+    }
+  }
+
+  @Test("a copy of what is stored is removed, and is no event")
+  func stored() async throws {
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    let copy = ring
+    try await Self.withReport(ring) { daemon, client, before in
+      try Self.leave(copy, in: daemon.directories.spool)
+      try await Self.untilEmpty(daemon, client)
+      #expect(try daemon.store.report(idPrefix: copy.id).cursor == before.cursor)
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
+    }
+  }
+
+  @Test("a copy that has more than what is stored replaces it, and the process stays the one that connected")
+  func more() async throws {
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    var copy = ring
+    copy.addCrash(slot: 1)
+    let more = copy
+    try await Self.withReport(ring) { daemon, client, before in
+      #expect(before.report.threads.count == 1)
+      try Self.leave(more, in: daemon.directories.spool)
+      try await Self.untilEmpty(daemon, client)
+      let after = try daemon.store.report(idPrefix: more.id)
+      #expect(after.cursor != before.cursor)
+      #expect(after.report.threads.count == 2)
+      #expect(after.report.process.pid == Int(getpid()))
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
+    }
+  }
+
+  @Test("a process that connects after its file was taken has one report, under the pid that the connection told")
+  func connectedLater() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(pid: 4711)
+      ring.addCrash()
+      try Self.leave(ring, in: daemon.directories.spool)
+      let client = try await daemon.client()
+      try await Self.untilEmpty(daemon, client)
+      #expect(try daemon.store.report(idPrefix: ring.id).report.process.pid == 4711)
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
+      #expect(try daemon.store.report(idPrefix: ring.id).report.process.pid == Int(getpid()))
+    }
+  }
+
+  @Test("a ring under the name of another one is refused")
+  func misnamed() throws {
+    let directory = try TestDirectory()
+    var ring = TestRing()
+    ring.addCrash()
+    let name = String(repeating: "a", count: 32)
+    try Self.leave(ring, in: directory.path, name: name)
+    let spool = try SpoolDirectory(path: directory.path)
+    #expect(throws: SpoolRefusal(owner: Peer(pid: 0, uid: geteuid()), reason: "has the name of another ring")) {
+      try spool.open("\(name).ring")
+    }
+    withExtendedLifetime(directory) {}
+  }
+
+  @Test("the copy that is removed with its process is that of its user, and with it what was not finished")
+  func removal() throws {
+    let directory = try TestDirectory()
+    let ring = TestRing()
+    try Self.leave(ring, in: directory.path)
+    try Data([1]).write(to: URL(fileURLWithPath: "\(directory.path)/\(ring.id).ring.partial"))
+    let spool = try SpoolDirectory(path: directory.path)
+    let names = { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
+    spool.removeCopy(of: ring.id, owner: geteuid() + 1)
+    #expect(try names() == ["\(ring.id).ring", "\(ring.id).ring.partial"])
+    spool.removeCopy(of: ring.id, owner: geteuid())
+    #expect(try names().isEmpty)
+  }
+
+  @Test("more files than one list has are all taken")
+  func manyFiles() async throws {
+    var limits = Limits.patient
+    limits.spoolFiles = 2
+    let prepare: (Directories) throws -> Void = { directories in
+      for id in 1...5 {
+        var ring = TestRing(id: UInt8(id))
+        ring.addCrash()
+        try Self.leave(ring, in: directories.spool)
+      }
+    }
+    try await TestDaemon.run(limits: limits, prepare: prepare) { daemon in
+      let client = try await daemon.client()
+      try await client.untilReports(5)
+      try await Self.untilEmpty(daemon, client)
+    }
+  }
+
+  @Test(
+    "another user's file under the name of an attached process's ring is that user's crash",
+    .enabled(if: geteuid() == 0))
+  func stranger() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(pid: 4711)
+      ring.addCrash()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      let client = try await daemon.client()
+      _ = try await client.awaitProcess()
+      try Self.leave(ring, in: daemon.directories.spool, owner: 4711)
+      try await client.untilReports(2)
+      let users = try await client.call("io.crashshield.Crashd.List").array("reports").map { report -> Int64? in
+        guard case .object(let report) = report else { return nil }
+        return report.int("uid")
+      }
+      #expect(Set(users) == [0, 4711])
+    }
+  }
+
+  @Test(
+    "a file has news when it has a record that is not stored, or more threads of the same crash",
+    arguments: [
+      (records: [[0, 1]], threads: 0, hasNews: false), (records: [[0, 1]], threads: 1, hasNews: true),
+      (records: [[0, 2]], threads: 0, hasNews: true), (records: [[0, 1], [1, 1]], threads: 0, hasNews: true),
+      (records: [], threads: 0, hasNews: false), (records: [[0, 0]], threads: 5, hasNews: false),
+    ] as [(records: [[UInt64]], threads: Int, hasNews: Bool)])
+  func news(records: [[UInt64]], threads: Int, hasNews: Bool) throws {
+    var ring = TestRing()
+    ring.addCrash()
+    let stored = CrashAnalysis.Seen(try ring.contents())
+    #expect(stored.records == [[0, 1]])
+    var found = stored
+    found.records = records
+    found.threads = Array(repeating: 7, count: threads)
+    #expect(SpooledRing.hasNews(found, beside: stored) == hasNews)
+  }
+
+  private static func untilEmpty(_ daemon: TestDaemon, _ client: TestClient) async throws {
+    try await client.until {
+      try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
     }
   }
 }

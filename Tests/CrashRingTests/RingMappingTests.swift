@@ -20,6 +20,27 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["later"])
   }
 
+  @Test("to read a ring makes no memory of the parts that were never used, and finds all that were")
+  func holes() throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    let whole = TestRing()
+    whole.addRecord(slot: 0, message: "first", stack: [1, 2, 3])
+    whole.addRecord(slot: 63, message: "last", stack: [4])
+    try file.writePages(of: whole)
+    try file.seal()
+    let mapping = try RingMapping(descriptor: file.descriptor)
+    let before = try file.blocks()
+    let contents = mapping.contents(usedBy: file.descriptor)
+    #expect(contents.records.map(\.message) == ["first", "last"])
+    #expect(contents.losses == [:])
+    _ = mapping.observations(usedBy: file.descriptor)
+    // Of a slot that is used all of the record is read; its five pages are used in the ring of a process.
+    #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
+    // Without the descriptor everything is looked at, and says the same.
+    #expect(mapping.contents().records.map(\.message) == ["first", "last"])
+  }
+
   @Test("a mapping outlives its descriptor")
   func closed() throws {
     let file = try TestFile.memory()

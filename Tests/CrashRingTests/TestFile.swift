@@ -37,6 +37,26 @@ struct TestFile {
 
   func seal(_ seals: Int32 = seal | shrink | grow) throws { _ = try checked(fcntl(descriptor, Self.addSeals, seals)) }
 
+  /// How much memory it has, in units of 512 bytes.
+  func blocks() throws -> Int {
+    var status = stat()
+    // fstat writes one struct stat.
+    _ = try unsafe checked(fstat(descriptor, &status))
+    return Int(status.st_blocks)
+  }
+
+  /// Writes the pages of a ring that are not empty; the others are holes, as in the ring of a process.
+  func writePages(of ring: TestRing) throws {
+    let page = 4_096
+    try resize(to: MemoryLayout<cs_ring>.size)
+    for offset in stride(from: 0, to: MemoryLayout<cs_ring>.size, by: page) {
+      // The ring's size is a multiple of a page's.
+      let bytes = unsafe UnsafeRawBufferPointer(rebasing: ring.memory[offset..<offset + page])
+      guard unsafe bytes.contains(where: { $0 != 0 }) else { continue }
+      _ = try unsafe checked(pwrite(descriptor, bytes.baseAddress, page, off_t(offset)))
+    }
+  }
+
   /// Writes the first `bytes` of a ring.
   func write(_ ring: TestRing, bytes: Int = MemoryLayout<cs_ring>.size) throws {
     var offset = 0

@@ -26,6 +26,7 @@ import os
 import pathlib
 import random
 import resource
+import select
 import signal
 import socket
 import sys
@@ -62,6 +63,19 @@ def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, 
             os.close(number)
 
 
+def wait(pid: int, pidfd: int, what: str) -> int:
+    """The status of a child that ends; who does not is killed."""
+    ends = select.poll()
+    ends.register(pidfd, select.POLLIN)
+    has_ended = ends.poll(PATIENCE_S * 1000)
+    if not has_ended:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if not has_ended:
+        raise RuntimeError(f"{what} does not end")
+    return status
+
+
 class ServiceManager:
     """What systemd is to crashd: Type=notify, two listening sockets, FileDescriptorStoreMax=."""
 
@@ -93,7 +107,8 @@ class ServiceManager:
 
     def listen(self):
         while True:
-            bytes_, ancillary, _, _ = self.notify.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(DESCRIPTORS * 4))
+            bytes_, ancillary, _, _ = self.notify.recvmsg(
+                MESSAGE_BYTES, socket.CMSG_SPACE(DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC)
             descriptors = array.array("i")
             for level, kind, data in ancillary:
                 if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
@@ -178,9 +193,11 @@ class ServiceManager:
 
     def end(self, number: int) -> int:
         signal.pidfd_send_signal(self.pidfd, number)
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.pidfd)
-        self.pidfd = -1
+        try:
+            status = wait(self.pid, self.pidfd, "crashd")
+        finally:
+            os.close(self.pidfd)
+            self.pidfd = -1
         self.take_all()
         return status
 
@@ -355,7 +372,8 @@ class Load:
                 pid = spawn([self.program, scenario, *options], environment | {"CRASHSHIELD_NAME": crash.name})
                 pidfd = os.pidfd_open(pid)
                 self.pidfds.add(pidfd)
-            _, crash.status = os.waitpid(pid, 0)
+            with contextlib.suppress(RuntimeError):  # then its status is none that was expected
+                crash.status = wait(pid, pidfd, crash.name)
             crash.life = self.life
             expected = signal.SIGKILL if scenario == DEATH else SCENARIOS[scenario]
             with self.news:
@@ -486,6 +504,7 @@ def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceM
     await_all(load, everybody, news, arguments.patience)
 
     client = Varlink(manager.varlink)
+    client.socket.settimeout(PATIENCE_S)
     reports = stored(client)
     counted = sum(group["count"] for group in client.call("Groups", {"limit": 1000})["groups"])
     status = client.call("Status", {})

@@ -40,6 +40,11 @@ bool cs_environment_allows_control(const cs_shim_configuration *configuration) {
   return value == NULL || strcmp(value, "0") != 0;
 }
 
+bool cs_environment_keeps_copy(void) {
+  const char *value = variable("CRASHSHIELD_COPY");
+  return value == NULL || strcmp(value, "0") != 0;
+}
+
 bool cs_environment_reattaches(void) {
   return is_set("CRASHSHIELD_FORK");
 }

@@ -36,6 +36,9 @@ uint32_t cs_environment_deadline_ms(void);
 // Whether crashd may say what is to be done in this process: CRASHSHIELD_CONTROL.
 bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
+// Whether a crash that crashd is told of is left in the spool as well: CRASHSHIELD_COPY.
+bool cs_environment_keeps_copy(void);
+
 // Whether forked children start like their parent: CRASHSHIELD_FORK=1.
 bool cs_environment_reattaches(void);
 // Whether a constructor is to start the shield: CRASHSHIELD_EARLY=1.

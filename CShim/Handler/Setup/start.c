@@ -120,6 +120,8 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
   cs_heap_describe(&cs_process.ring->header);
   give_stacks();
   cs_warm_up();
+  cs_process.user = cs_geteuid();
+  cs_process.is_copied = cs_environment_keeps_copy();
   cs_process.pid = cs_getpid();
   return CS_SHIM_OK;
 }

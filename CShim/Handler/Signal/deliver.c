@@ -42,15 +42,25 @@ static bool try_lock(int tid, int *ret_holder) SIGNAL_SAFE {
                                      __ATOMIC_RELAXED);
 }
 
+static void unlock(void) SIGNAL_SAFE {
+  __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
+}
+
+// Writes the file, and notes which deliveries it covers: also when it failed, or every thread would try again.
+// Precondition: the lock.
+static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
+  const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
+  cs_trouble_here(CS_TROUBLE_SPOOL);
+  write();
+  __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
+}
+
 // Delivers until no thread has asked in the meantime: one file then holds the records of many.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: whoever is counted here had committed before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    if (!wake_connected() && !connect_and_wake()) {
-      cs_trouble_here(CS_TROUBLE_SPOOL);
-      cs_spool_write();
-    }
+    if (!wake_connected() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
   }
@@ -60,6 +70,8 @@ static void serve(void) SIGNAL_SAFE {
 // of them serves all, the rest wait for it.
 // On failure: the ring stays in memory; crashd has it if the process was ever attached, and reads it at the hang-up.
 static void deliver(int lock_tries) SIGNAL_SAFE {
+  // Sequentially consistent: the record was committed before, and is in a file that covers this delivery.
+  __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) return;
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
@@ -70,7 +82,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
     int holder = 0;
     if (try_lock(tid, &holder)) {
       serve();
-      __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
+      unlock();
       return;
     }
     // This very thread crashed while it delivered: it must not try again.
@@ -85,4 +97,33 @@ void cs_deliver(void) SIGNAL_SAFE {
 
 void cs_deliver_for_others(void) SIGNAL_SAFE {
   deliver(1);
+}
+
+// Concurrency: one thread writes for all whose deliveries have begun; the others wait, or they would end the process
+// before the file has its name.
+static void copy(int lock_tries) SIGNAL_SAFE {
+  const int tid = cs_gettid();
+  const uint32_t mine = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < lock_tries; attempt++) {
+    // A difference, so that the counters may wrap.
+    const uint32_t spooled = __atomic_load_n(&cs_process.spooled_count, __ATOMIC_SEQ_CST);
+    if ((int32_t)(spooled - mine) >= 0) return;
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      spool(cs_spool_copy);
+      unlock();
+      return;
+    }
+    // This very thread crashed while it wrote: it must not try again.
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
+void cs_deliver_copy(void) SIGNAL_SAFE {
+  copy(LOCK_TRIES);
+}
+
+void cs_deliver_copy_for_others(void) SIGNAL_SAFE {
+  copy(1);
 }

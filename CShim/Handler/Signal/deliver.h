@@ -13,6 +13,14 @@ void cs_deliver(void) SIGNAL_SAFE;
 // For the watcher: the same, but a thread that is delivering is left to serve this one, too, if it still can.
 void cs_deliver_for_others(void) SIGNAL_SAFE;
 
+// After the last delivery: leaves a copy of the ring in the spool directory, unless the ring is there. crashd removes
+// it when it has stored the report; a crashd that is killed before has it from there. Returns when another thread does
+// it.
+void cs_deliver_copy(void) SIGNAL_SAFE;
+
+// For the watcher: the same, without waiting for another thread.
+void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
+
 // A socket connected to crashd, without waiting for anything; for a crash the reserved descriptor may go.
 // Negative: -errno.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;
@@ -29,6 +37,10 @@ void cs_connection_publish(int socket) SIGNAL_SAFE;
 
 // Writes the ring into the spool directory. Precondition: one thread at a time.
 bool cs_spool_write(void) SIGNAL_SAFE;
+
+// The same for a crash that crashd was told of: only into a directory that crashd clears, where there is room to spare,
+// and what does not fit leaves nothing. Precondition: one thread at a time.
+bool cs_spool_copy(void) SIGNAL_SAFE;
 
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;

@@ -64,12 +64,20 @@ static void begin(const siginfo_t *information, const ucontext_t *context) SIGNA
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
 
-// Whoever finishes first ends the process: so not before the others are safe.
+static bool is_anybody_busy(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) != 0;
+}
+
+// Whoever finishes first ends the process: so not before the others are safe, and in the copy. One who crashes while
+// that is written is waited for as well.
 static void end_and_wait(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
-  for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
-    if (__atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) == 0) return;
-    cs_sleep_ns(WAIT_SLEEP_NS);
+  int left = WAIT_TRIES;
+  for (uint32_t round = 0; round < CS_RING_SLOT_LIMIT; round++) {
+    for (; left > 0 && is_anybody_busy(); left--)
+      cs_sleep_ns(WAIT_SLEEP_NS);
+    cs_deliver_copy();
+    if (left == 0 || !is_anybody_busy()) return;
   }
 }
 

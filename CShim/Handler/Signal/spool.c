@@ -1,4 +1,5 @@
-// The last resort: the ring as a file, for a crashd that comes later.
+// The ring as a file: the last resort where there is no crashd, and a copy for the case that crashd is killed before it
+// has stored what it was told (docs/decisions/0070).
 #include "deliver.h"
 
 #include "cs_ring_access.h"
@@ -8,6 +9,9 @@
 #define FILE_MODE 0600
 // The spool directory of a system-wide crashd hands its group down (set-group-ID): crashd reads by it.
 #define SHARED_FILE_MODE 0640
+
+// No copy is made where less is free, or less than a quarter of all.
+#define COPY_RESERVE_BYTES (UINT64_C(256) << 20)
 
 // A file system that takes a few bytes at a time is as good as none.
 #define WRITE_TRIES 64
@@ -23,26 +27,51 @@ static bool write_part(int file, const void *bytes, size_t size, uint64_t offset
   return done == size;
 }
 
-// What was never used stays a hole.
-static bool write_ring(int file) SIGNAL_SAFE {
-  const cs_ring *ring = cs_process.ring;
-  const uint32_t images = cs_ring_image_count_acquire(&ring->header);
-  if (!write_part(file, ring, offsetof(cs_ring, images) + images * sizeof(cs_ring_image), 0)) return false;
-  const size_t texts = offsetof(cs_ring, slots) - offsetof(cs_ring, annotations);
-  if (!write_part(file, ring->annotations, texts, offsetof(cs_ring, annotations))) return false;
+// A part of the ring, where it stands in the ring.
+static bool write_piece(int file, const void *piece, size_t size) SIGNAL_SAFE {
+  return write_part(file, piece, size, (uint64_t)((const uint8_t *)piece - (const uint8_t *)cs_process.ring));
+}
 
+// Annotations, breadcrumbs, incidents, classes.
+static bool write_texts(int file) SIGNAL_SAFE {
+  const cs_ring *ring = cs_process.ring;
+  const uint64_t head = cs_ring_counter(&ring->header.breadcrumb_head);
+  const size_t breadcrumbs = head < CS_RING_BREADCRUMB_LIMIT ? head : CS_RING_BREADCRUMB_LIMIT;
+  // Whatever the program has written over them, there are no more than so many.
+  const uint32_t count = cs_ring_class_count_acquire(&ring->header);
+  const size_t classes = count < CS_RING_CLASS_LIMIT ? count : CS_RING_CLASS_LIMIT;
+  if (!write_piece(file, ring->annotations, sizeof ring->annotations)) return false;
+  if (!write_piece(file, ring->breadcrumbs, breadcrumbs * sizeof(cs_ring_breadcrumb))) return false;
+  if (!write_piece(file, ring->classes, classes * sizeof(cs_ring_class))) return false;
+  for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {
+    const cs_ring_incident *incident = &ring->incidents[index];
+    if (cs_ring_counter(&incident->key) == 0) continue;
+    if (!write_piece(file, incident, sizeof *incident)) return false;
+  }
+  return true;
+}
+
+static bool write_slots(int file) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    const cs_ring_slot *slot = &ring->slots[index];
-    const uint64_t offset = offsetof(cs_ring, slots) + index * sizeof *slot;
+    const cs_ring_slot *slot = &cs_process.ring->slots[index];
     const uint64_t state = cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK;
     if (state == CS_RING_STATE_FREE) continue;
     const bool is_committed = state == CS_RING_STATE_COMMITTED;
     const size_t stack_bytes = is_committed ? slot->record.stack_bytes : 0;
-    if (!write_part(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes, offset)) return false;
+    if (!write_piece(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes)) return false;
   }
+  return true;
+}
+
+// What was never used stays a hole.
+static bool write_ring(int file) SIGNAL_SAFE {
+  const cs_ring *ring = cs_process.ring;
+  const uint32_t images = cs_ring_image_count_acquire(&ring->header);
+  if (!write_piece(file, ring, offsetof(cs_ring, images) + images * sizeof(cs_ring_image))) return false;
+  if (!write_texts(file) || !write_slots(file)) return false;
   const uint32_t threads = cs_ring_thread_count_acquire(&ring->header);
   if (threads > CS_RING_THREAD_LIMIT) return false;
-  if (!write_part(file, ring->threads, threads * sizeof(cs_ring_thread), offsetof(cs_ring, threads))) return false;
+  if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
   return cs_ftruncate(file, sizeof *ring) == 0;
 }
 
@@ -64,11 +93,16 @@ static spool_place place_as_opened(void) SIGNAL_SAFE {
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
 }
 
-static bool is_shared(const spool_place *place) SIGNAL_SAFE {
+// The directory's mode; 0 where there is none.
+static mode_t mode_of(const spool_place *place) SIGNAL_SAFE {
   struct stat directory = {0};
   const long result =
       place->directory >= 0 ? cs_fstat(place->directory, &directory) : cs_stat(cs_process.spool_directory, &directory);
-  return result == 0 && (directory.st_mode & S_ISGID) != 0;
+  return result == 0 ? directory.st_mode : 0;
+}
+
+static bool is_shared(const spool_place *place) SIGNAL_SAFE {
+  return (mode_of(place) & S_ISGID) != 0;
 }
 
 static int create_file(const spool_place *place) SIGNAL_SAFE {
@@ -107,6 +141,51 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   const bool is_told = is_whole || cs_ftruncate(file, 0) == 0;
   cs_close(file);
   if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
+  cs_unlinkat(place.directory, place.partial);
+  return false;
+}
+
+// A crashd has made it so, and clears it. What a handler makes where none ever ran is not.
+static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
+  const mode_t wanted = S_ISVTX | S_IWOTH;
+  return (mode_of(place) & wanted) == wanted;
+}
+
+// Whether a copy leaves enough for those who have nothing else: crashes while crashd is away, and the system's /run.
+static bool has_room(int file) SIGNAL_SAFE {
+  struct statfs space = {0};
+  if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;
+  const uint64_t quarter = (uint64_t)space.f_blocks / 4;
+  const uint64_t enough = COPY_RESERVE_BYTES / (uint64_t)space.f_bsize;
+  return (uint64_t)space.f_bavail >= (quarter < enough ? quarter : enough);
+}
+
+static int create_copy(spool_place *place) SIGNAL_SAFE {
+  *place = place_as_opened();
+  if (cs_descriptor_is_ours(&cs_process.spool)) {
+    const int file = is_cleared(place) ? create_file(place) : -EPERM;
+    if (file != -ENOENT) return file;
+  }
+  *place = place_by_path();
+  return is_cleared(place) ? create_file(place) : -EPERM;
+}
+
+// crashd knows the file for a copy by its owner: it is the user who attached. A thread may make files as somebody else
+// (setfsuid), whom the ring's memory is not for.
+static bool is_of_user(int file) SIGNAL_SAFE {
+  struct stat status = {0};
+  return cs_fstat(file, &status) == 0 && status.st_uid == cs_process.user;
+}
+
+bool cs_spool_copy(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0 || !cs_process.is_copied) return false;
+  spool_place place;
+  const int file = create_copy(&place);
+  if (file < 0) return false;
+  const bool is_whole =
+      is_of_user(file) && has_room(file) && !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
+  cs_close(file);
+  if (is_whole && cs_renameat(place.directory, place.partial, place.whole) == 0) return true;
   cs_unlinkat(place.directory, place.partial);
   return false;
 }

@@ -25,7 +25,9 @@ typedef struct cs_descriptor {
 // Constant from the installation of the handlers on, except where a field says otherwise.
 typedef struct cs_state {
   cs_ring *ring;
-  int pid; // the process that started us; 0 before. A forked child differs.
+  int pid;        // the process that started us; 0 before. A forked child differs.
+  uint32_t user;  // its effective user then: crashd knows the process by it
+  bool is_copied; // what crashd is told of is left in the spool, too
   cs_descriptor ring_descriptor;
   cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
   cs_descriptor spool;   // the spool directory, if there was one at the start
@@ -43,6 +45,8 @@ typedef struct cs_state {
   int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
   uint32_t delivery_wanted; // atomic: threads that found no connection, ever
   uint32_t delivery_done;   // atomic: how many of them are served
+  uint32_t delivery_count;  // atomic: deliveries that have begun, ever
+  uint32_t spooled_count;   // atomic: how many of them had begun before the last try to write the spool file
   uint32_t is_refused;      // atomic: crashd does not want this process
   uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
   uint32_t trouble_places;  // cs_testing.h: where in the handler what happens

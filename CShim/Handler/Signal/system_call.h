@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,10 @@ typedef struct cs_kernel_action {
 
 static inline int cs_getpid(void) SIGNAL_SAFE {
   return (int)cs_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t cs_geteuid(void) SIGNAL_SAFE {
+  return (uint32_t)cs_system_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
 static inline int cs_gettid(void) SIGNAL_SAFE {
@@ -124,6 +129,10 @@ static inline long cs_fstat(int descriptor, struct stat *ret_status) SIGNAL_SAFE
 
 static inline long cs_stat(const char *path, struct stat *ret_status) SIGNAL_SAFE {
   return cs_system_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)ret_status, 0, 0, 0);
+}
+
+static inline long cs_fstatfs(int descriptor, struct statfs *ret_space) SIGNAL_SAFE {
+  return cs_system_call(SYS_fstatfs, descriptor, (long)ret_space, 0, 0, 0, 0);
 }
 
 static inline int cs_socket(int domain, int type) SIGNAL_SAFE {

@@ -117,11 +117,15 @@ static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE
   cs_system_call(SYS_timer_settime, *ret_timer, 0, (long)&once, 0, 0, 0);
 }
 
+static void forget_patience(int32_t timer) SIGNAL_SAFE {
+  if (timer >= 0) cs_system_call(SYS_timer_delete, timer, 0, 0, 0, 0, 0);
+}
+
 static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   int32_t timer = -1;
   limit_patience(&timer, deadline_ms);
   cs_deliver_for_others();
-  if (timer >= 0) cs_system_call(SYS_timer_delete, timer, 0, 0, 0, 0, 0);
+  forget_patience(timer);
 }
 
 // Whether a thread has not told of its crash.
@@ -169,7 +173,11 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const bool has_committed = cs_overdue_commit_all();
   // A thread that is delivering this moment takes care of itself.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
-  if (has_committed || (is_untold() && !is_served)) deliver(deadline_ms);
+  int32_t timer = -1;
+  limit_patience(&timer, deadline_ms);
+  if (has_committed || (is_untold() && !is_served)) cs_deliver_for_others();
+  cs_deliver_copy_for_others();
+  forget_patience(timer);
   if (close_door()) cs_finish_at_once(information_of_first());
 }
 

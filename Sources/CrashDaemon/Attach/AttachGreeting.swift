@@ -24,7 +24,7 @@ enum AttachGreeting {
     } catch {
       throw AttachRefusal(error)
     }
-    let contents = ring.mapping.contents()
+    let contents = ring.contents()
     var descriptors: [Int: Descriptor] = [:]
     for (index, descriptor) in zip(hello.images, message.descriptors.dropFirst()) {
       descriptors[index] = descriptor

@@ -7,7 +7,7 @@ extension AttachLoop {
     for kept in configuration.kept {
       let number = nextToken
       nextToken += 2
-      let contents = kept.ring.mapping.contents()
+      let contents = kept.ring.contents()
       let process = AttachedProcess(
         number: number,
         facts: ProcessFacts(

@@ -92,6 +92,11 @@ struct AttachLoop {
   /// Serves until told to stop.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
+    // Files that were left before: after the processes, see `spooled`.
+    takeWaiting()
+    configuration.events.yield(.spooled(nil))
+    // Commands may have come before.
+    poller.wake()
     while true {
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
@@ -137,7 +142,7 @@ struct AttachLoop {
   /// Looks at one process at once, or at all: one that is asked for costs the others nothing.
   private mutating func settle(_ pid: Int32?) {
     // Whoever has ended may stand in the queue still, with all that he sent.
-    acceptAll(limit: Self.acceptsAtOnce)
+    takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
       receive(number)
@@ -147,8 +152,13 @@ struct AttachLoop {
     for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
-  private func spooled() {
+  /// Looks for new files.
+  ///
+  /// Whoever crashes while he is connected leaves his ring as well. When the file is there, his connection is, too: the
+  /// pipeline is to know him before it sees the file.
+  private mutating func spooled() {
     let news = configuration.spool.read()
+    if news.overflowed || !news.names.isEmpty { takeWaiting() }
     if news.overflowed { configuration.events.yield(.spooled(nil)) }
     if !news.names.isEmpty { configuration.events.yield(.spooled(news.names)) }
   }
@@ -156,6 +166,12 @@ struct AttachLoop {
 
 // Connections that begin.
 extension AttachLoop {
+  /// Takes the connections that stand in the queue, and hellos that have come.
+  private mutating func takeWaiting() {
+    acceptAll(limit: Self.acceptsAtOnce)
+    for (number, connection) in connections where connection.process == nil { receive(number) }
+  }
+
   private mutating func listen() throws(SystemError) {
     guard !isListening, Moment.monotonic_ns() >= listensAgain_ns else { return }
     try poller.add(configuration.listener, token: Self.listenerToken)

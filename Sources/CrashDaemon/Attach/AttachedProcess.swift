@@ -35,6 +35,14 @@ struct RingSource: Sendable {
   let descriptor: Descriptor
   let mapping: RingMapping
 
+  /// Everything that it holds now; what was never used is not touched.
+  func contents() -> RingContents { mapping.contents(usedBy: descriptor.number) }
+
+  /// Only what was seen while the process went on.
+  func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
+    mapping.observations(usedBy: descriptor.number)
+  }
+
   /// Maps a memfd that a process sent.
   init(memory descriptor: Descriptor) throws(RingError) {
     mapping = try RingMapping(descriptor: descriptor.number)

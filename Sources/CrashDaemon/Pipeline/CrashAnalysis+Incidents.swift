@@ -14,7 +14,7 @@ extension CrashAnalysis {
   ///   - seen: What the last look found.
   /// - Returns: What this one found.
   func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
-    let (incidents, classes, images) = process.ring.mapping.observations()
+    let (incidents, classes, images) = process.ring.observations()
     // Ghosts are for the report of their crash.
     let changed = incidents.filter { seen[$0.key] != $0.count && !$0.isGhost }
     guard !changed.isEmpty else {

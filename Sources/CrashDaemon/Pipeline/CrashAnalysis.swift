@@ -60,7 +60,11 @@ struct CrashAnalysis: Sendable {
     var symbols = await openCaches(for: contents, of: process)
     // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
     // this is not followed for ever: its last frames have addresses then.
+    var raw: [UInt8] = []
     for _ in 0..<Self.symbolRounds {
+      // Before the contents: what is stored beside a report never has more than the report, or a copy of the ring that
+      // has it, too, would not be news.
+      do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
       contents = read(process, isFinal: isFinal)
       if symbols.cover(contents.addressesOfFrames) { break }
       symbols = await openCaches(for: contents, of: process)
@@ -68,7 +72,7 @@ struct CrashAnalysis: Sendable {
     let builder = await builder(contents, of: process, symbols)
     do {
       var made: CrashReport?
-      let (id, place) = try put(of: process) { id in
+      let (id, place) = try put(raw, of: process) { id in
         made = builder.report(id: id)
         return made
       }
@@ -87,6 +91,8 @@ struct CrashAnalysis: Sendable {
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     let process = ended.process
+    let raw: [UInt8]
+    do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
     let contents = read(process, isFinal: true)
     guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
       if ended.end == .unknown && !hasCrashed {
@@ -104,7 +110,7 @@ struct CrashAnalysis: Sendable {
     }
     let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
     do {
-      let (id, place) = try put(of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
+      let (id, place) = try put(raw, of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
       let seen = Seen(contents)
       return place == .store ? .stored(id: id, seen: seen) : .held(id: id, seen: seen)
     } catch {
@@ -149,11 +155,15 @@ struct CrashAnalysis: Sendable {
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
-    var contents = process.ring.mapping.contents()
+    var contents = process.ring.contents()
     // While the process lives, a record without an end is being written, and a thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
+  }
+
+  private func excerpt(_ process: AttachedProcess) throws(SystemError) -> [UInt8] {
+    try RingExcerpt.read(descriptor: process.ring.descriptor.number)
   }
 
   /// Stores under the ring's id.
@@ -161,10 +171,9 @@ struct CrashAnalysis: Sendable {
   /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
   /// process is; so is the id of a process's second report.
   private func put(
-    of process: AttachedProcess, isSecond: Bool = false, _ make: (String) -> CrashReport?
+    _ raw: [UInt8], of process: AttachedProcess, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
     let facts = process.facts
-    let raw = try RingExcerpt.read(descriptor: process.ring.descriptor.number)
     let first = isSecond ? Self.attempts : 0
     for attempt in first..<first + Self.attempts {
       let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)

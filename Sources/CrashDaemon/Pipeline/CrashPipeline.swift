@@ -1,3 +1,4 @@
+import CrashRing
 import CrashStore
 import Logging
 import ServiceLifecycle
@@ -29,9 +30,22 @@ actor CrashPipeline: Service {
     var isRead = false
     /// A record was read, or could not be stored.
     var hasCrashed = false
+    /// What the last look with news found is in the store.
+    var isStored = false
+    /// It could not be stored, and is counted as lost.
+    var hasFailed = false
 
     /// Whoever crashed has told how he ends, as far as anybody can know now.
     var isSettled: Bool { !isBusy && !isDirty && (!isEnding || (hasCrashed && isRead)) }
+  }
+
+  /// A ring and whose it is: what a spool file is known by.
+  private struct RingKey: Hashable {
+    var id: String
+    var user: UInt32
+
+    init(id: String, user: UInt32) { (self.id, self.user) = (id, user) }
+    init(_ facts: ProcessFacts) { self.init(id: facts.identity.ringID, user: facts.peer.uid) }
   }
 
   /// What `AwaitProcess` still tells of a process that has ended.
@@ -46,9 +60,14 @@ actor CrashPipeline: Service {
   let limits: Limits
   private let store: DescriptorStore?
   private var entries: [UInt64: Entry] = [:]
+  /// How many entries each ring has: a process that connects again has two for a moment.
+  private var rings: [RingKey: Int] = [:]
   private var ended: [Ended] = []
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
+  /// The last list of the spool was cut off.
+  private var isListFull = false
+  private var removedFiles = 0
   /// How often a report that changes meanwhile is improved.
   private static let improvements = 4
   /// Second unwindings, for which no other ring and nobody who waits for a report waits.
@@ -71,7 +90,6 @@ actor CrashPipeline: Service {
   /// Takes events until the attach thread ends, then finishes what is begun.
   func run() async throws {
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.takeSpool(nil) }
       group.addTask { await self.improveLateReports() }
       let watching = Task { await self.watch() }
       for await event in events { handle(event, in: &group) }
@@ -95,6 +113,7 @@ actor CrashPipeline: Service {
       let unwinding = Task { await tables.prepare(images, for: process.facts.peer.uid) }
       let policy = analysis.policy
       let registration = Task { if let policy { await policy.attached(process) } }
+      rings[RingKey(process.facts), default: 0] += 1
       entries[process.number] = Entry(
         process: process, preparation: preparation, tables: unwinding, registration: registration)
     case .announced(let process):
@@ -139,7 +158,11 @@ extension CrashPipeline {
         await entry.preparation.value
         let outcome = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
         record(outcome, of: process.number)
-        if outcome != .nothingNew { entries[process.number]?.hasCrashed = true }
+        if outcome != .nothingNew {
+          entries[process.number]?.hasCrashed = true
+          entries[process.number]?.hasFailed = outcome == .failed
+          entries[process.number]?.isStored = if case .stored = outcome { true } else { false }
+        }
         if isFinal { entries[process.number]?.isRead = true }
         if isFinal, entries[process.number]?.hasCrashed == true, let id = entries[process.number]?.reports.last {
           unwindAgain(process, report: id, after: entry.tables)
@@ -183,7 +206,14 @@ extension CrashPipeline {
   }
 
   private func end(_ number: UInt64) async {
-    guard let entry = entries.removeValue(forKey: number) else { return }
+    guard let entry = entries[number] else { return }
+    // Before anybody sees that it is gone. One that goes on may leave another any moment.
+    let isDead = if case .status = entry.end?.end { true } else { false }
+    let isDone = entry.isStored && entry.isRead && isDead
+    let ring = RingKey(entry.process.facts)
+    if isDone { spool.removeCopy(of: ring.id, owner: ring.user) }
+    entries[number] = nil
+    rings[ring] = rings[ring].flatMap { $0 > 1 ? $0 - 1 : nil }
     // Before anything is waited for: whoever asks meanwhile finds it in one of the two.
     ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
     if ended.count > limits.endedProcesses { ended.removeFirst(ended.count - limits.endedProcesses) }
@@ -191,6 +221,8 @@ extension CrashPipeline {
     await analysis.policy?.ended(entry.process)
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
+    // What has failed would fail again: its file is for the next start.
+    if !isDone && !entry.hasFailed { await takeSpool([SpoolDirectory.name(of: ring.id)]) }
   }
 
   /// Processes that are attached now.
@@ -285,26 +317,46 @@ extension CrashPipeline {
 extension CrashPipeline {
   /// Takes the named files, or all that are there; one after the other, whoever calls.
   private func takeSpool(_ names: [String]?) async {
-    do {
-      spooled.formUnion(try names ?? spool.list(limit: limits.spoolFiles))
-    } catch {
-      analysis.logger.error("cannot read the spool directory: \(error)")
-    }
+    queueSpool(names)
     guard !isSpoolBusy else { return }
     isSpoolBusy = true
-    while let name = spooled.popFirst() { await takeSpoolFile(name) }
+    repeat {
+      let before = removedFiles
+      while let name = spooled.popFirst() { await takeSpoolFile(name) }
+      // There were more than a list has: those that follow, as long as there is room for them.
+      guard isListFull, removedFiles != before else { break }
+      queueSpool(nil)
+    } while !spooled.isEmpty
     isSpoolBusy = false
   }
 
+  private func queueSpool(_ names: [String]?) {
+    do {
+      let found = try names ?? spool.list(limit: limits.spoolFiles)
+      if names == nil { isListFull = found.count >= limits.spoolFiles }
+      spooled.formUnion(found)
+    } catch {
+      analysis.logger.error("cannot read the spool directory: \(error)")
+    }
+  }
+
+  /// Whether the ring of a file is also that of an entry, at whose end the file goes, or is held in memory.
+  private func isTakenCareOf(_ name: String) -> Bool {
+    guard let id = SpoolDirectory.ringID(of: name) else { return false }
+    guard let user = spool.owner(of: name) else { return false }
+    return rings[RingKey(id: id, user: user)] != nil || analysis.trouble.isHolding(report: id, of: user)
+  }
+
   private func takeSpoolFile(_ name: String) async {
+    guard !isTakenCareOf(name) else { return }
+    let file = spool.identity(of: name)
     do throws(SpoolRefusal) {
-      guard let process = try spool.open(name) else { return }
-      let outcome = await analysis.look(at: process, seen: nil, isFinal: true)
-      // Not stored: the file stays for the next start.
-      if outcome == .failed { return }
-      // Not yet: it stays until it is.
-      if case .held = outcome { return }
-      if case .stored(let id, _) = outcome { unwindAgain(process, report: id) }
+      guard let left = try spool.open(name) else { return }
+      switch await analysis.compare(left) {
+      case .stored: break
+      case .unknown: return
+      case .news(let process): guard await take(process) else { return }
+      }
     } catch {
       if error.isLoss {
         analysis.ledger.lose(["spool": 1], of: error.owner, process: CleanName.of(name))
@@ -313,10 +365,25 @@ extension CrashPipeline {
       }
       if error.isPassing { return }
     }
+    // A process that lives may have put another one there meanwhile: the watch tells of that.
+    guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
+      removedFiles += 1
     } catch {
       analysis.logger.warning("\(error), ignoring")
+    }
+  }
+
+  /// Stores what a file says.
+  /// - Returns: false: not stored, or not yet; the file stays for the next start, or until it is.
+  private func take(_ process: AttachedProcess) async -> Bool {
+    switch await analysis.look(at: process, seen: nil, isFinal: true) {
+    case .failed, .held: return false
+    case .nothingNew: return true
+    case .stored(let id, _):
+      unwindAgain(process, report: id)
+      return true
     }
   }
 

@@ -132,7 +132,7 @@ actor Reanalysis {
   }
 
   /// The process as it was: the ring's word for itself, the report's for what only crashd could know.
-  private static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
+  static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
       throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record is of another version")
     }
@@ -144,7 +144,7 @@ actor Reanalysis {
       try file.write(ring, at: 0)
       let source = try RingSource(file: file.descriptor)
       let facts = ProcessFacts(
-        source.mapping.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
+        source.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
       return AttachedProcess(number: 0, facts: facts, ring: source)
     } catch {
       throw .unreadable("\(error)")
@@ -158,7 +158,7 @@ actor Reanalysis {
       let file = try MemoryFile(size: ring.count)
       try file.write(ring, at: 0)
       let source = try RingSource(file: file.descriptor)
-      let contents = source.mapping.contents()
+      let contents = source.contents()
       let facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: geteuid()), unit: nil)
       return AttachedProcess(number: 0, facts: facts, ring: source)
     } catch {
@@ -169,7 +169,7 @@ actor Reanalysis {
   /// What the raw record of a report has of the stacks of its crashed threads; nothing when it cannot be read.
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }
-    return process.ring.mapping.contents().records.filter { !$0.stack.isEmpty }.map { record in
+    return process.ring.contents().records.filter { !$0.stack.isEmpty }.map { record in
       RecordedStack(
         tid: Int(record.tid), start: Address(record.stackStart), bytes: Data(record.stack).base64EncodedString())
     }

@@ -64,7 +64,7 @@ struct SpoolDirectory: Sendable {
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let nobody = Peer(pid: 0, uid: geteuid())
-    guard name.wholeMatch(of: /[0-9a-f]{32}\.ring/) != nil else {
+    guard Self.ringID(of: name) != nil else {
       throw SpoolRefusal(owner: nobody, reason: "is no ring's name")
     }
     var number: Int32 = -1
@@ -85,7 +85,7 @@ struct SpoolDirectory: Sendable {
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
       }
-      return try process(file, owner: owner)
+      return try process(file, owner: owner, name: name)
     } catch let error as SpoolRefusal {
       throw error
     } catch {
@@ -93,17 +93,53 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  private func process(_ file: Descriptor, owner: Peer) throws(SpoolRefusal) -> AttachedProcess {
+  private func process(_ file: Descriptor, owner: Peer, name: String) throws(SpoolRefusal) -> AttachedProcess {
+    let ring: RingSource
+    let contents: RingContents
     do throws(RingError) {
-      let ring = try RingSource(file: file)
-      let contents = ring.mapping.contents()
-      let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
-      return AttachedProcess(number: 0, facts: ProcessFacts(contents, peer: peer, unit: nil), ring: ring)
+      ring = try RingSource(file: file)
+      contents = ring.contents()
     } catch {
       if case .systemCall = error {
         throw SpoolRefusal(owner: owner, reason: "cannot be read: \(error)", isPassing: true)
       }
       throw SpoolRefusal(owner: owner, reason: "is no ring: \(error)")
+    }
+    // By its name it is known whose ring it is.
+    guard Self.ringID(of: name) == contents.identity.ringID else {
+      throw SpoolRefusal(owner: owner, reason: "has the name of another ring")
+    }
+    let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
+    return AttachedProcess(number: 0, facts: ProcessFacts(contents, peer: peer, unit: nil), ring: ring)
+  }
+
+  /// The id of the ring that stands in a file of this name.
+  static func ringID(of name: String) -> String? {
+    name.wholeMatch(of: /([0-9a-f]{32})\.ring/).map { String($0.output.1) }
+  }
+
+  /// The name of the file of a ring.
+  static func name(of ringID: String) -> String { ringID + CS_ATTACH_SPOOL_SUFFIX }
+
+  /// Who left a file; nil when there is none of this name.
+  func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
+
+  /// Which file stands under a name.
+  func identity(of name: String) -> ino_t? { status(of: name)?.st_ino }
+
+  private func status(of name: String) -> stat? {
+    var status = stat()
+    // fstatat writes one struct stat.
+    return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+  }
+
+  /// Removes what a process has left of its ring, whose report is stored; nobody else's file of that name.
+  ///
+  /// Between the look and the removal only the owner can put another file there: the directory is sticky.
+  func removeCopy(of ringID: String, owner: UInt32) {
+    for name in [Self.name(of: ringID), Self.name(of: ringID) + CS_ATTACH_PARTIAL_SUFFIX]
+    where self.owner(of: name) == owner {
+      _ = unsafe unlinkat(directory.number, name, 0)
     }
   }
 

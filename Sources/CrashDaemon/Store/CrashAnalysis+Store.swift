@@ -18,11 +18,12 @@ extension CrashAnalysis {
   ) throws(StoreError) -> Place {
     let facts = process.facts
     do throws(StoreError) {
-      if try store.put(report, raw: raw) == .unchanged { return .store }
+      if try store.put(report, raw: raw, knownAs: Int(facts.identity.pid)) == .unchanged { return .store }
     } catch {
       guard error.isOutage else { throw error }
       let item = StoreTrouble.Held(
-        report: report, raw: raw, owner: facts.peer, process: facts.identity.name, keptName: process.keptName)
+        report: report, raw: raw, owner: facts.peer, process: facts.identity.name, ownPID: Int(facts.identity.pid),
+        keptName: process.keptName)
       guard trouble.hold(item, because: error) else { throw error }
       return .memory
     }

@@ -84,7 +84,7 @@ actor StoreKeeper: Service {
     var isStored = false
     while let item = trouble.first {
       do throws(StoreError) {
-        _ = try store.put(item.report, raw: item.raw)
+        _ = try store.put(item.report, raw: item.raw, knownAs: item.ownPID)
       } catch {
         if error.isOutage {
           trouble.note(error)

@@ -12,6 +12,8 @@ final class StoreTrouble: Sendable {
     var raw: [UInt8]
     var owner: Peer
     var process: String
+    /// As the process sees itself.
+    var ownPID: Int?
     /// systemd keeps the ring under this name as long as the report is not stored.
     var keptName: String?
     /// Whether nobody else lets go of it.
@@ -98,6 +100,10 @@ final class StoreTrouble: Sendable {
   var count: Int { state.withLock { $0.held.count } }
 
   func isHolding(pid: Int32) -> Bool { state.withLock { $0.held.contains { $0.owner.pid == pid } } }
+
+  func isHolding(report id: String, of user: UInt32) -> Bool {
+    state.withLock { $0.held.contains { $0.report.id == id && $0.owner.uid == user } }
+  }
 
   /// It is stored, or never will be.
   func release(_ id: String) -> Held? {

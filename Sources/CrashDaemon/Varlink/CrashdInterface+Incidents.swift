@@ -34,7 +34,7 @@ extension CrashdInterface {
       let identity = process.facts.identity
       guard pid == nil || pid == Int(process.facts.peer.pid), name.map({ identity.name.contains($0) }) ?? true
       else { continue }
-      for counted in process.ring.mapping.observations().classes where classes.count < limits.listReports {
+      for counted in process.ring.observations().classes where classes.count < limits.listReports {
         classes.append(ProtectedClassesReply.Class(counted, of: process.facts))
       }
     }

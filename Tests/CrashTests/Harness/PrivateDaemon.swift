@@ -95,6 +95,19 @@ final class PrivateDaemon: Sendable {
     try await process.wait()
   }
 
+  /// Has all its threads stand still, as long as it is there.
+  func stopRunning() async throws {
+    process.signal(SIGSTOP)
+    let pid = process.pid
+    try await blocking {
+      var information = unsafe siginfo_t()
+      // waitid writes one siginfo_t; it tells when the last thread has stopped.
+      while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
+        guard errno == EINTR else { throw SystemError("waitid", errno) }
+      }
+    }
+  }
+
   /// The reports of a process that has ended, once crashd has stored all of them.
   func reports(of pid: pid_t) async throws -> [CrashReport] {
     let client = client
