@@ -8,13 +8,15 @@
 // As in unit_tree.c: deeper DIEs are left out.
 #define CS_SCOPE_DEPTH 200
 
-void cs_scope_add(struct cs_scope *scope, const char *format, ...) {
+bool cs_scope_add(struct cs_scope *scope, const char *format, ...) {
   const size_t room = CS_SCOPE_TEXT_BYTES - scope->count;
   va_list arguments;
   va_start(arguments, format);
   const int length = vsnprintf(scope->text + scope->count, room, format, arguments);
   va_end(arguments);
-  if (length > 0 && (size_t)length < room) scope->count += (size_t)length;
+  if (length <= 0 || (size_t)length >= room) return false;
+  scope->count += (size_t)length;
+  return true;
 }
 
 static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *function) {
@@ -76,5 +78,11 @@ size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text) {
   walk(&scope, &unit, NULL, false, 0);
   cs_scope_add_types(&scope);
   if (scope.frames) dwarf_cfi_end(scope.frames);
+  return scope.count;
+}
+
+size_t cs_scope_describe_classes(struct cs_image *image, uint64_t pc, char *ret_text) {
+  struct cs_scope scope = {.image = image, .pc = pc, .text = ret_text};
+  cs_scope_add_named_classes(&scope);
   return scope.count;
 }

@@ -3,6 +3,7 @@
 
 #include "cs_scope.h"
 #include "image.h"
+#include "scope_symbols.h"
 
 #define CS_SCOPE_TYPES 64
 
@@ -47,5 +48,12 @@ void cs_scope_add_types(struct cs_scope *scope);
 /// sizes of classes that are derived from it, too.
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived);
 
-/// Adds a line; nothing when it does not fit.
-void cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// Adds the Swift classes that the function at the place names: its own name does, or what it calls, or what it takes
+/// the address of. That needs the image's symbols, and no debug information.
+void cs_scope_add_named_classes(struct cs_scope *scope);
+
+/// Adds how large objects of a Swift class are whose descriptor has this symbol, and of those derived from it.
+void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
+
+/// Adds a line; false when it does not fit, and nothing is added.
+bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -5,6 +5,8 @@ import Glibc
 
 /// `crash-analyse describe-scope`: the image on stdin, on stdout what the place at a link address can see; nothing where the
 /// image has no debug information about it.
+///
+/// `crash-analyse describe-classes`: the classes of Swift that the function there names.
 public enum DescribeScopeJob: Sendable {
   /// What a forged image may take; a large server's takes a tenth.
   private static let processorTime_s: UInt = 2
@@ -12,7 +14,7 @@ public enum DescribeScopeJob: Sendable {
   /// Confines the process, then does the job.
   ///
   /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image.
-  public static func run(buildID: String, pc: UInt64) -> BuildCacheJob.Status {
+  public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // setrlimit reads one struct rlimit.
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
@@ -20,7 +22,8 @@ public enum DescribeScopeJob: Sendable {
     }
     let description: ScopeDescription
     do throws(SymbolCacheBuilder.Failure) {
-      description = try SymbolCacheBuilder.scope(image: STDIN_FILENO, buildID: buildID, pc: pc)
+      description = try SymbolCacheBuilder.scope(
+        image: STDIN_FILENO, buildID: buildID, pc: pc, isOfClasses: isOfClasses)
     } catch {
       return BuildCacheJob.fail(error)
     }
@@ -37,17 +40,27 @@ public enum DescribeScopeJob: Sendable {
 }
 
 extension SymbolCacheBuilder {
-  /// What the place at the link address `pc` of the image open as `image` can see, with readable names.
-  public static func scope(image descriptor: Int32, buildID: String, pc: UInt64) throws(Failure) -> ScopeDescription {
+  /// What the place at the link address `pc` of the image open as `image` can see, with readable names; or the classes that
+  /// its function names.
+  public static func scope(
+    image descriptor: Int32, buildID: String, pc: UInt64, isOfClasses: Bool = false
+  ) throws(Failure) -> ScopeDescription {
     let image = try OpenImage(descriptor, buildID: buildID)
     defer { image.close() }
     var bytes = [UInt8](repeating: 0, count: Int(CS_SCOPE_TEXT_BYTES))
     // The call writes at most as many bytes as the array has.
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe cs_scope_describe(image.pointer, pc, buffer.baseAddress?.assumingMemoryBound(to: CChar.self))
+      let text = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+      return unsafe isOfClasses
+        ? cs_scope_describe_classes(image.pointer, pc, text) : cs_scope_describe(image.pointer, pc, text)
     }
     var description = ScopeDescription(Array(bytes.prefix(count)))
     for index in description.types.indices { description.types[index].writeOutSwiftNames() }
+    for index in description.namedClasses.indices {
+      let name = description.namedClasses[index].name
+      description.namedClasses[index].name = ScopeDescription.Structure.readable(name)
+    }
+    description.namedClasses.removeAll { $0.name.isEmpty }
     return description
   }
 }
@@ -57,7 +70,7 @@ extension ScopeDescription.Structure {
   /// begins.
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
-    name = Demangler.isReasonable(name) ? Self.lastPart(of: Demangler.full(name)) : ""
+    name = Self.readable(name)
     // An object begins with two words of the runtime's: a place of 0 is not known before the program runs.
     fields.removeAll { $0.offset < 16 }
     fields.sort { $0.offset < $1.offset }
@@ -65,6 +78,11 @@ extension ScopeDescription.Structure {
       let end = index + 1 < fields.count ? fields[index + 1].offset : size ?? 0
       fields[index].size = end > fields[index].offset ? end - fields[index].offset : 8
     }
+  }
+
+  /// Of a linkage name.
+  static func readable(_ name: String) -> String {
+    Demangler.isReasonable(name) ? lastPart(of: Demangler.full(name)) : ""
   }
 
   /// `Cart` of `shop.Cart?`, and of `shop.(Cart in _0123…)`, which is private.

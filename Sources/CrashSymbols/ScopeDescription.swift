@@ -51,10 +51,22 @@ public struct ScopeDescription: Sendable, Equatable {
     case value(Int)
   }
 
+  /// A Swift class that the function at the place names: in its own name, or in that of what it calls or refers to.
+  public struct NamedClass: Sendable, Equatable {
+    /// As the source calls it.
+    public var name: String
+    /// Of an instance.
+    public var size: UInt64
+    /// Of instances of classes that are derived from it, as far as the image has them.
+    public var derivedSizes: [UInt64] = []
+  }
+
   /// Innermost scopes last.
   public var variables: [Variable] = []
   /// What variables and members point at.
   public var types: [Structure] = []
+  /// Also where there is no debug information.
+  public var namedClasses: [NamedClass] = []
 
   /// More than crash-analyse writes.
   public static let limitBytes = 64 << 10
@@ -87,9 +99,15 @@ public struct ScopeDescription: Sendable, Equatable {
     case ("S", 2):
       guard !types.isEmpty, let size = UInt64(words[1]) else { return false }
       types[types.count - 1].size = size
+    case ("C", 3...):
+      guard let size = UInt64(words[1]) else { return false }
+      namedClasses.append(NamedClass(name: rest(2), size: size))
     case ("U", 2):
       guard !types.isEmpty, let size = UInt64(words[1]) else { return false }
       types[types.count - 1].derivedSizes.append(size)
+    case ("D", 2):
+      guard !namedClasses.isEmpty, let size = UInt64(words[1]) else { return false }
+      namedClasses[namedClasses.count - 1].derivedSizes.append(size)
     default: return false
     }
     return true
@@ -123,6 +141,10 @@ public struct ScopeDescription: Sendable, Equatable {
         lines.append("F \(field.offset) \(field.size) \(content) \(field.name)")
       }
       lines += type.derivedSizes.map { "U \($0)" }
+    }
+    for named in namedClasses {
+      lines.append("C \(named.size) \(named.name)")
+      lines += named.derivedSizes.map { "D \($0)" }
     }
     return lines.map { $0 + "\n" }.joined()
   }

@@ -8,7 +8,8 @@ let usage = """
   usage: crash-analyse build-cache --build-id HEX [--at HEX,…] <IMAGE >CACHE \
   or crash-analyse unwind-tables --build-id HEX [--urgent] <IMAGE >TABLES or crash-analyse unwind <REQUEST >ANSWER \
   or crash-analyse check-names <NAMES >VERDICTS \
-  or crash-analyse describe-scope --build-id HEX --pc HEX <IMAGE >DESCRIPTION
+  or crash-analyse describe-scope --build-id HEX --pc HEX <IMAGE >DESCRIPTION \
+  or crash-analyse describe-classes --build-id HEX --pc HEX <IMAGE >DESCRIPTION
   """
 let arguments = Array(CommandLine.arguments.dropFirst())
 let addresses = arguments.count == 5 && arguments[3] == "--at" ? BuildCacheJob.addresses(of: arguments[4]) : nil
@@ -25,6 +26,8 @@ let status: BuildCacheJob.Status =
   case ("check-names", 1): CheckNamesJob.run()
   case ("describe-scope", 5) where isOfBuild && pc != nil:
     DescribeScopeJob.run(buildID: arguments[2].lowercased(), pc: pc ?? 0)
+  case ("describe-classes", 5) where isOfBuild && pc != nil:
+    DescribeScopeJob.run(buildID: arguments[2].lowercased(), pc: pc ?? 0, isOfClasses: true)
   default: BuildCacheJob.fail(.usage, usage)
   }
 exit(status.rawValue)

@@ -15,7 +15,7 @@ import Testing
   /// After 16 bytes its parameters are on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
-    offset: UInt64 = 16
+    offset: UInt64 = 16, verb: String = "describe-scope"
   ) throws -> ScopeDescription {
     try Tools.withTemporaryFolder { folder in
       let file = folder.appendingPathComponent(name)
@@ -24,7 +24,7 @@ import Testing
       try OptimizedProgram.run(compiler(tool), options + [file.path, "-o", image.path], in: folder)
       let start = try #require(try ELFFile(path: image.path).addressOfFunction[function])
       let answer = try Tools.run(
-        program, ["describe-scope", "--build-id", "", "--pc", String(start + offset, radix: 16)], input: image)
+        program, [verb, "--build-id", "", "--pc", String(start + offset, radix: 16)], input: image)
       #expect(answer.status == 0, "\(answer.error)")
       return ScopeDescription([UInt8](answer.output))
     }
@@ -176,6 +176,56 @@ import Testing
     // Bigger is derived by way of Big. How large a Box is depends on its item.
     #expect(cart.derivedSizes.sorted() == [25, 40, 64])
     #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
+  }
+
+  @Test("the classes that a function and those around it name, without debug information", arguments: ["-Onone", "-O"])
+  func named(option: String) throws {
+    let source = """
+      public class Cart {
+        public var count = 1
+        public init() {}
+      }
+      final class BigCart: Cart { var more = (1, 2) }
+      public final class Shelf<Item> {
+        public var items: [Item] = []
+        public var rows = (1, 2, 3)
+        public init() {}
+        deinit { use(Crumb()) }
+      }
+      final class Crumb { var one = (1, 2, 3, 4, 5, 6, 7) }
+      public final class Untouched { public var number: Int8 = 1 }
+      private final class Hidden { var few = (1, 2, 3, 4) }
+      @inline(never) public func use<Value>(_ value: Value) { print(value) }
+      @inline(never) public func perform(_ work: () -> Int) -> Int { work() }
+      @inline(never) public func count(of cart: Cart) -> Int { cart.count }
+      @inline(never) public func checkout(_ number: Int) -> Int {
+        use(Shelf<Int>())
+        use(Hidden())
+        return perform { number + count(of: Cart()) }
+      }
+      public func keep() -> [AnyObject] { [BigCart(), Untouched()] }
+      """
+    let options = [option, "-emit-library", "-module-name", "shop", "-parse-as-library"]
+    let scope = try Self.scope(
+      of: source, named: "a.swift", "swiftc", options, at: "$s4shop8checkoutyS2iF", offset: 1, verb: "describe-classes")
+    #expect(scope.variables.isEmpty && scope.types.isEmpty)
+    let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
+    #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
+    // Optimized, a private class's metadata has no symbol at its address.
+    #expect(sizes["Hidden"] == (option == "-Onone" ? 48 : nil))
+    let own = try Self.scope(
+      of: source, named: "a.swift", "swiftc", options, at: "$s4shop5count2ofSiAA4CartC_tF", offset: 1,
+      verb: "describe-classes")
+    #expect(own.namedClasses.map(\.name) == ["Cart"] && own.namedClasses.map(\.size) == [24])
+    #expect(own.namedClasses.map(\.derivedSizes) == [[40]])
+    #expect(ScopeDescription(Array(own.text.utf8)) == own)
+    // Optimized, the closure may be a part of what it is given to.
+    if option == "-Onone" {
+      let closure = try Self.scope(
+        of: source, named: "a.swift", "swiftc", options, at: "$s4shop8checkoutyS2iFSiyXEfU_", offset: 1,
+        verb: "describe-classes")
+      #expect(Set(closure.namedClasses.map(\.name)) == ["Cart", "Shelf", "Hidden"])
+    }
   }
 
   @Test("of code without debug information nothing is told, of another build neither")

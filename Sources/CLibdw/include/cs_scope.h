@@ -12,6 +12,9 @@
 //
 // "S SIZE", how large an instance of a Swift class is. "U SIZE", the same of a class that is derived from it, for what
 // variables point at themselves.
+//
+// "C SIZE NAME", a Swift class that the code of the function names, with its linkage name, and how large its instances
+// are; the "D SIZE" behind it are of classes that are derived from it. These are asked for by themselves.
 #pragma once
 
 #include "cs_libdw.h"
@@ -22,3 +25,6 @@
 /// Describes the place at the link address `pc`: 0 bytes when there is no debug information about it. Returns how many
 /// bytes were written; `ret_text` has room for CS_SCOPE_TEXT_BYTES.
 size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text);
+
+/// Tells the classes that the function there names; needs symbols, and no debug information.
+size_t cs_scope_describe_classes(struct cs_image *image, uint64_t pc, char *ret_text);

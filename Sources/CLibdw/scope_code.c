@@ -1,0 +1,146 @@
+// The Swift classes that a function names: in its own name, in those of what it calls, and of what it refers to.
+//
+// Code that uses an object nearly always says of which class: it is a method of it, gets its metadata, calls a function
+// that has the class in its signature. All of that are symbols, and their names have the class's in them.
+#include "scope.h"
+#include "scope_code_x86_64.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_CODE_BYTES   (64u << 10) // of a function
+#define CS_CODE_TARGETS 4096
+#define CS_CODE_NAMES   512
+#define CS_CODE_CLASSES 16
+#define CS_CODE_DEPTH   8 // functions around a closure
+
+/// What a function refers to.
+struct references {
+  uint64_t functions[1 + CS_CODE_DEPTH];
+  size_t function_count;
+  uint64_t targets[CS_CODE_TARGETS];
+  size_t target_count;
+  const char *names[CS_CODE_NAMES];
+  size_t name_count;
+};
+
+static int compare(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+/// The function around the place; NULL: no symbol tells.
+static const char *find_function(const struct cs_scope *scope, const struct cs_scope_symbols *symbols,
+                                 GElf_Sym *ret_function) {
+  for (size_t i = 1; i < symbols->count; i++) {
+    const char *name = cs_scope_symbol(symbols, i, ret_function);
+    if (!name || GELF_ST_TYPE(ret_function->st_info) != STT_FUNC) continue;
+    if (scope->pc >= ret_function->st_value && scope->pc - ret_function->st_value < ret_function->st_size) return name;
+  }
+  return NULL;
+}
+
+static void add_function(struct references *references, Elf *elf, const GElf_Sym *function) {
+  size_t bytes = 0;
+  const uint8_t *code = cs_scope_bytes(elf, function->st_value, &bytes);
+  if (!code || references->function_count == 1 + CS_CODE_DEPTH) return;
+  references->functions[references->function_count++] = function->st_value;
+  if (bytes > function->st_size) bytes = function->st_size;
+  if (bytes > CS_CODE_BYTES) bytes = CS_CODE_BYTES;
+#if defined(__x86_64__)
+  references->target_count +=
+      cs_code_targets(code, bytes, function->st_value, references->targets + references->target_count,
+                      CS_CODE_TARGETS - references->target_count);
+#endif
+}
+
+/// Adds the functions that a closure stands in: its name begins with theirs.
+static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
+  for (size_t i = 1; i < symbols->count; i++) {
+    GElf_Sym symbol;
+    const char *name = cs_scope_symbol(symbols, i, &symbol);
+    if (!name || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || strncmp(name, "$s", 2) != 0) continue;
+    const size_t length = strlen(name);
+    if (length > 8 && strncmp(closure, name, length) == 0 && closure[length] != 0)
+      add_function(references, symbols->elf, &symbol);
+  }
+}
+
+/// Which symbols stand exactly where the code leads to, and those of the functions themselves.
+static void add_names(struct references *references, const struct cs_scope_symbols *symbols) {
+  for (size_t i = 1; i < symbols->count && references->name_count < CS_CODE_NAMES; i++) {
+    GElf_Sym symbol;
+    const char *name = cs_scope_symbol(symbols, i, &symbol);
+    if (!name || strncmp(name, "$s", 2) != 0) continue;
+    bool is_named = bsearch(&symbol.st_value, references->targets, references->target_count, sizeof(uint64_t), compare);
+    for (size_t function = 0; function < references->function_count; function++)
+      is_named |= symbol.st_value == references->functions[function];
+    if (is_named) references->names[references->name_count++] = name;
+  }
+}
+
+/// How a class is called in mangled names of others: `4CartC` of `$s4shop4CartCMn`. Where its name is a longer story
+/// (private, or with parts of other words) all that stands between `$s` and `Mn`.
+static size_t identifier(const char *name, size_t length, const char **ret_start) {
+  // Name and length of a class: a number, so many characters, and C.
+  for (size_t start = length - 2; start > 1; start--) {
+    if (name[start] < '0' || name[start] > '9') continue;
+    char *end;
+    size_t first = start;
+    while (first > 2 && name[first - 1] >= '0' && name[first - 1] <= '9')
+      first--;
+    const unsigned long count = strtoul(name + first, &end, 10);
+    if (name[first] != '0' && count == (size_t)(name + length - 1 - end)) {
+      *ret_start = name + first;
+      return length - first;
+    }
+    start = first;
+  }
+  *ret_start = name + 2;
+  return length - 2;
+}
+
+/// Whether a name has this part, and not at the end of a longer number: `14CartCounterC` is no `4CartC`.
+static bool has_part(const char *name, const char *part, size_t length) {
+  for (const char *at = name; (at = memmem(at, strlen(at), part, length)); at++) {
+    if (at == name || at[-1] < '0' || at[-1] > '9') return true;
+  }
+  return false;
+}
+
+static bool is_named(const struct references *references, const char *start, size_t length) {
+  for (size_t i = 0; i < references->name_count; i++) {
+    if (has_part(references->names[i], start, length)) return true;
+  }
+  return false;
+}
+
+static void add_classes(struct cs_scope *scope, const struct cs_scope_symbols *symbols,
+                        const struct references *references) {
+  size_t count = 0;
+  for (size_t i = 1; i < symbols->count && count < CS_CODE_CLASSES; i++) {
+    GElf_Sym symbol;
+    const char *name = cs_scope_symbol(symbols, i, &symbol);
+    const size_t length = name && strncmp(name, "$s", 2) == 0 ? strlen(name) : 0;
+    if (length < 6 || strcmp(name + length - 3, "CMn") != 0) continue;
+    const char *start;
+    const size_t part = identifier(name, length - 2, &start);
+    if (!is_named(references, start, part)) continue;
+    cs_scope_add_named_class(scope, symbols, name);
+    count++;
+  }
+}
+
+void cs_scope_add_named_classes(struct cs_scope *scope) {
+  const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);
+  GElf_Sym function;
+  const char *name = find_function(scope, &symbols, &function);
+  if (!name || strncmp(name, "$s", 2) != 0) return;
+  struct references *references = calloc(1, sizeof *references);
+  if (!references) return;
+  add_function(references, symbols.elf, &function);
+  add_around(references, &symbols, name);
+  qsort(references->targets, references->target_count, sizeof(uint64_t), compare);
+  add_names(references, &symbols);
+  add_classes(scope, &symbols, references);
+  free(references);
+}

@@ -1,0 +1,40 @@
+// Where code of x86-64 may lead to.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/// Every address that a `call`, a `jmp`, a `lea` or a `mov` relative to rip would lead to, if one began at that byte;
+/// how many, up to `limit`. Among them are some of bytes that are none: no symbol stands there but by chance.
+static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t address, uint64_t *ret_targets,
+                                     size_t limit) {
+  size_t found = 0;
+  for (size_t i = 0; i + 5 <= count && found < limit; i++) {
+    const int is_branch = code[i] == 0xe8 || code[i] == 0xe9;
+    // REX.W; ModRM of rip and a displacement.
+    const int is_address = i + 7 <= count && (code[i] & 0xf8) == 0x48 && (code[i + 1] == 0x8d || code[i + 1] == 0x8b) &&
+                           (code[i + 2] & 0xc7) == 0x05;
+    if (!is_branch && !is_address) continue;
+    const size_t at = i + (is_branch ? 1 : 3);
+    int32_t distance;
+    memcpy(&distance, code + at, sizeof distance);
+    ret_targets[found++] = address + at + sizeof distance + (uint64_t)(int64_t)distance;
+  }
+  return found;
+}
+
+/// The size in the last `mov esi, SIZE`, `mov edx, ALIGNMENT MASK`; 0: there is none.
+///
+/// An allocation gets its size in the same way, and comes before the object's own end.
+static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
+  uint32_t found = 0;
+  for (size_t i = 0; i + 10 <= count; i++) {
+    uint32_t size, mask;
+    if (code[i] != 0xbe || code[i + 5] != 0xba) continue;
+    memcpy(&size, code + i + 1, sizeof size);
+    memcpy(&mask, code + i + 6, sizeof mask);
+    if (mask == 7 || mask == 15) found = size;
+  }
+  return found;
+}
