@@ -15,7 +15,10 @@ class Account {
   func balance() -> Int { number * 3 }
 }
 
+/// As large as few others.
 class SavingsAccount: Account {
+  var years = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
+
   override func balance() -> Int { number * 5 }
 }
 
@@ -86,6 +89,11 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 @inline(never) func release(at address: UInt64) { unsafe account(at: address).release() }
 
+@inline(never) func readField(at address: UInt64) {
+  let next = unsafe account(at: address)._withUnsafeGuaranteedRef { $0.next?.number }
+  _ = hidden(next)
+}
+
 /// An object that lives, of many: where others may have died before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
@@ -136,6 +144,92 @@ final class Receipt {
   return UInt64(UInt(bitPattern: words))
 }
 
+struct Order {
+  var number = random(100_000)
+  var price = Double(random(10_000)) / 100
+  var note = "order \(heap_random())"
+}
+
+struct Basket {
+  var account = Account(number: random(100))
+  var count = random(100)
+  var place: (Int32, Int32) = (Int32(random(1_000)), Int32(random(1_000)))
+}
+
+struct Label {
+  var text = "label \(heap_random())"
+  var isBold = random(2) == 0
+  var width = Float(random(100))
+  var orders = [Order()]
+}
+
+/// Values of a live block, as a library gets them for its callbacks, which somebody takes for an object.
+@inline(never) func structs() -> UInt64 {
+  func copy<Value>(_ make: () -> Value) -> UInt64 {
+    let count = 1 + random(4)
+    let values = UnsafeMutablePointer<Value>.allocate(capacity: count)
+    for index in 0..<count { unsafe (values + index).initialize(to: make()) }
+    return UInt64(UInt(bitPattern: values))
+  }
+  switch random(3) {
+  case 0: return copy { Order() }
+  case 1: return copy { Basket() }
+  default: return copy { Label() }
+  }
+}
+
+/// With fields that are far from its begin.
+class Ledger {
+  var days = (1, 2, 3, 4, 5, 6, 7, 8)
+  var last = Account(number: 1)
+}
+
+struct Page {
+  var account: Unmanaged<Account>
+  var count = random(100)
+  var place = Double(random(100))
+}
+
+/// Values of a live block that begin with a reference to nothing.
+@inline(never) func wildMembers() -> UnsafeMutablePointer<Page> {
+  let count = 1 + random(4)
+  let pages = UnsafeMutablePointer<Page>.allocate(capacity: count)
+  for index in 0..<count {
+    let wild = heap_random() % 2 == 0 ? heap_random() | 1 << 62 : 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000
+    unsafe (pages + index).initialize(to: Page(account: account(at: wild & ~7)))
+  }
+  return unsafe pages
+}
+
+struct Wide {
+  var days = (1, 2, 3, 4, 5)
+}
+
+struct Entry {
+  var number: Int
+  var next: UnsafeMutablePointer<Wide>
+  var count = random(100)
+}
+
+/// Values of a live block that begin with a large number, and go on with a pointer to nothing.
+@inline(never) func entries() -> UnsafeMutablePointer<Entry> {
+  let count = 1 + random(4)
+  let entries = UnsafeMutablePointer<Entry>.allocate(capacity: count)
+  for index in 0..<count {
+    let wild = 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000
+    let number = Int(heap_random() % 2 == 0 ? 1 << 40 + heap_random() % (1 << 38) : 1 << 44 + heap_random() % (1 << 43))
+    let next = UnsafeMutablePointer<Wide>(bitPattern: UInt(wild & ~7))
+    unsafe (entries + index).initialize(to: Entry(number: number, next: next!))
+  }
+  return unsafe entries
+}
+
+/// A value on the stack, which somebody takes for an object.
+@inline(never) func withLocal(_ use: (UInt64) -> Void) {
+  var order = hidden(Order())
+  withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }
+}
+
 let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ("array-index", { _ = hidden([1, 2, 3][hidden(3 + random(9))]) }),
   ("objects-index", { _ = hidden((0..<5).map { Account(number: $0) }[hidden(7)].balance()) }),
@@ -157,6 +251,55 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ("method-of-numbers", { callMethod(at: numbers()) }),
   ("retain-of-numbers", { retain(at: numbers()) }),
   ("release-of-numbers", { release(at: numbers()) }),
+  ("field-of-numbers", { readField(at: numbers()) }),
+  ("method-of-struct", { callMethod(at: structs()) }),
+  ("retain-of-struct", { retain(at: structs()) }),
+  ("release-of-struct", { release(at: structs()) }),
+  ("field-of-struct", { readField(at: structs()) }),
+  (
+    "method-of-member",
+    {
+      let pages = unsafe wildMembers()
+      _ = hidden(unsafe hidden(pages).pointee.account._withUnsafeGuaranteedRef { $0.balance() })
+    }
+  ),
+  (
+    "field-of-member",
+    {
+      let pages = unsafe UnsafeRawPointer(wildMembers()).assumingMemoryBound(to: Unmanaged<Ledger>.self)
+      _ = hidden(unsafe hidden(pages).pointee._withUnsafeGuaranteedRef { $0.last.balance() })
+    }
+  ),
+  (
+    "release-of-member",
+    {
+      let pages = unsafe wildMembers()
+      unsafe hidden(pages).pointee.account.release()
+    }
+  ),
+  (
+    "index-from-struct",
+    {
+      let (entries, table) = unsafe (hidden(entries()), hidden(UnsafeMutablePointer<Wide>.allocate(capacity: 8)))
+      _ = hidden(Account(number: unsafe table[entries.pointee.number].days.2).balance())
+    }
+  ),
+  (
+    "index-of-numbers",
+    {
+      let (entries, table) = unsafe (hidden(entries()), hidden(UnsafeMutablePointer<Int>.allocate(capacity: 8)))
+      _ = hidden(Account(number: unsafe (table + 4)[entries.pointee.number]).balance())
+    }
+  ),
+  (
+    "field-of-second",
+    {
+      let entries = unsafe hidden(entries())
+      _ = hidden(Account(number: unsafe entries.pointee.next.pointee.days.4).balance())
+    }
+  ),
+  ("method-of-local", { withLocal { callMethod(at: $0) } }),
+  ("release-of-local", { withLocal { release(at: $0) } }),
   // Somebody wrote past the end of the block before; or to the wrong place.
   (
     "method-of-overrun",

@@ -2,11 +2,13 @@
 """How often crashd says that a crash used freed memory: of crashes that did not, and of crashes that did.
 
 Usage: verdicts.py BINARIES [--slice] [--crash-maker PROGRAM]... [--keep DIRECTORY] [--all] [--only TEXT]
+                   [--seed NUMBER] [--rounds NUMBER]
 
 BINARIES has crashd, crashctl, crash-analyse and crash-maker. The programs beside this file are built without and with
 optimization and crash under libcrashshield.so: every kind, in every state of the heap, with several seeds. Scenarios
 of crash-maker come to the controls. --slice: a few of them, in seconds. --all: a line for each crash. --only: those
-whose line has the text. --keep: where the programs are built, and found again.
+whose line has the text. --keep: where the programs are built, and found again. --seed: added to the seeds, for other
+heaps. --rounds: how many seeds each kind of freed memory sees in each state, instead of 2.
 
 It fails when a control is called dangling for certain, when more than 1 % of them (3 % of a slice) are called so
 probably, when a crash has no report, or when less than RECALL_GOAL of the uses of freed memory are called dangling
@@ -19,6 +21,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import queue
@@ -187,7 +190,7 @@ def listed(program: pathlib.Path) -> list[str]:
     return subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout.split()
 
 
-def cases(programs, rounds: int) -> list[Case]:
+def cases(programs, rounds: int, seed: int) -> list[Case]:
     found = []
     for name, builds in programs.items():
         is_freed = name.startswith("freed")
@@ -196,7 +199,7 @@ def cases(programs, rounds: int) -> list[Case]:
                 for state in FREED_AGES if is_freed else CONTROL_STATES:
                     # Of the many states of the heap a control sees one seed each.
                     for _ in range(rounds if is_freed else 1):
-                        command = [str(program), way, state, str(len(found) + 1)]
+                        command = [str(program), way, state, str(seed + len(found) + 1)]
                         found.append(Case(name, kind, command, way, state, is_freed, name.endswith(QUARANTINE)))
     return found
 
@@ -255,6 +258,16 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
 
+def interval(part: int, whole: int) -> str:
+    """Wilson's, of 95 %."""
+    if not whole:
+        return "none"
+    z = 1.96
+    center = (part + z * z / 2) / (whole + z * z)
+    half = z / (whole + z * z) * math.sqrt(part * (whole - part) / whole + z * z / 4)
+    return f"{100 * max(0, center - half):.1f}–{100 * min(1, center + half):.1f} %"
+
+
 def judge(verdicts: list[Verdict], least_controls: int, probable_limit: float, recall_goal: float) -> bool:
     problems = [verdict for verdict in verdicts if verdict.problem]
     crashed = [verdict for verdict in verdicts if not verdict.problem and not verdict.survived]
@@ -284,14 +297,14 @@ def judge(verdicts: list[Verdict], least_controls: int, probable_limit: float, r
             some = [verdict for verdict in swift if verdict.case.state in states]
             called = sum(verdict.is_found for verdict in some)
             named = sum(verdict.class_name != "" for verdict in some)
-            print(f"Swift's objects, {title}, {' and '.join(states)}: {share(called, len(some))} of {len(some)}, "
-                  f"{share(named, len(some))} by their class")
+            print(f"Swift's objects, {title}, {' and '.join(states)}: {share(called, len(some))} of {len(some)} "
+                  f"({interval(called, len(some))}), {share(named, len(some))} by their class")
     kept = [verdict for verdict in freed if verdict.case.state in KEPT_AGES]
     kept_found = [verdict for verdict in kept if verdict.is_found]
     programs = len({(verdict.case.program, verdict.case.build) for verdict in controls})
     print(
         f"verdicts: {len(controls)} control crashes of {programs} programs: dangling for certain {len(certain)}, "
-        f"probably {len(probable)} ({share(len(probable), len(controls))}, limit {probable_limit:.0%}); {len(kept)} "
+        f"probably {len(probable)} ({share(len(probable), len(controls))}, {interval(len(probable), len(controls))}, limit {probable_limit:.0%}); {len(kept)} "
         f"crashes by memory freed and not used again: called so {share(len(kept_found), len(kept))} (goal {recall_goal:.0%}); "
         f"{len(freed) - len(kept)} by memory used again: {share(len(found) - len(kept_found), len(freed) - len(kept))}")
     return (
@@ -307,6 +320,8 @@ def main() -> int:
     parser.add_argument("--crash-maker", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     binaries = options.binaries.resolve()
     with tempfile.TemporaryDirectory(prefix="verdicts-") as name:
@@ -315,7 +330,7 @@ def main() -> int:
         library = folder / "libcrashshield.so"
         subprocess.run([HERE.parent.parent / "scripts" / "build-preload", library], check=True)
         libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
-        wanted = cases(programs, 1 if options.slice else 2)
+        wanted = cases(programs, 1 if options.slice else options.rounds, options.seed)
         if options.slice:
             # A prime: every kind and state comes to its turn.
             wanted = wanted[::11]
