@@ -21,6 +21,8 @@ import Testing
       var next: UInt64 = 0x31
       var registers: [Int: UInt64] = [rax: text, r13: block]
       var instruction: [UInt8] = [0xff, 0x50, 0x38]  // call [rax+0x38]
+      var pc: UInt64 = 0x10010
+      var heap: Range<UInt64> = 0..<0
       var code: Int32 = 128
       var address: UInt64 = 0
       var function = "$s4shop5visityyF"
@@ -31,7 +33,7 @@ import Testing
 
     private static func diagnose(_ fault: Fault) -> CrashReport.Diagnosis {
       var record = CrashRecord.sample(
-        code: fault.code, address: fault.address, pc: 0x10010, errorCode: fault.code == 128 ? 0 : 4,
+        code: fault.code, address: fault.address, pc: fault.pc, errorCode: fault.code == 128 ? 0 : 4,
         instruction: fault.instruction)
       for (number, value) in fault.registers { record.registers[number] = value }
       let bytes = ([fault.size] + fault.words + [fault.next]).flatMap { word in
@@ -42,7 +44,8 @@ import Testing
         frames: [
           CrashReport.Frame(address: 0x10010, mangled: fault.function, image: fault.image, trust: .context)
         ],
-        words: [MemoryWords.Piece(start: block - 8, bytes: bytes)], heap: HeapFacts(key: 0x8dd2_38a1_0f3c_5b77))
+        words: [MemoryWords.Piece(start: block - 8, bytes: bytes)],
+        heap: HeapFacts(key: 0x8dd2_38a1_0f3c_5b77, range: fault.heap))
       facts.expectedClasses = facts.expectedClasses(in: ScopeDescription(Array(fault.scope.utf8)))
       return DiagnosisRule.diagnose(facts, at: nil)
     }
@@ -64,9 +67,83 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
+      // By its neighbour's word it is free by now, and still nothing of glibc's stands in it.
+      #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // Its end is farther than the record reaches.
       let derived = Self.diagnose(Fault(size: 0xe1))
       #expect(derived.rule == "dangling-reuse" && derived.sentence.contains("derived"), "\(derived.sentence)")
+    }
+
+    /// The same without a variable: the function's code names the class.
+    private static let named = "C 56 Session\nD 216\n"
+
+    @Test("without a variable those classes count that the function names, and less")
+    func named() {
+      let diagnosis = Self.diagnose(Fault(scope: Self.named))
+      #expect(diagnosis.rule == "dangling-reuse-named" && diagnosis.cause == "dangling")
+      #expect(diagnosis.confidence == 0.6)
+      let reason = "the code there names a Session, and the block is as large as one;"
+      #expect(diagnosis.sentence.contains(reason), "\(diagnosis.sentence)")
+      #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
+      #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names a Session"))
+      #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
+      // The variable's class is the one that is expected.
+      let other = Fault(scope: "V r 13 0 0 item\nT 0 Item\nS 24\n" + Self.named)
+      #expect(Self.diagnose(other).cause != "dangling")
+    }
+
+    @Test("malloc gives out all of a larger block of which 16 bytes would be left, unless blocks are small")
+    func slack() {
+      let found: [UInt64] = [0x41, 0xe1, 0xf1]
+      for size in stride(from: 0x21 as UInt64, through: 0x141, by: 16) {
+        // The record does not reach behind the larger ones.
+        let words = Array(Fault().words.prefix(min(7, Int(size / 8) - 1)))
+        let fault = Fault(size: size, words: words, scope: Self.named)
+        #expect((Self.diagnose(fault).cause == "dangling") == found.contains(size), "\(size)")
+      }
+    }
+
+    @Test("the runtime's functions, and methods that are loaded early, take a block for an object as well")
+    func otherWays() {
+      // call [rax-0x10], of the class's destructor, by a release.
+      var release = Fault(instruction: [0xff, 0x50, 0xf0], function: "_swift_release_dealloc", scope: Self.named)
+      release.registers = [Self.rax: Self.text, Self.rdi: Self.block]
+      #expect(Self.diagnose(release).rule == "dangling-reuse-named")
+      // lock cmpxchg [rsi*8+0x10], of a side table that there is not.
+      let exchange: [UInt8] = [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0]
+      var retain = Fault(instruction: exchange, function: "swift_retain", scope: Self.named)
+      retain.registers = [4: Self.text + 1, Self.rdi: Self.block]
+      #expect(Self.diagnose(retain).rule == "dangling-reuse-named")
+      retain.registers[4] = Self.text + 2
+      #expect(Self.diagnose(retain).cause != "dangling", "another word is in rsi")
+      // mov rbx, [rax+0xb8], of a method that is called later; the object is in rdi.
+      let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
+      let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
+      #expect(Self.diagnose(early).rule == "dangling-reuse-named")
+      // mov rax, [rax+distance]: up to 16 the block may begin with a pointer to an object that is none; -8 are the class's
+      // value witnesses.
+      for (distance, isFound) in [
+        (0, false), (8, false), (16, false), (24, true), (-8, true), (-16, false), (-24, false),
+      ] {
+        let member = Fault(
+          registers: [Self.rax: Self.text, Self.rdi: Self.block],
+          instruction: [0x48, 0x8b, 0x40, UInt8(truncatingIfNeeded: distance)], scope: Self.named)
+        #expect((Self.diagnose(member).cause == "dangling") == isFound, "\(distance)")
+      }
+    }
+
+    @Test("what stands in a freed block is no evidence where the object's first word leads there")
+    func otherBlock() {
+      // A link from one freed block of the heap to another.
+      let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
+      var fault = Fault(registers: [Self.r13: Self.block], instruction: [], scope: "")
+      (fault.heap, fault.code, fault.pc, fault.address) = (0x5555_5576_0000..<0x5555_5580_0000, 1, link, link)
+      #expect(Self.diagnose(fault).rule == "dangling-remains")
+      fault.words[0] = 0x5555_5576_1230
+      #expect(Self.diagnose(fault).cause != "dangling")
+      // In C r13 has no object.
+      fault.function = "shop_visit"
+      #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
 
     @Test("where something else explains the fault as well, or nobody expects an object, nothing is said")
@@ -86,12 +163,43 @@ import Testing
       add("a living object whose first word was written over") { $0.words[1] = 0x2_0000_0003 }
       add("an overrun of the block before") { $0.size = Self.text }
       add("an overrun of this one") { $0.next = Self.text }
-      add("a block that is free by now, and glibc's") { $0.next = 0x30 }
-      add("the object is not in r13") { $0.registers = [Self.rax: Self.text, Self.rdi: Self.block] }
-      add("r13 points into a block") { $0.registers[Self.r13] = Self.block + 8 }
+      for scope in [Fault().scope, Self.named] {
+        add("the object is not in r13") {
+          ($0.registers, $0.scope) = ([Self.rax: Self.text, Self.rdi: Self.block], scope)
+        }
+        add("r13 points into a block") { ($0.registers[Self.r13], $0.scope) = (Self.block + 8, scope) }
+      }
+      // mov rax, [rcx+rax*8+0x20]: a number of a struct that lives.
+      add("an index") {
+        $0 = Fault(
+          registers: [Self.rax: Self.text, 2: 0x6000, Self.rdi: Self.block],
+          instruction: [0x48, 0x8b, 0x44, 0xc1, 0x20],
+          scope: Self.named)
+      }
+      // mov rax, [rax+0x18], of a struct's second word.
+      add("a pointer behind a number") {
+        $0 = Fault(
+          registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
+          scope: Self.named)
+      }
+      // Functions that other files do not see are named alike in all of C++.
+      for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
+        add(function) {
+          $0 = Fault(
+            registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x38],
+            function: function, image: image, scope: Self.named)
+        }
+      }
       add("a call in C") { $0.function = "shop_visit" }
       add("a read: mov rax, [rax+0x10]") { $0.instruction = [0x48, 0x8b, 0x40, 0x10] }
-      add("in Swift's runtime") { $0.function = "swift_retain" }
+      add("in C's runtime") {
+        $0.function = "memcpy"
+        $0.scope = Self.named
+      }
+      add("a class of an impossible size") { $0.scope = "C 18446744073709551615 Session\nD 0\n" }
+      add("a size of nothing") {
+        ($0.size, $0.words, $0.scope) = (0x21, [Self.text, 2, 3], "C 0 Session\nD 0\nD 15\n")
+      }
       add("a class that is one") {
         $0.words[0] = 0x40_0100
         $0.images = [
@@ -108,11 +216,82 @@ import Testing
       }
     }
 
+    @Test("classes are asked of the runtime's callers too, variables only of the place of the crash")
+    func places() {
+      var record = CrashRecord.sample(
+        code: 128, instruction: [0xff, 0x50, 0xf0],
+        frames: [.at(0x10010, exact: true), .at(0x10021), .at(0x10031), .at(0x10041), .at(0x10051), .at(0x10061)],
+        stackStart: Self.block - 8,
+        stack: [0x41, Self.text, Self.text + 1, 3, 4, 5, 6, 7, 0x31].flatMap { word in
+          (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+        })
+      (record.registers[Self.rax], record.registers[Self.rdi]) = (Self.text, Self.block)
+      record.registers[Self.r13] = Self.block
+      func places(of record: CrashRecord, first: String) -> [UInt64] {
+        let symbols = SampleSymbols(chains: [
+          0x10: [SourceFrame(mangled: first, file: "/src/a", line: 1)], 0x20: [SourceFrame(mangled: "shop_work")],
+          0x30: [SourceFrame(mangled: "$s4shop3buyyyF")], 0x40: [SourceFrame(mangled: "$s4shop3payyyF")],
+          0x50: [SourceFrame(mangled: "$s4shop4bookyyF")], 0x60: [SourceFrame(mangled: "$s4shop4workyyF")],
+        ])
+        let contents = RingContents.sample([record])
+        let facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)
+        let found = ReportBuilder(contents, process: facts, symbols: symbols).placesToDescribe
+        #expect(found.allSatisfy { $0.hasLines == ($0.linkAddress == 0x10) })
+        return found.map(\.linkAddress)
+      }
+      // The runtime has lines of its own where it was built with them.
+      #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
+      #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
+      #expect(places(of: record, first: "shop_visit").isEmpty)
+      // A null pointer's variables are those of the place.
+      var null = record
+      (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
+      #expect(places(of: null, first: "shop_visit") == [0x10])
+    }
+
+    @Test("what was told with the image is kept when the image has gone, and not where it answers otherwise")
+    func earlier() {
+      var record = CrashRecord.sample(
+        code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: Self.block - 8,
+        stack: ([0x41] + Fault().words + [0x31]).flatMap { word in
+          (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+        })
+      (record.registers[Self.rax], record.registers[Self.r13]) = (Self.text, Self.block)
+      let symbols = SampleSymbols(chains: [0x10: [SourceFrame(mangled: "$s4shop5visityyF", file: "/src/a", line: 1)]])
+      let contents = RingContents.sample([record])
+      var builder = ReportBuilder(
+        contents, process: ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil), symbols: symbols)
+      func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
+      builder.scope = ScopeDescription(Array(Fault().scope.utf8))
+      builder.earlierDiagnosis = builder.report(id: "ab")?.diagnosis
+      #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
+      builder.scope = nil
+      #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
+      // Functions still answer, and tell less, or nothing.
+      let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
+      for classes in [named, []] {
+        (builder.namedClasses, builder.hasAllClasses) = (classes, true)
+        #expect(rule() == "dangling-reuse")
+      }
+      // The variables are there, and say otherwise.
+      builder.scope = ScopeDescription([])
+      #expect(rule() == "non-canonical-operand")
+      builder.namedClasses = named
+      #expect(rule() == "dangling-reuse-named")
+      builder.earlierDiagnosis = builder.report(id: "ab")?.diagnosis
+      (builder.namedClasses, builder.hasAllClasses) = ([], false)
+      #expect(rule() == "dangling-reuse-named")
+      builder.hasAllClasses = true
+      #expect(rule() == "non-canonical-operand")
+    }
+
     @Test("any size from the image is only a number")
     func sizes() {
-      for bytes in [0, 1, 24, 25, 1 << 29, 1 << 30, UInt64.max, UInt64.max - 7] {
+      for bytes in [0, 1, 15, 16, 24, 25, 1 << 29, 1 << 30, UInt64.max, UInt64.max - 7] {
         let block = ExpectedClass(name: "", bytes: bytes).blockBytes
-        #expect(bytes < 1 << 30 ? block % 16 == 0 && block >= bytes + 8 && block < bytes + 40 : block == 0, "\(bytes)")
+        #expect(
+          (16..<1 << 30).contains(bytes) ? block % 16 == 0 && block >= bytes + 8 && block < bytes + 40 : block == 0,
+          "\(bytes)")
       }
     }
   }

@@ -28,7 +28,7 @@ struct CrashFacts: Sendable {
   var protectedClasses: [ProtectedClass] = []
   /// Objects that had left the quarantine, and whose addresses registers have.
   var ghosts: [Ghost] = []
-  /// Of the variables that have the address of `blockWithoutObject`.
+  /// Those of the variables that have the address of `blockWithoutObject`, or that the functions there name.
   var expectedClasses: [ExpectedClass] = []
   /// What a guard slot wrote of this crash; nil where none did.
   var page: PageEvidence?

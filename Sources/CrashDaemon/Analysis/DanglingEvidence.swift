@@ -26,7 +26,7 @@ extension CrashFacts {
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
-      for block in blocks where value >= block.leastValue {
+      for block in blocks where value >= block.leastValue && (!block.isObject || number == operand.base) {
         guard let place = block.place(of: value) else { continue }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
@@ -55,7 +55,7 @@ extension CrashFacts {
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
-      for block in blocks where value >= block.leastValue {
+      for block in blocks where value >= block.leastValue && (!block.isObject || number == operand.base) {
         guard let place = block.place(of: value) else { continue }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
@@ -120,7 +120,7 @@ extension CrashFacts {
   /// No register points at the block any more, but the faulting operand's holds what glibc writes into freed blocks, or
   /// the program went there.
   var danglingRemains: String? {
-    if let target = wildTarget, target >= DiagnosisRule.nullPage, let remains = remains(target) {
+    if let target = wildTarget, target >= DiagnosisRule.nullPage, !isOfOtherBlock, let remains = remains(target) {
       return "the call's target \(Address(target)) is \(remains)"
     }
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return nil }
@@ -158,6 +158,20 @@ extension CrashFacts {
     return nil
   }
 
+  /// Whether the target of a method's call was read from another block: the first word of the one in r13 leads there.
+  ///
+  /// Then that is no object, and what lies behind the other block, freed or not, has nothing to do with the call.
+  private var isOfOtherBlock: Bool {
+    guard isSwiftCaller, let object = swiftSelfValue, let first = memory.word(at: object) else { return false }
+    return heap.range.contains(first) && first % 16 == 0 && !isLink(of: object, first)
+  }
+
+  /// What glibc writes into a freed block may look like a pointer to the heap where that is large.
+  private func isLink(of block: UInt64, _ word: UInt64) -> Bool {
+    guard let second = memory.word(at: block &+ 8) else { return false }
+    return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
+  }
+
   /// Whether a link of a freed block was read from one that is in use again: malloc has cleared the mark behind it, and
   /// the program has not written anything.
   private func isUnwritten(_ link: UInt64) -> Bool {
@@ -193,6 +207,8 @@ extension CrashFacts {
     var words: (UInt64, UInt64)
     /// What belongs to it, and not to the block behind it.
     var bytes: UInt64
+    /// Only its first word is followed, and not computed with: as code does with objects.
+    var isObject = false
 
     /// Smaller values are not taken for a word of it.
     ///
@@ -203,6 +219,7 @@ extension CrashFacts {
     func place(of value: UInt64) -> String? {
       // What is only deinitialized still has its class there: a fault by way of it has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
+      if isObject { return nil }
       if value == words.1 { return "second word" }
       return value == HeapFacts.sideTable(words.1) ? "second word, taken for a side table" : nil
     }

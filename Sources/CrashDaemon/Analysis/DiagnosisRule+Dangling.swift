@@ -25,6 +25,8 @@ extension DiagnosisRule {
 
   /// Needs the variables of the place.
   static let reuse = "dangling-reuse"
+  /// Needs the classes that the function there names.
+  static let reuseByCode = "dangling-reuse-named"
 
   /// What the freed memory tells: never more than probable.
   static let dangling: [DiagnosisRule] = [
@@ -50,11 +52,18 @@ extension DiagnosisRule {
     DiagnosisRule(
       reuse, cause: "dangling", 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
-      facts.danglingReuse.map { evidence, expected in
-        let size = expected.isDerived ? "one of a class derived from it" : "one"
-        return "An object was used after it was freed, and others have its memory: \(evidence.text); the code expects "
-          + "a \(expected.name), and the block is as large as \(size);"
-      }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects a \($1.name)") : nil }
+    },
+    DiagnosisRule(
+      reuseByCode, cause: "dangling", 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+    ) { facts in
+      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names a \($1.name)") }
     },
   ]
+
+  private static func reused(_ evidence: DanglingEvidence, _ expected: ExpectedClass, _ reason: String) -> String {
+    let size = expected.isDerived ? "one of a class derived from it" : "one"
+    return "An object was used after it was freed, and others have its memory: \(evidence.text); \(reason), and the "
+      + "block is as large as \(size);"
+  }
 }

@@ -10,6 +10,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var symbols: Symbols
   /// What the place of the first crash can see, where that was asked.
   var scope: ScopeDescription?
+  /// Those that the functions name which lead there.
+  var namedClasses: [ScopeDescription.NamedClass] = []
+  /// Whether every function that was asked has answered.
+  var hasAllClasses = false
   /// What an earlier analysis found of it, for when nothing tells any more.
   var earlierField: CrashReport.AccessedField?
   /// What it said of the crash.
@@ -31,12 +35,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let threads = records.map(thread)
     let main = threads[0]
     var diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
-    // The image may have gone since, and with it what the variables told.
-    if scope == nil, diagnosis.cause != "dangling", let earlier = earlierDiagnosis,
-      earlier.rule == DiagnosisRule.reuse
-    {
-      diagnosis = earlier
-    }
+    if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == "dangling" { diagnosis.className = main.facts.danglingClass }
     var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
@@ -53,9 +52,19 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
+  /// The image may have gone since, and with it what the variables or the functions told.
+  private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
+    guard diagnosis.cause != "dangling" || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
+    switch earlier.rule {
+    case DiagnosisRule.reuse: return scope == nil
+    case DiagnosisRule.reuseByCode: return !hasAllClasses && diagnosis.cause != "dangling"
+    default: return false
+    }
+  }
+
   /// The threads of the crash that the process has not survived, in the order in which they crashed; then those of
   /// earlier ones.
-  private var latestFirst: [CrashRecord] {
+  var latestFirst: [CrashRecord] {
     let records = contents.records.sorted { $0.sequence < $1.sequence }
     return records.filter { $0.sequence >= contents.survived } + records.filter { $0.sequence < contents.survived }
   }
@@ -76,25 +85,6 @@ struct ReportBuilder<Symbols: SymbolLookup> {
         ? SymbolGap(reason: "it has no build id, by which symbols are found") : symbols.gap(buildID: image.buildID)
       if let gap, !gap.isNamesOnly || own.contains(image.path) { report.images[index].symbols = gap.reason }
     }
-  }
-
-  /// Where the first crashed thread used a null pointer, or a block without the object that was expected there, when there
-  /// are lines for that place: its variables can tell what the pointer was to.
-  var placeToDescribe: (image: RingContents.Image, linkAddress: UInt64)? {
-    guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact,
-      needsVariables(record),
-      let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty
-    else { return nil }
-    let address = frame.linkAddress(in: image)
-    guard symbols.frames(buildID: image.buildID, linkAddress: address).contains(where: { $0.line != nil }) else {
-      return nil
-    }
-    return (image, address)
-  }
-
-  private func needsVariables(_ record: CrashRecord) -> Bool {
-    let facts = facts(of: record)
-    return facts.isNullAccess || facts.blockWithoutObject != nil
   }
 
   /// What each rule makes of the first crashed thread; empty when none crashed.
@@ -143,7 +133,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
 // Threads.
 extension ReportBuilder {
-  private func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
+  func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
     let walk = FrameExpansion<Symbols>.Walk(
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.records.count).frames(of: walk)
@@ -152,7 +142,9 @@ extension ReportBuilder {
     facts.page = contents.pageIncident(of: record).map(page)
     facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
     if record.slot == latestFirst.first?.slot {
-      facts.expectedClasses = scope.map { facts.expectedClasses(in: $0) } ?? []
+      var whole = scope ?? ScopeDescription([])
+      whole.namedClasses = namedClasses
+      facts.expectedClasses = facts.expectedClasses(in: whole)
       if facts.isNullAccess { facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField }
     }
     let thread = CrashReport.CrashedThread(

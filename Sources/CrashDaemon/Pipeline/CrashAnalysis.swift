@@ -1,6 +1,7 @@
 import CrashReport
 import CrashRing
 import CrashStore
+import CrashSymbols
 import Logging
 
 /// The way of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
@@ -147,10 +148,23 @@ struct CrashAnalysis: Sendable {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     builder.earlierField = old?.diagnosis.field
     builder.earlierDiagnosis = old?.diagnosis
-    guard let (image, address) = builder.placeToDescribe, let file = ImageFile.list([image]).first else {
-      return builder
+    let (places, user) = (builder.placesToDescribe, process.facts.peer.uid)
+    if let place = places.first, place.hasLines, let file = ImageFile.list([place.image]).first {
+      builder.scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
     }
-    builder.scope = await caches.scopes.scope(of: file, at: address, for: process.facts.peer.uid)
+    guard builder.needsNamedClasses else { return builder }
+    builder.hasAllClasses = true
+    // All of them may take as long as the slowest one may.
+    let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
+    for place in places where builder.namedClasses.isEmpty {
+      guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,
+        let found = await caches.scopes.classes(of: file, at: place.linkAddress, for: user)
+      else {
+        builder.hasAllClasses = false
+        continue
+      }
+      builder.namedClasses = found
+    }
     return builder
   }
 

@@ -15,6 +15,17 @@ actor ScopeReader {
   ///
   /// The file is opened by the path that the process gave: where another build stands there now, nothing tells.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
+    await describe(image, pc, user, isOfClasses: false)
+  }
+
+  /// The classes that the function there names, by the image's own symbols; nil when nothing could be asked.
+  func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
+    await describe(image, pc, user, isOfClasses: true)?.namedClasses
+  }
+
+  private func describe(
+    _ image: ImageFile, _ pc: UInt64, _ user: UInt32, isOfClasses: Bool
+  ) async -> ScopeDescription? {
     let limits = configuration.limits
     guard let program = configuration.program, running.values.reduce(0, +) < limits.scopes,
       running[user, default: 0] < limits.scopesPerUser
@@ -25,13 +36,13 @@ actor ScopeReader {
       if running[user] == 0 { running[user] = nil }
     }
     let job = Job(
-      program: program, buildID: image.buildID, pc: pc, timeout_ms: limits.scope_ms,
+      program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       debugFiles: DebugFiles(
         directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
     do {
       return try await ask(job, image, user)
     } catch {
-      configuration.logger.debug("no variables at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
+      configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
       return nil
     }
   }
@@ -51,6 +62,7 @@ actor ScopeReader {
     var program: String
     var buildID: String
     var pc: UInt64
+    var isOfClasses: Bool
     var timeout_ms: Int
     var debugFiles: DebugFiles
 
@@ -58,7 +70,8 @@ actor ScopeReader {
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try image.open(for: user)
       let own = try describe(opened.descriptor)
-      if !own.types.isEmpty { return own }
+      // Debug files have no code.
+      if isOfClasses || !own.types.isEmpty { return own }
       var files = debugFiles
       files.owner = opened.owner
       for file in files.open(buildID: buildID, link: nil) {
@@ -71,7 +84,8 @@ actor ScopeReader {
       // Of a fixed size: a child that somebody has taken over cannot fill the memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
-      let arguments = ["describe-scope", "--build-id", buildID, "--pc", String(pc, radix: 16)]
+      let verb = isOfClasses ? "describe-classes" : "describe-scope"
+      let arguments = [verb, "--build-id", buildID, "--pc", String(pc, radix: 16)]
       try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms)
         .run(input: file, output: output.descriptor)
       return ScopeDescription(try output.read(limitBytes: ScopeDescription.limitBytes))
