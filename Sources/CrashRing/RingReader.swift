@@ -9,7 +9,7 @@ internal import CrashReport
 public struct RingReader: @unchecked Sendable {
   // Sendable: the memory is only read, and may be changed by its writer at any time anyhow.
   let shared: UnsafeRawBufferPointer
-  /// What of it was ever written; nil: all of it may have been.
+  /// What of it was ever used; nil: all of it may have been.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring of this version and architecture.

@@ -210,7 +210,7 @@ struct IncidentTests {
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
       // An offset that carries into the record's number, and so names another class, or none.
       for offset in [0x7FFD, -0x8004] {
-        facts.record.registers[0] = UInt64(Int64(bitPattern: poison) + Int64(offset))
+        facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
       // A class that nobody protected.

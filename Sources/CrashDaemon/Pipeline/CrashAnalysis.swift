@@ -63,12 +63,14 @@ struct CrashAnalysis: Sendable {
     // this is not followed for ever: its last frames have addresses then.
     var raw: [UInt8] = []
     for _ in 0..<Self.symbolRounds {
-      // Before the contents: what is stored beside a report never has more than the report, or a copy of the ring that
-      // has it, too, would not be news.
+      // Between two looks that saw the same: what is stored beside a report has neither more than the report, or a copy
+      // of the ring that has it, too, would not be news; nor less, or the report could not be made of it anew.
+      let before = Seen(contents)
       do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
       contents = read(process, isFinal: isFinal)
-      if symbols.cover(contents.addressesOfFrames) { break }
-      symbols = await openCaches(for: contents, of: process)
+      let isCovered = symbols.cover(contents.addressesOfFrames)
+      if isCovered && Seen(contents) == before { break }
+      if !isCovered { symbols = await openCaches(for: contents, of: process) }
     }
     let builder = await builder(contents, of: process, symbols)
     do {
@@ -92,8 +94,6 @@ struct CrashAnalysis: Sendable {
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     let process = ended.process
-    let raw: [UInt8]
-    do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
     let contents = read(process, isFinal: true)
     guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
       if ended.end == .unknown && !hasCrashed {
@@ -101,6 +101,8 @@ struct CrashAnalysis: Sendable {
       }
       return .nothingNew
     }
+    let raw: [UInt8]
+    do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
     let time = Moment.now()
     if let unit = process.facts.unit, let signal = death.death.signal,
       let result = await units.of(unit: unit, pid: process.facts.peer.pid, signal: signal)
