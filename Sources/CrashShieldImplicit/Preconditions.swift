@@ -2,8 +2,8 @@ internal import CrashShield
 
 /// As the standard library's, but for a condition that does not hold, which is recorded as `precondition` with its message.
 ///
-/// The message is kept in optimized programs, too, where the standard library's does not say it; with the mode `off` it is not asked for there. Under `absorb` the program goes on after
-/// the call, so only switch that on where it can.
+/// The message is kept in optimized programs, too, where the standard library's does not say it; with the mode `off` it
+/// is not asked for there. Under `absorb` the program goes on after the call, so only switch that on where it can.
 @_transparent
 public func precondition(
   _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
