@@ -1,4 +1,4 @@
-public import CrashReport
+internal import CrashReport
 
 /// Calls crashd over its Varlink socket.
 ///
@@ -116,31 +116,6 @@ public struct CrashClient: Sendable {
     }
     struct Parameters: Decodable { var cursor: String }
     return try call("Ack", Query(subscriber: subscriber, cursor: cursor), returning: Parameters.self).cursor
-  }
-
-  /// What parts of the shield saw while processes went on, that of the last time first.
-  ///
-  /// - Parameters:
-  ///   - id: How the id begins.
-  ///   - source: Such as `quarantine`.
-  ///   - name: A part of the program's name.
-  ///   - offset: So many are left out before the first: those of the previous pages.
-  ///   - limit: At most so many.
-  /// - Returns: The incidents.
-  /// - Throws: What kept crashd from answering.
-  public func incidents(
-    id: String? = nil, source: String? = nil, name: String? = nil, offset: Int? = nil, limit: Int? = nil
-  ) throws(ClientError) -> [IncidentReport] {
-    struct Query: Encodable {
-      var id: String?
-      var source: String?
-      var name: String?
-      var offset: Int?
-      var limit: Int?
-    }
-    struct Parameters: Decodable { var incidents: [IncidentReport] }
-    let query = Query(id: id, source: source, name: name, offset: offset, limit: limit)
-    return try call("Incidents", query, returning: Parameters.self).incidents
   }
 
   /// The classes that attached processes protect.

@@ -34,17 +34,14 @@ extension ReportStore {
 
   /// Incidents, the one that was seen last first.
   /// - Parameters:
-  ///   - idPrefix: How the id begins.
-  ///   - source: Only those that this part of the shield saw.
-  ///   - name: Only those of programs whose name contains this.
+  ///   - filter: Which.
   ///   - visibility: Whose may be seen.
   ///   - offset: So many are left out before the first.
   ///   - limit: At most so many.
   /// - Returns: The incidents.
   /// - Throws: `StoreError.unavailable`.
   public func incidents(
-    idPrefix: String? = nil, source: String? = nil, name: String? = nil, visibility: Visibility = .all,
-    offset: Int = 0, limit: Int
+    _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [IncidentReport] {
     let pool = pool
     return try Self.translating(path) {
@@ -52,13 +49,9 @@ extension ReportStore {
         try Data.fetchAll(
           database,
           sql: """
-            SELECT json FROM incidents WHERE (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
-              AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id)
+            SELECT json FROM incidents WHERE \(IncidentFilter.clause)
             ORDER BY last DESC, rowid DESC LIMIT :limit OFFSET :offset
-            """,
-          arguments: [
-            "uid": visibility.uid, "source": source, "name": name, "id": idPrefix, "limit": limit, "offset": offset,
-          ])
+            """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
       // What an older crashd wrote in another form is left out.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }

@@ -6,7 +6,8 @@ import CrashReport
 struct Incidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What the shield saw while processes went on: uses of dead objects, guards that did their work.",
-    subcommands: [ListIncidents.self, ShowIncident.self], defaultSubcommand: ListIncidents.self)
+    subcommands: [ListIncidents.self, ShowIncident.self, TopIncidents.self, FollowIncidents.self],
+    defaultSubcommand: ListIncidents.self)
 }
 
 struct Dangling: ParsableCommand {
@@ -47,8 +48,9 @@ struct ListIncidents: ParsableCommand {
     commandName: "list", abstract: "Lists incidents, the one that was seen last at the end.")
 
   @OptionGroup var options: IncidentOptions
+  @OptionGroup var filter: IncidentFilterOptions
 
-  func run() throws { try options.list(source: nil) }
+  func run() throws { try options.list(filter.query) }
 }
 
 struct ListDangling: ParsableCommand {
@@ -70,7 +72,7 @@ struct ListDangling: ParsableCommand {
   var each = false
 
   func run() throws {
-    if each { return try options.list(source: "quarantine") }
+    if each { return try options.list(IncidentQuery(source: "quarantine")) }
     let name = options.name
     let incidents = try options.connection.ask { client throws(ClientError) in
       try client.incidents(source: "quarantine", name: name, limit: Self.most)
@@ -124,20 +126,23 @@ struct IncidentOptions: ParsableArguments {
     try connection.show(text, rest: rest, legend: !legend.hasNoLegend)
   }
 
-  private var nothingSeen: Failure {
-    let sentence = name == nil ? "no incident was seen yet" : "no incident was seen that matches"
-    return Failure(.nothingFound, sentence + Failure.hiddenNote)
+  var nothingSeen: Failure {
+    name == nil ? Failure(.nothingFound, "no incident was seen yet" + Failure.hiddenNote) : nothingMatches
   }
 
-  func list(source: String?) throws {
+  var nothingMatches: Failure { Failure(.nothingFound, "no incident was seen that matches" + Failure.hiddenNote) }
+
+  func list(_ query: IncidentQuery) throws {
     let (found, hasMore) = try connection.ask { client throws(ClientError) in
       try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
-        try client.incidents(source: source, name: name, offset: offset, limit: limit)
+        var page = query
+        (page.name, page.offset, page.limit) = (name, offset, limit)
+        return try client.incidents(page)
       }
     }
     let incidents = options.ordered(found)
     if connection.json != .off { try connection.show(json: incidents) }
-    guard !incidents.isEmpty else { throw nothingSeen }
+    guard !incidents.isEmpty else { throw query == IncidentQuery() ? nothingSeen : nothingMatches }
     let text =
       connection.json == .off
       ? IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""

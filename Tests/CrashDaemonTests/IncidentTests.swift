@@ -179,12 +179,56 @@ struct IncidentTests {
     _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
     let store = daemon.store
     #expect(try store.incidents(limit: 10).count == 2 && store.incidents(limit: 1).count == 1)
-    #expect(try store.incidents(source: "guard", limit: 10).map(\.subject) == ["array index"])
-    #expect(try store.incidents(source: "guard", limit: 10).map(\.sentence) == ["Array index."])
-    #expect(try store.incidents(idPrefix: ring.id.prefix(16) + "-0000000000000001", limit: 10).count == 1)
-    #expect(try store.incidents(idPrefix: "zz", limit: 10).isEmpty)
-    #expect(try store.incidents(name: "no such name", limit: 10).isEmpty)
+    #expect(try store.incidents(.init(source: "guard"), limit: 10).map(\.subject) == ["array index"])
+    #expect(try store.incidents(.init(source: "guard"), limit: 10).map(\.sentence) == ["Array index."])
+    #expect(try store.incidents(.init(idPrefix: ring.id.prefix(16) + "-0000000000000001"), limit: 10).count == 1)
+    #expect(try store.incidents(.init(idPrefix: "zz"), limit: 10).isEmpty)
+    #expect(try store.incidents(.init(name: "no such name"), limit: 10).isEmpty)
     #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
+  }
+
+  @Test("incidents are found by kind, by a part of their site, and by when they were seen last")
+  func foundInReports() async throws {
+    let daemon = try await Self.daemonWithGuards()
+    let store = daemon.store
+    #expect(try store.incidents(.init(kind: "index"), limit: 10).map(\.count) == [3])
+    #expect(try store.incidents(.init(kind: "nothing"), limit: 10).isEmpty)
+    #expect(try store.incidents(.init(site: "Till.swift"), limit: 10).map(\.kind) == ["range"])
+    let last = try #require(try store.incidents(limit: 1).first?.last)
+    #expect(try store.incidents(.init(since: last), limit: 10).count >= 1)
+    #expect(try store.incidents(.init(since: "9999-01-01T00:00:00.000000000Z"), limit: 10).isEmpty)
+  }
+
+  @Test("incidents are added up by kind, by site and by name, the most frequent first, and without an overflow")
+  func sums() async throws {
+    let daemon = try await Self.daemonWithGuards()
+    let store = daemon.store
+    let kinds = try store.topIncidents(by: .kind, limit: 10)
+    #expect(kinds.map(\.kind) == ["call", "range", "index"] && kinds.map(\.count) == [.max, 4, 3])
+    #expect(kinds.map(\.source) == ["quarantine", "guard", "guard"] && kinds.allSatisfy { $0.processes == 1 })
+    #expect(kinds.map(\.incidents) == [2, 1, 1] && kinds.allSatisfy { $0.place.isEmpty && $0.name.isEmpty })
+    let sites = try store.topIncidents(by: .site, IncidentFilter(source: "guard"), limit: 1)
+    #expect(sites.map(\.place) == ["Shop/Till.swift:12"] && sites.map(\.count) == [4])
+    #expect(try store.topIncidents(by: .site, limit: 1).map(\.place) == ["App.Session"])
+    let names = try store.topIncidents(by: .name, limit: 10)
+    #expect(names.count == 1 && names[0].incidents == 4 && names[0].kind.isEmpty)
+    #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
+  }
+
+  /// Two guards, and an object whose uses are more than a number holds.
+  private static func daemonWithGuards() async throws -> TestDaemon {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "Shop/Cart.swift: 7 is outside", count: 3, mode: 0, source: 2)
+    ring.addIncident(1, key: 3, subject: "Shop/Till.swift: 8 is outside", count: 4, mode: 0, source: 2)
+    ring.setKind(1, 2)
+    for index in 0..<2 {
+      ring.setWord(index, 12)
+      ring.addIncident(
+        index + 2, key: UInt64(index) * 2 + 5, subject: "App.Session", count: UInt64(Int.max), mode: 1)
+    }
+    _ = await daemon.analysis.observe(try attached(ring), seen: [:])
+    return daemon
   }
 
   #if arch(x86_64)

@@ -40,6 +40,10 @@ struct IsolatedTests {
       "incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket,
     ])
     #expect(text.contains("faultArrayIndex") && text.contains("Isolated work trapped"), "\(text)")
+    let top = try await DanglingTests.crashctl([
+      "incidents", "top", "--by", "kind", "--kind", "trap", "--socket", daemon.place.varlinkSocket, "--no-legend",
+    ])
+    #expect(top.split { $0.isWhitespace }.prefix(2) == ["\(Self.traps)", "\(Self.traps)"] && top.contains("isolated"))
     try await daemon.stop()
   }
 }

@@ -9,18 +9,42 @@ extension CrashdInterface {
   func incidents(
     _ call: VarlinkCall, _ visibility: Visibility
   ) async throws(VarlinkError) -> IncidentsReply {
-    let parameters = try VarlinkParameters(call, known: ["id", "limit", "offset", "source", "name"])
+    let parameters = try VarlinkParameters(call, known: Self.incidentFilterNames.union(["limit", "offset"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultIncidents
     let offset = try parameters.int("offset", in: 0...Self.mostOffset) ?? 0
-    let (id, source) = (try parameters.string("id"), try parameters.string("source"))
-    let name = try parameters.string("name")
+    let filter = try incidentFilter(parameters)
     await pipeline.observeAll { visibility.includes($0) }
     let incidents = try reading { () throws(StoreError) in
-      try store.incidents(
-        idPrefix: id, source: source, name: name, visibility: visibility, offset: offset,
-        limit: min(limit, limits.listReports))
+      try store.incidents(filter, visibility: visibility, offset: offset, limit: min(limit, limits.listReports))
     }
     return IncidentsReply(incidents: incidents)
+  }
+
+  func topIncidents(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) async throws(VarlinkError) -> TopIncidentsReply {
+    let parameters = try VarlinkParameters(call, known: Self.incidentFilterNames.union(["limit", "by"]))
+    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultIncidents
+    let filter = try incidentFilter(parameters)
+    var key = IncidentSum.Key.site
+    if let by = try parameters.string("by") {
+      guard let known = IncidentSum.Key(rawValue: by) else { throw .invalidParameter("by") }
+      key = known
+    }
+    await pipeline.observeAll { visibility.includes($0) }
+    let sums = try reading { () throws(StoreError) in
+      try store.topIncidents(by: key, filter, visibility: visibility, limit: min(limit, limits.listReports))
+    }
+    return TopIncidentsReply(sums: sums.map { TopIncidentsReply.Sum($0) })
+  }
+
+  private static let incidentFilterNames: Set = ["id", "source", "kind", "site", "name", "since"]
+
+  private func incidentFilter(_ parameters: VarlinkParameters) throws(VarlinkError) -> IncidentFilter {
+    IncidentFilter(
+      idPrefix: try parameters.string("id"), source: try parameters.string("source"),
+      kind: try parameters.string("kind"), site: try parameters.string("site"), name: try parameters.string("name"),
+      since: try time("since", parameters))
   }
 
   func protectedClasses(
@@ -44,6 +68,28 @@ extension CrashdInterface {
 
 struct IncidentsReply: Encodable, Sendable {
   var incidents: [IncidentReport]
+}
+
+struct TopIncidentsReply: Encodable, Sendable {
+  struct Sum: Encodable, Sendable {
+    var source: String
+    var kind: String
+    var place: String
+    var name: String
+    var count: Int
+    var incidents: Int
+    var processes: Int
+    var last: String
+    var id: String
+
+    init(_ sum: IncidentSum) {
+      (source, kind, place, name) = (sum.source, sum.kind, sum.place, sum.name)
+      (count, incidents, processes) = (sum.count, sum.incidents, sum.processes)
+      (last, id) = (sum.last, sum.id)
+    }
+  }
+
+  var sums: [Sum]
 }
 
 struct ProtectedClassesReply: Encodable, Sendable {

@@ -49,6 +49,7 @@ struct CrashdInterface: Sendable {
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "Incidents": try await incidents(call, visibility)
+    case "TopIncidents": try await topIncidents(call, visibility)
     case "ProtectedClasses": try await protectedClasses(call, visibility)
     case "DanglingPolicies": try await danglingPolicies(call, visibility)
     case "DanglingClasses": try await danglingClasses(call, visibility)

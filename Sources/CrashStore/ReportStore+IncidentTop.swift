@@ -1,0 +1,73 @@
+import GRDB
+
+/// Incidents that have something in common, added up.
+public struct IncidentSum: Sendable, Equatable {
+  /// What incidents have in common that are added up.
+  public enum Key: String, Sendable, CaseIterable {
+    /// The part of the shield, and what it saw.
+    case kind
+    /// The same, and where the guard stands, or what the incident is about where it is no guard's.
+    case site
+    /// The program's name.
+    case name
+  }
+
+  /// The part of the shield; empty where it is no part of the key, as the following three.
+  public var source: String
+  /// What it saw.
+  public var kind: String
+  /// Where the guard stands, or what the incident is about.
+  public var place: String
+  /// The program's name.
+  public var name: String
+  /// How often it happened.
+  public var count: Int
+  /// In how many incidents.
+  public var incidents: Int
+  /// In how many processes.
+  public var processes: Int
+  /// When it was seen last.
+  public var last: String
+  /// The incident that was seen last.
+  public var id: String
+}
+
+extension ReportStore {
+  /// Adds incidents up, what happened most often first.
+  /// - Throws: `StoreError.unavailable`.
+  public func topIncidents(
+    by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int
+  ) throws(StoreError) -> [IncidentSum] {
+    let pool = pool
+    let columns =
+      switch key {
+      case .kind: ["source", "kind"]
+      case .site: ["source", "kind", "place"]
+      case .name: ["name"]
+      }
+    let selected = ["source", "kind", "place", "name"].map { columns.contains($0) ? $0 : "'' AS \($0)" }
+    return try Self.translating(path) {
+      let rows = try pool.read { database in
+        // Beside max() the other columns are of the row that has it. A sum of whole numbers could be too large for one.
+        try Row.fetchAll(
+          database,
+          sql: """
+            WITH told AS (
+              SELECT id, source, name, last, json_extract(CAST(json AS TEXT), '$.kind') AS kind,
+                coalesce(json_extract(CAST(json AS TEXT), '$.site'), subject) AS place,
+                json_extract(CAST(json AS TEXT), '$.count') AS count
+              FROM incidents WHERE \(IncidentFilter.clause))
+            SELECT \(selected.joined(separator: ", ")), total(count) AS times, count(*) AS incidents,
+              count(DISTINCT substr(id, 1, instr(id, '-'))) AS processes, max(last) AS last, id
+            FROM told GROUP BY \(columns.joined(separator: ", ")) ORDER BY times DESC, last DESC, id LIMIT :limit OFFSET :offset
+            """, arguments: filter.arguments(visibility, limit: limit))
+      }
+      return rows.map { row in
+        IncidentSum(
+          source: row["source"] ?? "", kind: row["kind"] ?? "", place: row["place"] ?? "", name: row["name"] ?? "",
+          count: Int(exactly: (row["times"] as Double? ?? 0).rounded()) ?? .max, incidents: row["incidents"] ?? 0,
+          processes: row["processes"] ?? 0, last: row["last"] ?? "", id: row["id"] ?? "")
+      }
+    }
+  }
+}
