@@ -11,6 +11,9 @@ extension GuardCase {
     GuardCase("a nil that is thrown", .unwrap, plain: { use(opaque(Int?.none)!) }) {
       throwsMissing { () throws(ShieldFault) in try opaque(Int?.none).shieldedUnwrap() }
     },
+    GuardCase("a nil that is looked at", .unwrap, plain: { use(opaque(Int?.none)!) }) {
+      opaque(Int?.none).shielded() == nil
+    },
     GuardCase("a text where a number is wanted", .cast, SIGABRT, plain: { use(opaque("x" as Any) as! Int) }) {
       Shield.cast(opaque("x"), to: Int.self) == nil
     },
@@ -32,6 +35,12 @@ extension GuardCase {
     GuardCase("an error where none was expected", .try, plain: { use(try! failing()) }) {
       (try? Shield.attempt(or: 5) { try failing() }) == 5
     },
+    GuardCase("an error where nothing can be thrown", .try, plain: { use(try! failing()) }) {
+      Shield.attempt(orAlways: 5) { try failing() } == 5
+    },
+    GuardCase("a cancellation where nothing can be thrown", .try, plain: { use(try! cancelled()) }) {
+      Shield.attempt(orAlways: 5) { try cancelled() } == 5
+    },
     GuardCase("a condition that does not hold", .precondition, plain: { precondition(opaque(false)) }) {
       !Shield.check(opaque(false), "never")
     },
@@ -46,6 +55,18 @@ extension GuardCase {
     },
     GuardCase("a product too large", .arithmetic, plain: { use(opaque(Int.max) * -2) }) {
       opaque(Int.max).shieldedMultiplied(by: -2) == .min
+    },
+    GuardCase("a sum that is kept", .arithmetic, plain: { changed(.max) { $0 += opaque(1) } }) {
+      changed(.max, to: .max) { $0.shieldedAdd(opaque(1)) }
+    },
+    GuardCase("a difference that is kept", .arithmetic, plain: { changed(.min) { $0 -= opaque(1) } }) {
+      changed(.min, to: .min) { $0.shieldedSubtract(opaque(1)) }
+    },
+    GuardCase("a product that is kept", .arithmetic, plain: { changed(.min) { $0 *= opaque(2) } }) {
+      changed(.min, to: .min) { $0.shieldedMultiply(by: opaque(2)) }
+    },
+    GuardCase("a quotient that is kept", .arithmetic, plain: { changed(1) { $0 /= opaque(0) } }) {
+      changed(1, to: 7) { $0.shieldedDivide(by: opaque(0), or: 7) }
     },
     GuardCase("a division by zero", .arithmetic, plain: { use(opaque(1) / opaque(0)) }) {
       opaque(1).shieldedDivided(by: opaque(0), or: -1) == -1
@@ -97,6 +118,20 @@ extension GuardCase {
   private struct Failure: Error {}
 
   private static func failing() throws -> Int { throw Failure() }
+
+  private static func cancelled() throws -> Int { throw CancellationError() }
+
+  private static func changed(_ number: Int, _ change: (inout Int) -> Void) {
+    var number = opaque(number)
+    change(&number)
+    use(number)
+  }
+
+  private static func changed(_ number: Int, to result: Int, _ change: (inout Int) -> Void) -> Bool {
+    var number = opaque(number)
+    change(&number)
+    return number == result
+  }
 
   private static func gone() -> ShieldedUnowned<Witness> { ShieldedUnowned(Witness()) }
 

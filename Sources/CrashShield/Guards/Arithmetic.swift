@@ -49,6 +49,45 @@ extension FixedWidthInteger {
   }
 }
 
+extension FixedWidthInteger {
+  /// Adds to the number; the nearest number that the type has where the sum is out of bounds, which is recorded as `arithmetic`.
+  ///
+  /// In place of `+=`.
+  @inlinable
+  public mutating func shieldedAdd(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
+    self = shieldedAdding(other, fileID: fileID, line: line)
+  }
+
+  /// Subtracts from the number; the nearest number that the type has where the difference is out of bounds, which is recorded
+  /// as `arithmetic`.
+  ///
+  /// In place of `-=`.
+  @inlinable
+  public mutating func shieldedSubtract(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
+    self = shieldedSubtracting(other, fileID: fileID, line: line)
+  }
+
+  /// Multiplies the number; the nearest number that the type has where the product is out of bounds, which is recorded as
+  /// `arithmetic`.
+  ///
+  /// In place of `*=`.
+  @inlinable
+  public mutating func shieldedMultiply(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
+    self = shieldedMultiplied(by: other, fileID: fileID, line: line)
+  }
+
+  /// Divides the number; `value` for a division by zero, the greatest number where the quotient is out of bounds, which is
+  /// recorded as `arithmetic`.
+  ///
+  /// In place of `/=`.
+  @inlinable
+  public mutating func shieldedDivide(
+    by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    self = shieldedDivided(by: other, or: value(), fileID: fileID, line: line)
+  }
+}
+
 extension FixedWidthInteger where Self: SignedInteger {
   /// The number with the other sign; the greatest where the type has it not, which is recorded as `arithmetic`.
   @inlinable

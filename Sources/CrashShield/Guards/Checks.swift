@@ -1,7 +1,8 @@
 extension Shield {
   /// What the function returns, or `value` where it throws; the error's type is recorded as `try`.
   ///
-  /// In place of `try!`, which ends the process. `CancellationError` is thrown on: it is no fault.
+  /// In place of `try!`, which ends the process. `CancellationError` is thrown on: it is no fault. Where nothing can be
+  /// thrown there is `attempt(orAlways:)`.
   @inlinable
   public static func attempt<Result, Failure: Error>(
     or value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,
@@ -18,10 +19,34 @@ extension Shield {
     }
   }
 
+  /// What the function returns, or `value` where it throws, whatever it throws; the error's type is recorded as `try`.
+  ///
+  /// In place of `try!` where nothing can be thrown on: in an accessor, an initializer for literals, a callback. A
+  /// `CancellationError` is a fault there, as it is for `try!`.
+  ///
+  /// ```swift
+  /// var settings: Settings { Shield.attempt(orAlways: .standard) { try Settings(parsing: text) } }
+  /// ```
+  @inlinable
+  public static func attempt<Result, Failure: Error>(
+    orAlways value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: () throws(Failure) -> Result
+  ) -> Result {
+    do {
+      return try body()
+    } catch {
+      // The trap of the plain operation is what is asked for.
+      // swift-format-ignore: NeverUseForceTry
+      guard absorbsError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
+      return value()
+    }
+  }
+
   /// Whether the condition holds; that it does not is recorded as `precondition`.
   ///
   /// In place of `precondition`, which ends the process; the caller decides what to do instead. `off` and `observe`: as
-  /// `precondition`. `fatalError` has no such form: what follows it was never meant to run.
+  /// `precondition`. The condition is evaluated once in each mode, the message where it does not hold; the message is
+  /// the record's reason. `fatalError` has no such form: what follows it was never meant to run.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = "", fileID: StaticString = #fileID,
@@ -37,14 +62,21 @@ extension Shield {
 
   /// A place that is never reached; that it was is recorded as `precondition`, and `value` is returned.
   ///
-  /// In place of `preconditionFailure`, which ends the process.
+  /// In place of `preconditionFailure`, which ends the process. The message is the record's reason.
+  ///
+  /// ```swift
+  /// guard let first = parts.first else { return Shield.unreachable("a path has a part", or: "") }
+  /// ```
   @inlinable
   public static func unreachable<Value>(
-    or value: @autoclosure () -> Value, fileID: StaticString = #fileID, line: UInt = #line
+    _ message: @autoclosure () -> String = "", or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
+    line: UInt = #line
   ) -> Value {
-    guard absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line), { "reached" }) else {
-      preconditionFailure()
+    let text = message()
+    let isAbsorbed = absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) {
+      text.isEmpty ? "reached" : text
     }
+    guard isAbsorbed else { preconditionFailure(text) }
     return value()
   }
 

@@ -17,6 +17,22 @@ extension Optional {
     return value()
   }
 
+  /// The value itself; that there is none is recorded as `unwrap`.
+  ///
+  /// In place of `!`, where the function has a way of its own to fail. `off` and `observe`: as `!`.
+  ///
+  /// ```swift
+  /// guard let length = Int(text).shielded() else { throw ParseError.length }
+  /// ```
+  @inlinable
+  public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Wrapped? {
+    if self != nil { return self }
+    // The trap of the plain operation is what is asked for.
+    // swift-format-ignore: NeverForceUnwrap
+    guard absorbsNil(Wrapped.self, fileID, line) else { return self! }
+    return nil
+  }
+
   /// The value; where there is none `ShieldFault.missing` is thrown, and recorded as `unwrap`.
   @inlinable
   public func shieldedUnwrap(
