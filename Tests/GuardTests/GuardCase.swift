@@ -19,7 +19,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var fileID: String
   var line: Int
 
-  static let all = collections + values + services + foundation + json
+  static let all = collections + places + values + services + foundation + json
 
   var testDescription: String { name }
 

@@ -110,5 +110,5 @@ struct ModeTests {
 
 /// A fault at a place of its own: within `#expect` every line is that of the macro.
 private func fault(line: UInt) {
-  _ = [Int]()[shielded: 0, #fileID, line]
+  _ = [Int]()[shielded: 0, line: line]
 }

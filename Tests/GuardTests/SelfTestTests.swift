@@ -77,7 +77,7 @@ struct SelfTestTests {
             if let failure = results.first(where: isFailure) { complain("\(failure)") }
           }
           group.addTask {
-            for _ in 0..<100 { _ = [Int]()[shielded: 0, #fileID, 1] }
+            for _ in 0..<100 { _ = [Int]()[shielded: 0, line: 1] }
           }
         }
       }

@@ -1,8 +1,8 @@
-extension RandomAccessCollection {
+extension BidirectionalCollection {
   /// The element at a position, or nil where the collection has none, which is recorded as `index`.
   ///
   /// In place of `self[position]`, which ends the process. There is none for `Dictionary` and `Set`, whose indices
-  /// trap when they are compared.
+  /// trap when they are compared, and so none for every `Collection`.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
@@ -10,7 +10,8 @@ extension RandomAccessCollection {
   ///
   /// As fast as the plain subscript. `off` and `observe`: as the plain subscript.
   @inlinable
-  public subscript(shielded position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
+  public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element?
+  {
     if position >= startIndex && position < endIndex { return self[position] }
     guard absorbsIndex(position, fileID, line) else { return self[position] }
     return nil
@@ -19,18 +20,20 @@ extension RandomAccessCollection {
   /// The element at a position, or `default` where the collection has none, which is recorded as `index`.
   @inlinable
   public subscript(
-    shielded position: Index, default value: @autoclosure () -> Element, fileID: StaticString = #fileID,
-    line: UInt = #line
+    shielded position: Index, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
+    line line: UInt = #line
   ) -> Element {
     if position >= startIndex && position < endIndex { return self[position] }
     guard absorbsIndex(position, fileID, line) else { return self[position] }
     return value()
   }
 
+  // In generic code over collections a string is one as well.
   @inline(never)
   @usableFromInline
   func absorbsIndex(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
-    Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
+    let kind = kind == .index && Self.self is any StringProtocol.Type ? .stringIndex : kind
+    return Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
       "\(described(position)) is outside of \(described(startIndex))..<\(described(endIndex)) of \(Self.self)"
     }
   }
@@ -38,7 +41,8 @@ extension RandomAccessCollection {
   @inline(never)
   @usableFromInline
   func absorbsRange(_ lower: Index?, _ upper: Index?, _ fileID: StaticString, _ line: UInt) -> Bool {
-    Shield.absorbs(.range, at: ShieldSite(fileID: fileID, line: line)) {
+    let kind: ShieldKind = Self.self is any StringProtocol.Type ? .stringIndex : .range
+    return Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
       let lower = lower.map(described) ?? ""
       let upper = upper.map(described) ?? ""
       return "\(lower)..<\(upper) is outside of \(described(startIndex))..<\(described(endIndex)) of \(Self.self)"
@@ -58,7 +62,7 @@ extension RandomAccessCollection where Index == Int {
   ///
   /// Two instructions more than the plain subscript. `off` and `observe`: as the plain subscript.
   @inlinable
-  public subscript(shielded position: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
+  public subscript(shielded position: Int, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element? {
     if _fastPath(holds(position)) { return self[position] }
     guard absorbsNumber(position, startIndex, endIndex, Self.self, fileID, line) else { return self[position] }
     return nil
@@ -67,8 +71,8 @@ extension RandomAccessCollection where Index == Int {
   /// The element at a position, or `default` where the collection has none, which is recorded as `index`.
   @inlinable
   public subscript(
-    shielded position: Int, default value: @autoclosure () -> Element, fileID: StaticString = #fileID,
-    line: UInt = #line
+    shielded position: Int, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
+    line line: UInt = #line
   ) -> Element {
     if _fastPath(holds(position)) { return self[position] }
     guard absorbsNumber(position, startIndex, endIndex, Self.self, fileID, line) else { return self[position] }
@@ -98,7 +102,9 @@ extension StringProtocol {
   ///
   /// A position inside of a character is rounded down, as by the plain subscript.
   @inlinable
-  public subscript(shielded position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Character? {
+  public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line)
+    -> Character?
+  {
     if position >= startIndex && position < endIndex { return self[position] }
     guard absorbsStringIndex(fileID, line) else { return self[position] }
     return nil
@@ -107,7 +113,7 @@ extension StringProtocol {
   /// The part of the string that is in the range; what is outside is recorded as `stringIndex`.
   @inlinable
   public subscript(
-    shielded range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound <= endIndex { return self[range] }
     guard absorbsStringIndex(fileID, line) else { return self[range] }

@@ -1,4 +1,4 @@
-extension RandomAccessCollection where Self: MutableCollection {
+extension BidirectionalCollection where Self: MutableCollection {
   /// Replaces an element; without effect where the collection has none there, which is recorded as `mutation`.
   ///
   /// In place of `self[position] = element`, which ends the process.
@@ -18,6 +18,27 @@ extension RandomAccessCollection where Self: MutableCollection {
       return true
     }
     return false
+  }
+
+  /// Changes an element where it is, without a copy of it; without effect where the collection has none there, which is
+  /// recorded as `mutation`.
+  ///
+  /// In place of `self[position] += 1`, `self[position].name = "x"` and the like, which end the process.
+  ///
+  /// ```swift
+  /// counts.shieldedUpdate(at: hour) { $0 += 1 }
+  /// ```
+  ///
+  /// - Returns: What the function returns; nil where it was not called.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedUpdate<Result, Failure: Error>(
+    at position: Index, fileID: StaticString = #fileID, line: UInt = #line,
+    _ change: (inout Element) throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    if position >= startIndex && position < endIndex { return try change(&self[position]) }
+    guard absorbsIndex(position, fileID, line, .mutation) else { return try change(&self[position]) }
+    return nil
   }
 
   /// Swaps two elements; without effect where the collection lacks one, which is recorded as `mutation`.
@@ -41,7 +62,7 @@ extension RandomAccessCollection where Self: MutableCollection {
   }
 }
 
-extension RandomAccessCollection where Self: RangeReplaceableCollection {
+extension BidirectionalCollection where Self: RangeReplaceableCollection {
   /// Inserts an element before a position or at the end; without effect where the collection has no such position,
   /// which is recorded as `mutation`.
   ///

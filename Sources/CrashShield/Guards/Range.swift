@@ -1,11 +1,11 @@
-extension RandomAccessCollection {
+extension BidirectionalCollection {
   /// The part of the collection that is in the range; what is outside is recorded as `range`.
   ///
   /// In place of `self[range]`, which ends the process. The result is empty where nothing of the range is inside.
   /// `off` and `observe`: as the plain subscript.
   @inlinable
   public subscript(
-    shielded range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound <= endIndex { return self[range] }
     guard absorbsRange(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
@@ -15,7 +15,7 @@ extension RandomAccessCollection {
   /// The part of the collection that is in the range; what is outside is recorded as `range`.
   @inlinable
   public subscript(
-    shielded range: ClosedRange<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: ClosedRange<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound < endIndex { return self[range] }
     guard absorbsRange(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
@@ -25,7 +25,7 @@ extension RandomAccessCollection {
   /// The part of the collection from there on; what is outside is recorded as `range`.
   @inlinable
   public subscript(
-    shielded range: PartialRangeFrom<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: PartialRangeFrom<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.lowerBound <= endIndex { return self[range.lowerBound..<endIndex] }
     guard absorbsRange(range.lowerBound, nil, fileID, line) else { return self[range] }
@@ -35,7 +35,7 @@ extension RandomAccessCollection {
   /// The part of the collection before there; what is outside is recorded as `range`.
   @inlinable
   public subscript(
-    shielded range: PartialRangeUpTo<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: PartialRangeUpTo<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.upperBound >= startIndex && range.upperBound <= endIndex { return self[startIndex..<range.upperBound] }
     guard absorbsRange(nil, range.upperBound, fileID, line) else { return self[range] }
@@ -45,11 +45,24 @@ extension RandomAccessCollection {
   /// The part of the collection up to and with there; what is outside is recorded as `range`.
   @inlinable
   public subscript(
-    shielded range: PartialRangeThrough<Index>, fileID: StaticString = #fileID, line: UInt = #line
+    shielded range: PartialRangeThrough<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.upperBound >= startIndex && range.upperBound < endIndex { return self[range] }
     guard absorbsRange(nil, range.upperBound, fileID, line) else { return self[range] }
     return self[clamped(startIndex, after(range.upperBound))]
+  }
+
+  /// The part of the collection between two positions; what is outside, and bounds the wrong way round, are recorded as
+  /// `range`.
+  ///
+  /// In place of `self[lower..<upper]`, where `lower..<upper` alone may end the process.
+  @inlinable
+  public subscript(
+    shieldedBounds lower: Index, _ upper: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line
+  ) -> SubSequence {
+    if lower >= startIndex && lower <= upper && upper <= endIndex { return self[lower..<upper] }
+    guard absorbsRange(lower, upper, fileID, line) else { return self[lower..<upper] }
+    return self[clamped(lower, upper)]
   }
 
   /// The part of the collection that the range says, or nil where not all of it is there, which is recorded as `range`.
@@ -68,6 +81,7 @@ extension RandomAccessCollection {
     position < startIndex ? startIndex : position >= endIndex ? endIndex : index(after: position)
   }
 
+  /// Bounds the wrong way round give an empty range at the first.
   @usableFromInline
   func clamped(_ lower: Index, _ upper: Index) -> Range<Index> {
     let lower = Swift.min(Swift.max(lower, startIndex), endIndex)

@@ -1,15 +1,15 @@
 extension ShieldCheck {
   static let collections: [ShieldCheck] = [
-    ShieldCheck("an element behind the end", .index) { three()[shielded: 3, #fileID, $0] == nil },
+    ShieldCheck("an element behind the end", .index) { three()[shielded: 3, line: $0] == nil },
     ShieldCheck("an element of nothing, with a default", .index) {
-      none()[shielded: -1, default: 7, #fileID, $0] == 7
+      none()[shielded: -1, default: 7, line: $0] == 7
     },
     ShieldCheck("a character behind the end", .stringIndex) {
       let text = SelfTest.unknown("abc")
-      return text[shielded: text.endIndex, #fileID, $0] == nil
+      return text[shielded: text.endIndex, line: $0] == nil
     },
     ShieldCheck("a range that reaches over the end", .range) {
-      three()[shielded: SelfTest.unknown(1)..<9, #fileID, $0].elementsEqual([2, 3])
+      three()[shielded: SelfTest.unknown(1)..<9, line: $0].elementsEqual([2, 3])
     },
     ShieldCheck("bounds the wrong way round", .range) {
       Range(shieldedBounds: SelfTest.unknown(5), 1, line: $0).isEmpty

@@ -1,0 +1,118 @@
+import CrashShield
+import Glibc
+import Testing
+
+private let right: Int32 = 42
+
+/// Guards over what is not a random access collection, where nothing is wrong and where something is.
+@Suite
+struct PlacesTests {
+  @Test("within a string, and within its scalars and bytes, each step and part is that of the plain operation")
+  func within() {
+    same("a\u{E9}\r\n🇪🇺e\u{301}z")
+    same("a\u{E9}\r\n🇪🇺e\u{301}z".unicodeScalars)
+    same("a\u{E9}\r\n🇪🇺e\u{301}z".utf8)
+    same([1, 2, 3][1...])
+    same([1, 2, 3].reversed())
+    same("")
+  }
+
+  @Test("outside, a position is the end that is nearer to it, and a part is what is there")
+  func outside() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let slice = [1, 2, 3, 4][1..<3]
+      let answers = [
+        slice.shieldedIndex(after: 0) == 1, slice.shieldedIndex(after: -7) == 1, slice.shieldedIndex(after: 3) == 3,
+        slice.shieldedIndex(after: .max) == 3, slice.shieldedIndex(before: 1) == 1,
+        slice.shieldedIndex(before: .min) == 1, slice.shieldedIndex(before: 9) == 3,
+        slice.shieldedIndex(1, offsetBy: .max) == 3, slice.shieldedIndex(3, offsetBy: .min) == 1,
+        slice.shieldedIndex(9, offsetBy: -1) == 1, slice[shieldedBounds: 0, 9] == [2, 3],
+        slice[shieldedBounds: .max, .min].isEmpty, slice[shieldedBounds: 2, 1].startIndex == 2,
+      ]
+      guard !answers.contains(false) else { complain("\(answers)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("an element is changed where it stands: its own buffer is not copied")
+  func inPlace() {
+    // Made at run time: the buffers of constants are shared, and copied by the first change.
+    var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
+    // The addresses are compared, and nothing is read through them.
+    let before = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
+    let old = lists.shieldedUpdate(at: 1) { list in
+      list[0] += 7
+      return list.count
+    }
+    let after = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
+    #expect(old == 2 && lists == [[1, 2], [10, 4]] && before == after)
+  }
+
+  @Test("what the change throws comes out, and what was changed stays")
+  func thrown() {
+    var numbers = [1, 2]
+    #expect(throws: ShieldFault.leaked) {
+      try numbers.shieldedUpdate(at: 0) { (number) throws(ShieldFault) in
+        number = 5
+        throw ShieldFault.leaked
+      }
+    }
+    #expect(numbers == [5, 2])
+  }
+
+  @Test("the words of a check, and of a place that is never reached, are the record's reason")
+  func words() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let isRight = Self.wordy()
+      let reasons = Set(Shield.guardIncidents.map(\.reason))
+      guard isRight, reasons == ["a key has a value", "a path has a part", "reached"] else {
+        complain("\(reasons)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("the condition of a check is evaluated once in each mode", arguments: 0..<3)
+  func once(mode: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [mode] in
+      Shield.setMode([ShieldMode.off, .observe, .absorb][mode])
+      var times = 0
+      let holds = Shield.check(
+        {
+          times += 1
+          return true
+        }())
+      Glibc.exit(holds && times == 1 ? right : 1)
+    }
+  }
+
+  // Outside of the macro, in which all lines are one.
+  private static func wordy() -> Bool {
+    let holds = Shield.check(opaque(false), "a key has a value")
+    let value = Shield.unreachable("a path has a part", or: 7)
+    let wordless = Shield.unreachable(or: 8)
+    return !holds && value == 7 && wordless == 8
+  }
+
+  private func same<Items: BidirectionalCollection>(_ items: Items) where Items.Element: Equatable {
+    var position = items.startIndex
+    while position < items.endIndex {
+      let next = items.index(after: position)
+      #expect(items.shieldedIndex(after: position) == next)
+      #expect(items.shieldedIndex(before: next) == position)
+      #expect(items.shieldedIndex(position, offsetBy: 1) == next)
+      #expect(items.shieldedIndex(items.endIndex, offsetBy: 0) == items.endIndex)
+      #expect(items[shielded: position] == items[position])
+      #expect(Array(items[shielded: position...]) == Array(items[position...]))
+      #expect(Array(items[shielded: ..<next]) == Array(items[..<next]))
+      #expect(Array(items[shieldedBounds: position, next]) == [items[position]])
+      var moved = position
+      items.shieldedFormIndex(after: &moved)
+      #expect(moved == next)
+      items.shieldedFormIndex(before: &moved)
+      #expect(moved == position)
+      position = next
+    }
+    #expect(items[shieldedBounds: items.startIndex, items.endIndex].elementsEqual(items))
+  }
+}
