@@ -11,6 +11,23 @@ extension Shield {
 extension ShieldCheck {
   /// Checks of the protections that need no change of a call, for `Shield.selfTest(including:)`.
   public static let implicit: [ShieldCheck] = [
+    ShieldCheck("an implicit element behind the end", .index) { line in
+      ImplicitGuards.probe(line: line) { unknown([1, 2, 3])[unknown(3)] == 0 }
+    },
+    ShieldCheck("an implicit element written behind the end", .mutation) { line in
+      ImplicitGuards.probe(line: line) {
+        var list = unknown([1, 2, 3])
+        list[unknown(3)] = 7
+        return list == [1, 2, 3]
+      }
+    },
+    ShieldCheck("an implicit list in a list changed", .mutation) { line in
+      ImplicitGuards.probe(line: line) {
+        var list = unknown([[1], [2]])
+        list[unknown(2)].append(3)
+        return list == [[1], [2]]
+      }
+    },
     ShieldCheck("an implicit range over the end", .range) { line in
       ImplicitGuards.probe(line: line) { Array(unknown([1, 2, 3])[unknown(1)..<9]) == [2, 3] }
     },

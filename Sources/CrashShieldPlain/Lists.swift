@@ -1,5 +1,11 @@
 extension Array {
   /// The plain subscript.
+  public subscript(_plain position: Int) -> Element {
+    @_transparent get { self[position] }
+    @_transparent _modify { yield &self[position] }
+  }
+
+  /// The plain subscript.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }
     @_transparent set { self[range] = newValue }
@@ -8,6 +14,12 @@ extension Array {
 
 extension ContiguousArray {
   /// The plain subscript.
+  public subscript(_plain position: Int) -> Element {
+    @_transparent get { self[position] }
+    @_transparent _modify { yield &self[position] }
+  }
+
+  /// The plain subscript.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }
     @_transparent set { self[range] = newValue }
@@ -15,6 +27,12 @@ extension ContiguousArray {
 }
 
 extension ArraySlice {
+  /// The plain subscript.
+  public subscript(_plain position: Int) -> Element {
+    @_transparent get { self[position] }
+    @_transparent _modify { yield &self[position] }
+  }
+
   /// The plain subscript.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }

@@ -8,6 +8,13 @@ import Glibc
 
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
+final class Thing {
+  nonisolated(unsafe) static var alive = 0
+  var name = "thing"
+  init() { Thing.alive += 1 }
+  deinit { Thing.alive -= 1 }
+}
+
 struct Point {
   var x = 1
   var y = 2
@@ -26,6 +33,16 @@ func write(_ list: inout [String], _ end: Int) { list[0..<end] = ["a"] }
 func character(_ text: String) -> Character { text[text.endIndex] }
 func text(_ text: String, _ end: String.Index) -> Substring { text[text.startIndex..<end] }
 func condition(_ holds: Bool) { precondition(holds, "it is \(opaque(3))") }
+func element(_ list: [Int], _ place: Int) -> Int { list[place] }
+func word(_ list: ArraySlice<String>, _ place: Int) -> String { list[place] }
+func byte(_ list: ContiguousArray<UInt8>, _ place: Int) -> UInt8 { list[place] }
+func maybe(_ list: [Int?], _ place: Int) -> Int? { list[place] }
+func writeElement(_ list: inout [Int], _ place: Int) { list[place] = 7 }
+func writeWord(_ list: inout ArraySlice<String>, _ place: Int) { list[place] = "z" }
+func append(_ list: inout [[Int]], _ place: Int) { list[place].append(7) }
+func lengthen(_ list: inout ArraySlice<String>, _ place: Int) { list[place] += "z" }
+func drop(_ list: inout ContiguousArray<Thing?>, _ place: Int) { list[place]?.name = "z" }
+func assign(_ list: inout [Thing?], _ place: Int) { list[place] = Thing() }
 
 /// What is computed where nothing is wrong.
 func plain() -> String {
@@ -62,7 +79,29 @@ print(plain())
       && quotient(1, opaque(0)) == 0 && rest(1, opaque(0)) == 0 && negation(opaque(.min)) == .max
       && part([1, 2, 3], opaque(9)) == [2, 3] && labelled([(1, 2)], opaque(9)) == 1 && texts == ["a"]
       && character(opaque("abc")) == "\u{FFFD}" && text("ab", opaque(long.endIndex)) == "ab"
-    print(isRight ? "right" : "wrong", Shield.guardIncidents.count)
+    var numbers = opaque([1, 2])
+    var words = opaque(["a", "b", "c"])[1...]
+    var nested = opaque([[1], [2]])
+    var things = opaque(ContiguousArray<Thing?>([Thing()]))
+    var others = Array(things)
+    // Of each several, as of one that is not there nothing must stay.
+    for place in [-1, 3, .max, .min] {
+      writeElement(&numbers, opaque(place))
+      writeWord(&words, opaque(place))
+      append(&nested, opaque(place))
+      lengthen(&words, opaque(place))
+      drop(&things, opaque(place))
+      assign(&others, opaque(place))
+    }
+    // The lists can be changed as before.
+    numbers[0] += 1
+    words[1] += "b"
+    nested[1].append(3)
+    let areElementsRight =
+      element([1], opaque(1)) == 0 && word(["a", "b"][1...], opaque(0)) == "" && byte([1], opaque(-1)) == 0
+      && maybe([1], opaque(1)) == nil && numbers == [2, 2] && words == ["bb", "c"] && words.startIndex == 1
+      && nested == [[1], [2, 3]] && things.count == 1 && others.count == 1 && Thing.alive == 1
+    print(isRight && areElementsRight ? "right" : "wrong", Shield.guardIncidents.count)
     // The program lies first in memory, which begins there.
     var start = [UInt8](repeating: 0, count: 32)
     let maps = open("/proc/self/maps", O_RDONLY)

@@ -24,6 +24,22 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   }
 
   static let all: [ImplicitFault] = [
+    ImplicitFault("an element behind the end", .index) {
+      opaque([1, 2, 3])[opaque(3)] == 0
+    },
+    ImplicitFault("an element before the start of a part", .index) {
+      opaque(["a", "b", "c"])[1...][opaque(0)] == ""
+    },
+    ImplicitFault("an element of another list, that may be nil", .index) {
+      opaque(ContiguousArray<UInt8?>([1, 2]))[opaque(Int.min)] == nil
+    },
+    ImplicitFault("an element written behind the end", .mutation) {
+      written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
+    },
+    // The compiler's own instructions, which it is changed by, have no line without optimization.
+    ImplicitFault("a list in a list changed", .mutation, after: 0, line: 0) {
+      written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
+    },
     ImplicitFault("a range over the end", .range) {
       Array(opaque([1, 2, 3])[opaque(1)..<9]) == [2, 3]
     },

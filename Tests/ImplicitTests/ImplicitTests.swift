@@ -54,6 +54,43 @@ struct ImplicitTests {
     }
   }
 
+  @Test(
+    "bytes changed where they lie, and a type without a value, are observed at most", arguments: [0, 1, 2])
+  func observedAtMost(number: Int) async throws {
+    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+      beginCrash()
+      Shield.setImplicitMode(.absorb)
+      Shield.onIncident { tell("[\($0.kind) \($0.mode)]") }
+      var numbers = opaque([1, 2, 3])
+      var values = opaque([Valueless()])
+      switch number {
+      case 0: numbers[opaque(3)] += 1
+      // Meant to write more than an element, as it may be.
+      case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
+      default: values[opaque(0)] = values[opaque(1)]
+      }
+      tell("\(numbers) \(values)")
+    }
+    #expect(try #require(text(result)).hasSuffix(number < 2 ? "[mutation observe]" : "[index observe]"))
+  }
+
+  @Test("a type is asked for its value where it is used, and only there")
+  func asked() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      Shield.setImplicitMode(.absorb)
+      var list = opaque([Asked(text: "a")])
+      list[opaque(1)] = Asked(text: "b")
+      guard unsafe Asked.count == 0, list[opaque(2)].text == "none", unsafe Asked.count == 1 else {
+        complain("\(unsafe Asked.count)")
+      }
+      list[opaque(3)].text += "c"
+      guard unsafe Asked.count == 2, list[0].text == "a", list.count == 1 else {
+        complain("\(unsafe Asked.count)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
   @Test("where nothing is wrong everything is as it was, and nothing is recorded")
   func harmless() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -64,9 +101,12 @@ struct ImplicitTests {
       var nested = [[1], [2]]
       nested[1].append(list[0])
       let text = "aé😀"
-      guard list == [9, 8, 1, 2], nested == [[1], [2, 9]], text[text.index(after: text.startIndex)] == "é",
-        text[text.startIndex..<text.endIndex] == text, list[keyPath: \.[3]] == 2, 7 / 2 * 2 + 7 % 2 - 1 == 6,
-        -5 + 5 == 0
+      var part = list[1...]
+      part[1] *= 7
+      part[3] = nested[1].count
+      guard part == [56, 1, 2], part[1] == 56, list == [9, 8, 1, 2], nested == [[1], [2, 9]],
+        text[text.index(after: text.startIndex)] == "é", text[text.startIndex..<text.endIndex] == text,
+        list[keyPath: \.[3]] == 2, 7 / 2 * 2 + 7 % 2 - 1 == 6, -5 + 5 == 0
       else { complain("\(list) \(nested)") }
       precondition(list[0] == 9)
       guard Shield.guardIncidents.isEmpty, Shield.implicitUnavailable == nil else {
@@ -106,6 +146,21 @@ struct ImplicitTests {
   /// What the child wrote, after a mark of the testing library's own.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+  }
+}
+
+/// A type that nothing stands for.
+private final class Valueless {}
+
+/// A type that counts how often it is asked what stands for it, on the only thread there is.
+private struct Asked: ShieldDefault {
+  nonisolated(unsafe) static var count = 0
+  var text: String
+
+  static var shieldDefault: Asked {
+    // Of one thread, as is said above.
+    unsafe count += 1
+    return Asked(text: "none")
   }
 }
 

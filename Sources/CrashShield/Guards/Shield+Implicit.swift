@@ -35,10 +35,11 @@ package enum ImplicitGuards {
 
   /// As `Shield.absorbs`, by the modes that `Shield.setImplicitMode` sets.
   ///
-  /// Where `hasValue` is false there is no value to go on with, and the fault is at most observed. `unavailable` says why this
-  /// protection is off in this process, nil that it is not; it is not asked within a test of it.
+  /// Where `hasValue` is false there is no value to go on with, and the fault is at most observed; it is asked for with the mode
+  /// `absorb` only. `unavailable` says why this protection is off in this process, nil that it is not; it is not asked within a
+  /// test of it.
   package static func absorbs(
-    _ kind: ShieldKind, at place: Place, hasValue: Bool = true, unless unavailable: () -> String?,
+    _ kind: ShieldKind, at place: Place, hasValue: @autoclosure () -> Bool = true, unless unavailable: () -> String?,
     _ reason: () -> String
   ) -> Bool {
     let line = cs_guard_probe_line()
@@ -50,7 +51,7 @@ package enum ImplicitGuards {
     }
     let wanted = Shield.implicitMode(for: kind)
     if wanted == .off || unavailable() != nil { return false }
-    let mode = hasValue ? wanted : .observe
+    let mode = wanted != .absorb || hasValue() ? wanted : .observe
     switch place {
     case .pc(let pc): Guards.record(kind, mode, nil, pc: pc, reason)
     case .site(let site): Guards.record(kind, mode, site, reason)

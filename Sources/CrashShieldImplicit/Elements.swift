@@ -1,0 +1,77 @@
+// What is called where an element was not there, as Misses.swift says.
+internal import CShimQuarantine
+internal import CrashShield
+
+/// An element that is read; nil: as in the standard library.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Element? {
+  let pc = UInt(cs_quarantine_caller())
+  let isAbsorbed = ImplicitGuards.absorbs(
+    .index, at: .pc(pc), hasValue: StandIn.exists(of: Element.self), unless: { Liveness.unavailable }
+  ) { reason(position, lower, upper, list) }
+  return isAbsorbed ? StandIn.value() : nil
+}
+
+/// An element that is written.
+///
+/// It is not told how long the list is: what is only looked at in a loop takes an instruction less than what is kept for a call.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsElement(_ position: Int, _ list: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.mutation, at: .pc(pc), unless: { Liveness.unavailable }) {
+    "\(position) is outside of \(list)"
+  }
+}
+
+/// An element that is changed where it lies, in a list of one element that is changed in its place; nil: as in the standard library.
+///
+/// Not if it is nothing but bytes, which a function in C may have been given the address of, and more elements to write than one.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func listOfMissing<List: RangeReplaceableCollection>(
+  _ position: Int, _ lower: Int, _ upper: Int, _: List.Type
+) -> List? {
+  let pc = UInt(cs_quarantine_caller())
+  let isAbsorbed = ImplicitGuards.absorbs(
+    .mutation, at: .pc(pc), hasValue: !_isPOD(List.Element.self) && StandIn.exists(of: List.Element.self),
+    unless: { Liveness.unavailable }
+  ) { reason(position, lower, upper, List.self) }
+  guard isAbsorbed, let value: List.Element = StandIn.value() else { return nil }
+  return List(CollectionOfOne(value))
+}
+
+/// The same of an element that is nothing but bytes.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func notesElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) {
+  let pc = UInt(cs_quarantine_caller())
+  _ = ImplicitGuards.absorbs(.mutation, at: .pc(pc), hasValue: false, unless: { Liveness.unavailable }) {
+    reason(position, lower, upper, list)
+  }
+}
+
+private func reason(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> String {
+  "\(position) is outside of \(lower)..<\(upper) of \(list)"
+}
+
+/// What stands for no value of a type: its `shieldDefault`, zero, or nil.
+private enum StandIn {
+  static func exists<Value>(of type: Value.Type) -> Bool {
+    type is any ShieldDefault.Type || type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type
+      || type is any ExpressibleByNilLiteral.Type
+  }
+
+  static func value<Value>() -> Value? {
+    if let type = Value.self as? any ShieldDefault.Type { return type.shieldDefault as? Value }
+    if let type = Value.self as? any BinaryInteger.Type { return type.init(0) as? Value }
+    if let type = Value.self as? any BinaryFloatingPoint.Type { return type.init(0) as? Value }
+    if let type = Value.self as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
+    return nil
+  }
+}
