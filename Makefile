@@ -80,7 +80,9 @@ preload:
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
-	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product CrashShieldImplicit
+	@for product in $(notdir $(wildcard Sources/CrashShieldImplicit Sources/CrashShieldCasts Sources/CrashShieldIsolation)); do \
+	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product $$product || exit; \
+	done
 
 demo: release
 	@scripts/demo $(RELEASE)/release
@@ -117,6 +119,7 @@ check-dangling: test-packages build dynamic
 # What the optimizer leaves of faults that are met at no call of ours.
 check-implicit: test-packages dynamic
 	scripts/check-implicit $(DYNAMIC)/release
+	scripts/check-twelve $(DYNAMIC)/release
 
 # Guard slots beside other allocators.
 check-pages: test-packages

@@ -1,0 +1,26 @@
+// Has the faults of twelve.swift happen, on a thread that is not the main one; then says what the shield knows of them.
+// Usage: twelve NUMBER…
+import Foundation
+
+/// Written at once, as the process may end.
+func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+let done = DispatchSemaphore(value: 0)
+Thread.detachNewThread {
+  for argument in CommandLine.arguments.dropFirst() {
+    tell("before \(argument)")
+    tell("\(argument): \(result(of: Int(argument) ?? 0))")
+  }
+  done.signal()
+}
+done.wait()
+
+#if SHIELD
+  // The program lies first in memory, which begins there.
+  let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+  let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
+  for incident in Shield.guardIncidents {
+    let addresses = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
+    tell("record \(incident.kind) \(incident.count) \(addresses.joined(separator: " "))")
+  }
+#endif
