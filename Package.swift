@@ -126,6 +126,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
     swiftSettings: swift),
+  .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/GuardHost", swiftSettings: swift),
   .executableTarget(name: "confine-probe", dependencies: ["CConfine"], path: "Tests/ConfineProbe", cSettings: c),
   .testTarget(
     name: "CrashSymbolsTests",
@@ -253,7 +254,8 @@ if !coreOnly {
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker", "DemoServer",
+        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker", "guard-host",
+        "DemoServer",
       ],
       swiftSettings: swift),
   ]

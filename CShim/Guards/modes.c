@@ -1,7 +1,14 @@
-// One byte a kind of guard, and one for what protects without being asked at the place.
+// One byte a kind of guard, and one for what protects without being asked at the place; before each, one of an
+// operator's.
 #include <stdatomic.h>
 
+#include "cs_attach.h"
 #include "cs_guards.h"
+
+_Static_assert(CS_CONTROL_GUARD_KINDS == CS_GUARD_KINDS, "a message has a byte for each kind");
+_Static_assert(CS_CONTROL_GUARD_OFF == CS_GUARD_OFF + 1 && CS_CONTROL_GUARD_OBSERVE == CS_GUARD_OBSERVE + 1 &&
+                   CS_CONTROL_GUARD_ABSORB == CS_GUARD_ABSORB + 1,
+               "an operator's byte is 0, or a mode and 1");
 
 // Kept as the difference from what holds until somebody says otherwise.
 #define STANDARD          CS_GUARD_ABSORB
@@ -9,10 +16,16 @@
 
 static _Atomic uint8_t modes[CS_GUARD_KINDS];
 static _Atomic uint8_t implicit_modes[CS_GUARD_KINDS];
+// 0: the operator says nothing.
+static _Atomic uint8_t operator_words[CS_GUARD_KINDS];
+static _Atomic uint8_t implicit_operator_words[CS_GUARD_KINDS];
+static _Atomic uint32_t operator_round;
 static __thread uint64_t probe_line, probe_pc;
 
 cs_guard_mode cs_guard_mode_of(uint32_t kind) {
   if (kind >= CS_GUARD_KINDS) return CS_GUARD_OFF;
+  const uint8_t word = atomic_load_explicit(&operator_words[kind], memory_order_relaxed);
+  if (word != 0) return word - 1;
   return atomic_load_explicit(&modes[kind], memory_order_relaxed) ^ STANDARD;
 }
 
@@ -22,12 +35,36 @@ void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode) {
 
 cs_guard_mode cs_guard_implicit_mode_of(uint32_t kind) {
   if (kind >= CS_GUARD_KINDS) return CS_GUARD_OFF;
+  const uint8_t word = atomic_load_explicit(&implicit_operator_words[kind], memory_order_relaxed);
+  if (word != 0) return word - 1;
   return atomic_load_explicit(&implicit_modes[kind], memory_order_relaxed) ^ IMPLICIT_STANDARD;
 }
 
 void cs_guard_set_implicit_mode(uint32_t kind, cs_guard_mode mode) {
   if (kind < CS_GUARD_KINDS)
     atomic_store_explicit(&implicit_modes[kind], mode ^ IMPLICIT_STANDARD, memory_order_relaxed);
+}
+
+// Returns the kinds of which something is said.
+static uint32_t set_words(_Atomic uint8_t *words, const uint8_t *new_words) {
+  uint32_t count = 0;
+  for (uint32_t kind = 0; kind < CS_GUARD_KINDS; kind++) {
+    atomic_store_explicit(&words[kind], new_words[kind], memory_order_relaxed);
+    if (new_words[kind] != 0) count++;
+  }
+  return count;
+}
+
+uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *new_implicit_modes, uint32_t round) {
+  atomic_store_explicit(&operator_round, round, memory_order_relaxed);
+  return set_words(operator_words, new_modes) + set_words(implicit_operator_words, new_implicit_modes);
+}
+
+void cs_guard_sweep(uint32_t round) {
+  static const uint8_t nothing[CS_GUARD_KINDS] = {0};
+  // Round 0 is that of a crashd that asks for nothing, whatever one before it called its own.
+  if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
+    (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }
 
 uint64_t cs_guard_probe_line(void) {

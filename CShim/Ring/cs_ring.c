@@ -165,7 +165,12 @@ SIZE(cs_control_header, 24);
 SIZE(cs_control_class, 24);
 SIZE(cs_control_sweep, 8);
 SIZE(cs_control_settings, 24);
+SIZE(cs_control_guards, 136);
+OFFSET(cs_control_guards, modes, 8);
+OFFSET(cs_control_guards, implicit_modes, 72);
 SIZE(cs_control_answer, 24);
+_Static_assert(sizeof(cs_control_header) + sizeof(cs_control_guards) <= CS_CONTROL_LIMIT_BYTES,
+               "the modes of guards fit into a message");
 _Static_assert(sizeof(cs_control_header) + sizeof(cs_control_class) + CS_CONTROL_NAME_LIMIT_BYTES <=
                    CS_CONTROL_LIMIT_BYTES,
                "the longest name fits into a message");

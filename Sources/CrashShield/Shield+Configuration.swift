@@ -16,10 +16,11 @@ extension Shield {
     public var memory: Memory?
     /// Set by `Shield.annotate` as soon as the shield has started.
     public var annotations: [String: String]
-    /// Whether crashd may protect classes of this process, release them, and say how much memory that takes:
-    /// `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
+    /// Whether crashd may protect classes of this process, release them, say how much memory that takes, and set the modes
+    /// of guards: `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
     ///
-    /// crashd does so where an operator asks for it (`crashctl dangling`), or has allowed crashd to do it by itself.
+    /// crashd does so where an operator asks for it (`crashctl dangling`, `crashctl guards`), or has allowed crashd to do the
+    /// first by itself.
     public var allowsRemoteControl: Bool?
     /// Called once for each change of the connection with crashd, on the shield's own thread.
     ///

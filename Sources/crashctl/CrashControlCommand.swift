@@ -15,7 +15,7 @@ struct CrashControlCommand: ParsableCommand {
       List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
       Wait.self,
       Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
-      Doctor.self, Run.self, Demo.self, Varlink.self,
+      Guards.self, Doctor.self, Run.self, Demo.self, Varlink.self,
     ],
     defaultSubcommand: List.self)
 

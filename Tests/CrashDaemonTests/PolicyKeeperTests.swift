@@ -3,6 +3,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 import DanglingStatistics
+import FoundationEssentials
 import Glibc
 import Synchronization
 import Testing
@@ -103,6 +104,45 @@ struct PolicyKeeperTests {
       await keeper.change([Self.key], RuleChange(crashLoop_s: 0))
       try await Self.crash(keeper, clock, times: 1..<8, className: nil, confidence: 0.9)
       #expect(board.plan(of: Self.key)?.words.map(\.name) == [nil])
+    }
+  }
+
+  @Test("an operator's modes of guards are told in a message of their own, survive a restart, and are taken back")
+  func guards() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      try await Self.crash(keeper, clock, times: 0..<1, className: "App.Session")
+      #expect(board.plan(of: Self.key) == nil)
+      await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
+      await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
+      let plan = try #require(board.plan(of: Self.key))
+      // Nothing is said of dead objects, whose settings are the program's.
+      let messages = ControlPlan.messages(of: plan, round: 7)
+      #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
+      var payload = [UInt8](repeating: 0, count: 136)
+      (payload[0], payload[8 + 1], payload[8 + 64 + 2]) = (7, 3, 2)
+      #expect(messages.first?.payload == payload)
+
+      // The same once more is nothing new.
+      await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "again")
+
+      let next = ProtectionBoard()
+      let again = Self.keeper(store, clock, next)
+      #expect(next.plan(of: Self.key) == plan)
+      let view = try #require(await again.guardViews([Self.key]).first)
+      #expect(view.modes == ["index": "absorb"] && view.implicitModes["range"] == "observe" && view.processes == 0)
+      await again.protect([Self.key], "App.Session", ServicePolicy.Wish())
+      let both = ControlPlan.messages(of: next.plan(of: Self.key), round: 8).map(\.kind)
+      #expect(both == [.CS_CONTROL_GUARDS, .CS_CONTROL_SETTINGS, .CS_CONTROL_PROTECT, .CS_CONTROL_SWEEP])
+
+      await again.setGuards([Self.key], Array(GuardKinds.names), to: nil, isImplicit: false, "three")
+      #expect(next.plan(of: Self.key)?.guards.modes == [:] && next.plan(of: Self.key)?.guards.isEmpty == false)
+      await again.setGuards([Self.key], ["range", "of another version"], to: nil, isImplicit: true, "four")
+      #expect(next.plan(of: Self.key)?.guards.isEmpty == true)
+      let words = try store.danglingEvents(limit: 10).map { String(decoding: $0.json, as: UTF8.self) }
+      #expect(!words.contains { $0.contains("\"again\"") })
+      #expect(["one", "two", "three", "four"].allSatisfy { word in words.contains { $0.contains("\"\(word)\"") } })
     }
   }
 
@@ -306,6 +346,74 @@ struct ControlChannelTests {
   }
 
   private static let own = "io.crashshield.Crashd"
+
+  @Test("a mode that only a later crashd knows is kept, and not told")
+  func laterMode() throws {
+    let stored = #"{"modes":{"index":"later","cast":"off"},"implicitModes":{}}"#
+    let words = try JSONDecoder().decode(GuardWords.self, from: Data(stored.utf8))
+    var bytes = [UInt8](repeating: 0, count: 64)
+    bytes[9] = 1
+    let message = words.message(round: 1)
+    #expect(unsafe withUnsafeBytes(of: message.modes) { unsafe Array($0) } == bytes)
+    #expect(String(decoding: try JSONEncoder().encode(words), as: UTF8.self).contains(#""index":"later""#))
+  }
+
+  @Test("answers to what was said before are not taken for answers to what is said now")
+  func staleAnswers() throws {
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+    try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)
+    let socket = AttachSocket(descriptor: Descriptor(owning: ends[0]))
+    let other = Descriptor(owning: ends[1])
+    let outcome = ControlOutcome()
+    var queue = ControlQueue()
+    var plans = [ControlPlan(), ControlPlan()]
+    plans[0].guards.set(.off, of: ["index"], isImplicit: false)
+    plans[1].guards.set(.absorb, of: ["index"], isImplicit: false)
+    for plan in plans {
+      queue.take(plan, outcome: outcome)
+      queue.send(to: socket)
+    }
+    // Each is a message of modes and a sweep.
+    func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
+      queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
+    }
+    #expect(try answer(1, 2))
+    #expect(try answer(2))
+    #expect(!outcome.now.isComplete && outcome.now.guardsRefused == nil)
+    #expect(try answer(3))
+    #expect(!outcome.now.isComplete)
+    #expect(try answer(4))
+    #expect(outcome.now.obeys(plans[1], about: .guards))
+    #expect(try !answer(1))
+    _ = other
+  }
+
+  @Test("a program of before does not know modes of guards, which is shown; of dead objects it does as it is told")
+  func guardsOfBefore() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      let client = try await daemon.client()
+      async let named = client.call("\(Self.own).GuardSet", ["kind": .string("index"), "mode": .string("off")])
+      for kind in [5, 3] as [UInt32] {
+        let message = try await Self.receive(process)
+        #expect(message.kind == kind)
+        try process.send(Self.answer(message.number, result: kind == 5 ? 2 : 0))
+      }
+      let change = try await named
+      #expect(change.int("processes") == 1 && change.int("obeying") == 0)
+      for (method, obeying) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int64)] {
+        let services = try await client.call("\(Self.own).\(method)").array("services")
+        guard case .object(let view) = services.first else {
+          Issue.record("no service")
+          continue
+        }
+        #expect(view.int("obeying") == obeying)
+        if obeying == 0 { #expect(view.string("refusal") == "unknown to the program's version") }
+      }
+    }
+  }
 
   @Test("an operator's word reaches running processes and those that come; their answers are shown")
   func protect() async throws {

@@ -56,6 +56,17 @@ struct VarlinkServerTests {
     Wrong(method: "\(own).Get", parameters: ["raw": .int(1)], error: "org.varlink.service.InvalidParameter"),
     Wrong(method: "\(own).AwaitProcess", error: "org.varlink.service.InvalidParameter"),
     Wrong(method: "\(own).AwaitProcess", parameters: ["pid": .int(0)], error: "org.varlink.service.InvalidParameter"),
+    Wrong(
+      method: "\(own).GuardSet", parameters: ["kind": .string("indx"), "mode": .string("off")],
+      error: "org.varlink.service.InvalidParameter"),
+    Wrong(
+      method: "\(own).GuardSet", parameters: ["kind": .string("index"), "mode": .string("on")],
+      error: "org.varlink.service.InvalidParameter"),
+    Wrong(method: "\(own).GuardSet", error: "org.varlink.service.InvalidParameter"),
+    Wrong(
+      method: "\(own).GuardSet", parameters: ["mode": .string("off"), "name": .string("")],
+      error: "org.varlink.service.InvalidParameter"),
+    Wrong(method: "\(own).GuardSet", parameters: ["mode": .string("off")], error: "\(own).NoSuchService"),
     Wrong(method: "\(own).Subscribe", error: "org.varlink.service.ExpectedMore"),
   ]
 

@@ -95,6 +95,58 @@ struct ControlTests {
     }
   }
 
+  @Test("an operator's modes of guards are stronger than the program's, whose last word holds again afterwards")
+  func guards() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      Shield.setMode(.observe, for: .index)
+      let daemon = ControllingDaemon()
+      let attached = Attached()
+      daemon.attach(attached, [.guards([1: 3, 8: 1], implicit: [2: 3], round: 1), .sweep(round: 1)])
+      attached.wait()
+      check(daemon.answers(2) == [.done(3), .done(0)])
+      check(Shield.mode(for: .index) == .absorb && Shield.mode(for: .unwrap) == .off)
+      check(Shield.mode(for: .range) == .absorb && Shield.implicitMode(for: .range) == .absorb)
+      check(Shield.implicitMode(for: .arithmetic) == .observe)
+      // Observed it would end the process.
+      check([1, 2][shielded: Int(getpid())] == nil)
+      Shield.setMode(.off, for: .index)
+      Shield.setImplicitMode(.off, for: .range)
+      check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
+
+      // Another round names other kinds.
+      daemon.send(.guards([9: 2], round: 2))
+      check(daemon.answers(1) == [.done(1)])
+      check(Shield.mode(for: .cast) == .observe)
+      check(Shield.mode(for: .index) == .off && Shield.implicitMode(for: .range) == .off)
+      // One byte that is no mode spoils all of a message, and so does one kind too few or too many.
+      var short = ControlMessage.guards([1: 3], round: 3)
+      short.bytes[20] -= 1
+      short.bytes.removeLast()
+      var long = ControlMessage.guards([1: 3], round: 3)
+      long.bytes[20] += 1
+      long.bytes.append(0)
+      let wrong = [
+        .guards([1: 3, 63: 4], round: 3), .guards([1: 3], implicit: [0: 255], round: 3), short, long,
+      ]
+      wrong.forEach(daemon.send)
+      check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
+      check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
+      // A round without them takes them back, and so does a crashd that asks for nothing.
+      daemon.send(.sweep(round: 2))
+      check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
+      daemon.send(.sweep(round: 4))
+      check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .absorb)
+      // Round 0 is no crashd's; it ends all the same.
+      daemon.send(.guards([9: 1], round: 0))
+      check(daemon.answers(1) == [.done(1)] && Shield.mode(for: .cast) == .off)
+      daemon.hangUp()
+      daemon.attach(nil, [])
+      attached.wait()
+      check(Shield.mode(for: .cast) == .absorb && Shield.mode(for: .index) == .off)
+      Glibc.exit(right)
+    }
+  }
+
   @Test("a class that is not there, a generic one, a version and a kind of later times are answered as such")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -165,9 +217,10 @@ struct ControlTests {
   private static func expectForbidden(byConfiguration: Bool) {
     let daemon = ControllingDaemon()
     let attached = Attached()
-    daemon.attach(attached, [.protectOwn(round: 1)], allowsRemoteControl: byConfiguration ? false : nil)
+    let messages: [ControlMessage] = [.protectOwn(round: 1), .guards([1: 1], round: 1)]
+    daemon.attach(attached, messages, allowsRemoteControl: byConfiguration ? false : nil)
     attached.wait()
-    check(daemon.answers(1) == [.init(3, 0)])
-    check(Shield.danglingStatistics().isEmpty)
+    check(daemon.answers(2) == [.init(3, 0), .init(3, 0)])
+    check(Shield.danglingStatistics().isEmpty && Shield.mode(for: .index) == .absorb)
   }
 }

@@ -111,6 +111,12 @@ struct ControlMessage {
     message(4, words([budget, 0, flags, round, 16, 0]))
   }
 
+  /// Modes by the numbers of kinds: 0 nothing, 1 off, 2 observe, 3 absorb.
+  static func guards(_ modes: [Int: UInt8], implicit: [Int: UInt8] = [:], round: UInt32) -> ControlMessage {
+    func bytes(_ modes: [Int: UInt8]) -> [UInt8] { (0..<64).map { modes[$0] ?? 0 } }
+    return message(5, words([round, 0]) + bytes(modes) + bytes(implicit))
+  }
+
   private static let CS_CONTROL_PROTECT_KIND: UInt32 = 1
   private static let CS_CONTROL_RELEASE_KIND: UInt32 = 2
 

@@ -60,6 +60,12 @@ void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode);
 cs_guard_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_guard_mode mode);
 
+// What an operator says goes before both: a cs_control_guard for each of CS_GUARD_KINDS. Returns how many kinds
+// something is said of. Of the shield's own thread.
+uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
+// Takes it back, unless it was said in this round.
+void cs_guard_sweep(uint32_t round);
+
 // What this thread is told by a test of such protections, whose faults are at no known line; 0: no test goes on.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);

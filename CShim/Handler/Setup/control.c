@@ -62,6 +62,23 @@ static bool read_settings(reader *reader, cs_shim_control *control) {
   return true;
 }
 
+static bool are_guard_modes(const uint8_t *modes) {
+  for (uint32_t kind = 0; kind < CS_CONTROL_GUARD_KINDS; kind++) {
+    if (modes[kind] > CS_CONTROL_GUARD_ABSORB) return false;
+  }
+  return true;
+}
+
+static bool read_guards(reader *reader, cs_shim_control *control) {
+  cs_control_guards guards;
+  if (!take(reader, &guards, sizeof guards)) return false;
+  if (!are_guard_modes(guards.modes) || !are_guard_modes(guards.implicit_modes)) return false;
+  control->round = guards.round;
+  memcpy(control->guard_modes, guards.modes, sizeof control->guard_modes);
+  memcpy(control->implicit_guard_modes, guards.implicit_modes, sizeof control->implicit_guard_modes);
+  return true;
+}
+
 cs_control_result cs_control_read(const void *message, size_t size, cs_shim_control *ret_control,
                                   uint32_t *ret_number) {
   *ret_number = 0;
@@ -86,6 +103,9 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
     break;
   case CS_CONTROL_SETTINGS:
     is_good = read_settings(&reader, &control);
+    break;
+  case CS_CONTROL_GUARDS:
+    is_good = read_guards(&reader, &control);
     break;
   default:
     return CS_CONTROL_UNKNOWN;

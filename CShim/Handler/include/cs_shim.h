@@ -54,11 +54,14 @@ typedef struct cs_shim_control {
   uint32_t limit;
   uint32_t stack_frames;
   uint64_t budget_bytes;
+  uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each a cs_control_guard
+  uint8_t implicit_guard_modes[CS_CONTROL_GUARD_KINDS];
   char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];
 } cs_shim_control;
 
 // Called on the idle thread for each message, and once with an empty sweep of round 0 when a crashd accepts the process
-// that asks for nothing. Returns what came of it; `ret_count` is the number of classes that it concerned.
+// that asks for nothing. Returns what came of it; `ret_count` is the number of classes, or kinds of guards, that it
+// concerned.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Who may be told what to do.

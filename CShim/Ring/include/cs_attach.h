@@ -54,11 +54,23 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
   CS_CONTROL_RELEASE = 2,  // never do that, whoever asks: an operator's word
   CS_CONTROL_SWEEP = 3,    // what earlier rounds asked for, and this one does not, is over
   CS_CONTROL_SETTINGS = 4, // of all classes together
+  CS_CONTROL_GUARDS = 5,   // what guards do about a fault
 } cs_control_kind;
 
 #define CS_CONTROL_OPERATOR    1u // an operator says so: stronger than what the program itself asks for
 #define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
 #define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whoever asks
+
+// What is said of one kind of guard.
+typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {
+  CS_CONTROL_GUARD_PROGRAM = 0, // nothing: the program decides
+  CS_CONTROL_GUARD_OFF = 1,
+  CS_CONTROL_GUARD_OBSERVE = 2,
+  CS_CONTROL_GUARD_ABSORB = 3,
+} cs_control_guard;
+
+// Kinds of guards; those that a process does not know are nobody's there.
+#define CS_CONTROL_GUARD_KINDS 64
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint32_t {
   CS_CONTROL_DONE = 0,
@@ -129,12 +141,21 @@ typedef struct cs_control_settings {
   uint32_t reserved;
 } cs_control_settings;
 
+// CS_CONTROL_GUARDS: a cs_control_guard for each kind, by its number in the ring. An operator says so; it is stronger
+// than what the program says.
+typedef struct cs_control_guards {
+  uint32_t round; // a sweep of another one ends it
+  uint32_t reserved;
+  uint8_t modes[CS_CONTROL_GUARD_KINDS];          // of guards at call sites
+  uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // of protections that nobody asked for at the place
+} cs_control_guards;
+
 typedef struct cs_control_answer {
   uint64_t magic;
   uint32_t version;
   uint32_t number; // of the message
   uint32_t result; // cs_control_result
-  uint32_t count;  // classes that it concerned
+  uint32_t count;  // classes, or kinds of guards, that it concerned
 } cs_control_answer;
 
 #pragma clang diagnostic pop

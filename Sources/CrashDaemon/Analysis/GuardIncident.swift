@@ -3,16 +3,6 @@ import CrashRing
 
 /// What a guard met, in words: where it stands, and why.
 struct GuardIncident: Sendable {
-  /// `ShieldKind`'s, by their numbers.
-  private static let kinds = [
-    "", "index", "range", "mutation", "capacity", "duplicateKey", "missingValue", "stringIndex", "unwrap", "cast",
-    "null",
-    "try", "arithmetic", "conversion", "emptyRange", "zeroStride", "precondition", "timer", "notification",
-    "observation", "message", "transition", "gate", "isolation", "handle", "continuation", "reference", "queue",
-    "group",
-    "source", "foundationRange", "json", "process", "fileHandle", "pipe", "memory",
-  ]
-
   var incident: Incident
 
   init(_ incident: Incident) { self.incident = incident }
@@ -20,9 +10,7 @@ struct GuardIncident: Sendable {
   /// A stable word for programs; of a kind that this version does not know the number.
   var kind: String { Self.name(of: incident.kind) }
 
-  static func name(of kind: UInt32) -> String {
-    kind > 0 && kind < kinds.count ? kinds[Int(kind)] : "\(kind)"
-  }
+  static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }
 
   /// `Module/File.swift:12`; nil where the shield did not say.
   var site: String? {

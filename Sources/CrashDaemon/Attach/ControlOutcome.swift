@@ -3,6 +3,12 @@ import Synchronization
 
 /// What a process made of the plan that it has: written by the attach thread, for whoever asks crashd.
 final class ControlOutcome: Sendable {
+  /// What a plan is about.
+  enum Subject: Sendable, Equatable {
+    case deadObjects
+    case guards
+  }
+
   /// What is known.
   struct State: Sendable, Equatable {
     /// What the process is told; nil: nothing.
@@ -15,6 +21,14 @@ final class ControlOutcome: Sendable {
     var done = 0
     /// What was not done, by class.
     var refused: [String: String] = [:]
+
+    /// What the process said to the modes of its guards, when it did not do it.
+    var guardsRefused: String?
+
+    /// Whether the process has done what the plan says of this.
+    func obeys(_ wanted: ControlPlan?, about subject: Subject) -> Bool {
+      !isOver && hasReached(wanted) && (subject == .guards ? guardsRefused == nil : refused.isEmpty)
+    }
 
     func hasReached(_ wanted: ControlPlan?) -> Bool { isOver || (isComplete && plan == wanted) }
   }
@@ -38,10 +52,15 @@ final class ControlOutcome: Sendable {
 
   func begin(_ plan: ControlPlan?) { change { $0 = State(plan: plan, isComplete: false, isOver: $0.isOver) } }
 
-  func note(_ answer: ControlAnswer, of subject: String, isLast: Bool) {
+  func note(_ answer: ControlAnswer, of subject: String, _ kind: cs_control_kind, isLast: Bool) {
     change { state in
       if isLast { state.isComplete = true }
-      if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
+      if kind == .CS_CONTROL_GUARDS {
+        let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
+        state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
+      } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
+        // Nothing was said of dead objects: a process that knows none of them has refused nothing.
+      } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {
         state.refused[subject] = ControlAnswer.word(answer.result)

@@ -4,6 +4,8 @@ import CShimRing
 struct ControlQueue {
   private struct Message {
     var number: UInt32
+    /// What crashd said together.
+    var round: UInt32
     var subject: String
     var kind: cs_control_kind
     var payload: [UInt8]
@@ -15,6 +17,7 @@ struct ControlQueue {
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
   private var nextNumber: UInt32 = 1
+  private var round: UInt32 = 0
 
   /// How many messages go out at once.
   var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
@@ -23,11 +26,12 @@ struct ControlQueue {
   mutating func take(_ plan: ControlPlan?, outcome: ControlOutcome) {
     self.plan = plan
     // Different from every round that an earlier crashd may have begun.
-    let round = UInt32.random(in: 1...UInt32.max)
+    round = UInt32.random(in: 1...UInt32.max)
     waiting = []
     for message in ControlPlan.messages(of: plan, round: round) {
       waiting.append(
-        Message(number: nextNumber, subject: message.subject, kind: message.kind, payload: message.payload))
+        Message(
+          number: nextNumber, round: round, subject: message.subject, kind: message.kind, payload: message.payload))
       nextNumber &+= 1
     }
     outcome.begin(plan)
@@ -47,7 +51,10 @@ struct ControlQueue {
   /// Takes an answer; false: nobody asked.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    outcome.note(answer, of: message.subject, isLast: message.kind == .CS_CONTROL_SWEEP && waiting.isEmpty)
+    // What was said before is over, and so is what the process said to it.
+    guard message.round == round else { return true }
+    outcome.note(
+      answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP && waiting.isEmpty)
     return true
   }
 }

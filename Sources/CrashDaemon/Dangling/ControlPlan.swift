@@ -1,6 +1,6 @@
 import CShimRing
 
-/// What a process is to do about dead objects: all that crashd says of it.
+/// What a process is to do about dead objects, and its guards about faults: all that crashd says of it.
 struct ControlPlan: Sendable, Equatable {
   /// What is said of one class, or of all.
   struct Word: Sendable, Equatable {
@@ -19,21 +19,32 @@ struct ControlPlan: Sendable, Equatable {
   static let wordLimit = 512
   static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  var budgetBytes: UInt64
+  /// Nil: nothing is said of dead objects.
+  var budgetBytes: UInt64?
   /// The budget is an operator's word.
   var isOperator = false
   /// Nothing is protected, whoever asks.
   var isOff = false
-  var words: [Word]
+  var words: [Word] = []
+  var guards = GuardWords()
 
-  /// The messages of one round, and of what each is.
-  static func messages(of plan: ControlPlan?, round: UInt32) -> [(
-    subject: String, kind: cs_control_kind, payload: [UInt8]
-  )] {
+  /// A message of a round, and of which class it is.
+  typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
+
+  /// The messages of one round.
+  static func messages(of plan: ControlPlan?, round: UInt32) -> [Message] {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
+    let guards: [Message] =
+      plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
+    // Guards first: what comes right after the reply is in force when the program is told that it is attached.
+    return guards + deadObjects(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
+  }
+
+  private static func deadObjects(_ plan: ControlPlan, round: UInt32) -> [Message] {
+    guard let budgetBytes = plan.budgetBytes else { return [] }
     let flags = (plan.isOperator ? CS_CONTROL_OPERATOR : 0) | (plan.isOff ? CS_CONTROL_OFF : 0)
     let settings = cs_control_settings(
-      budget_bytes: plan.budgetBytes, flags: flags, round: round,
+      budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
     // All classes before single ones, whose words say more.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
@@ -47,7 +58,7 @@ struct ControlPlan: Sendable, Equatable {
           name_bytes: UInt32(name.count), reserved: 0)
         let kind: cs_control_kind = word.isRelease ? .CS_CONTROL_RELEASE : .CS_CONTROL_PROTECT
         return (word.name ?? "all classes", kind, bytes(of: fields) + name)
-      } + [("", .CS_CONTROL_SWEEP, sweep(round))]
+      }
   }
 
   /// A whole message.

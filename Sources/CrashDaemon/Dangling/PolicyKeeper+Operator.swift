@@ -77,7 +77,9 @@ extension PolicyKeeper {
 
   /// Waits until the attached processes have done what they are told, at most so long.
   /// - Returns: How many there are, and how many of them did.
-  func settle(_ keys: [ServiceKey], timeout_ms: Int) async -> (processes: Int, obeying: Int) {
+  func settle(
+    _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
+  ) async -> (processes: Int, obeying: Int) {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
@@ -89,10 +91,7 @@ extension PolicyKeeper {
     }
     return (
       outcomes.count,
-      outcomes.count { outcome, plan in
-        let state = outcome.now
-        return !state.isOver && state.hasReached(plan) && state.refused.isEmpty
-      }
+      outcomes.count { outcome, plan in outcome.now.obeys(plan, about: subject) }
     )
   }
 
@@ -104,11 +103,17 @@ extension PolicyKeeper {
   }
 
   private func decide(_ key: ServiceKey, _ text: String, _ rules: ProtectionRules, classes: [String]) {
+    guard services[key] != nil else { return }
+    note(key, text, classes: classes)
+    receive(.rules(rules), key)
+    save(key)
+  }
+
+  /// Stores the service, and what the operator said of it.
+  func note(_ key: ServiceKey, _ text: String, classes: [String] = []) {
     guard let service = services[key] else { return }
     let level = service.policy.loop.protection.level
     save(key, [DanglingDecision(byOperator: text, level: level, classes: classes, at: now_s)])
     logger.notice("'\(service.policy.name)' (uid \(key.uid)): \(CleanText.line(text))")
-    receive(.rules(rules), key)
-    save(key)
   }
 }

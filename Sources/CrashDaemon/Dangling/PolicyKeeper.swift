@@ -214,10 +214,19 @@ extension PolicyKeeper {
     if services.count >= limits.danglingServices || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
       // A user's own programs make room for one another; those that somebody has spoken of stay.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      guard let oldest = idle.min(by: { $0.value.policy.lastSeen_s < $1.value.policy.lastSeen_s }) else {
+      // Those that only have modes of guards go last: `guards set` for all programs gives every one some.
+      let oldest = idle.min { left, right in
+        (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
+          < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
+      }
+      guard let oldest else {
         ledger.refuse(
           "service", from: peer, because: "statistics of \(own.count) programs of this user are kept already")
         return false
+      }
+      if oldest.value.policy.guards != nil {
+        logger.notice(
+          "forgets '\(oldest.value.policy.name)' (uid \(key.uid)) and the modes of its guards, for another program")
       }
       forget(oldest.key)
     }

@@ -85,7 +85,7 @@ extension PolicyKeeper {
       usual_perDay: loop.baseline.rate_perDay, countedCrashes: loop.countedCrashes, classes: classes,
       releasedClasses: protection.releasedClasses, includesOwnClasses: protection.includesOwnClasses,
       processes: outcomes.count,
-      obeying: outcomes.count { $0.hasReached(board.plan(of: key)) && $0.refused.isEmpty },
+      obeying: outcomes.count { $0.obeys(board.plan(of: key), about: .deadObjects) },
       refusals: outcomes.reduce(into: [:]) { all, outcome in all.merge(outcome.refused) { first, _ in first } },
       days: policy.days.map(Self.view), stop: loop.stop.map { view($0, rules) }, lastSwitch: loop.lastSwitch?.text,
       lastSwitchTime: loop.lastSwitch.map { DanglingDecision($0).time })

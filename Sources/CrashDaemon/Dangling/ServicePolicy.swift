@@ -37,6 +37,8 @@ struct ServicePolicy: Codable, Sendable {
   var limits: [String: Int] = [:]
   /// The operator has said how large the budgets are.
   var hasOperatorsBudget = false
+  /// What the operator wants of guards; nil: nothing, or an older crashd wrote it.
+  var guards: GuardWords?
   var days: [Day] = []
   /// When something was last heard of it, in seconds since 1970.
   var lastSeen_s: Double
@@ -47,7 +49,7 @@ struct ServicePolicy: Codable, Sendable {
     lastSeen_s = time_s
   }
 
-  /// Whether an operator has said anything about it.
+  /// Whether an operator has said anything about what it does with dead objects.
   var hasRules: Bool {
     loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
       || hasOperatorsBudget
@@ -72,6 +74,13 @@ struct ServicePolicy: Codable, Sendable {
 
   /// What its processes are to do; nil: nothing.
   var plan: ControlPlan? {
+    guard let guards, !guards.isEmpty else { return danglingPlan }
+    var plan = danglingPlan ?? ControlPlan()
+    plan.guards = guards
+    return plan
+  }
+
+  private var danglingPlan: ControlPlan? {
     let protection = loop.protection
     let rules = loop.rules
     let isPinned = rules.pin != .automatic

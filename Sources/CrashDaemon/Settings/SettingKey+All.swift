@@ -52,28 +52,4 @@ extension SettingKey {
   static func isHexadecimal(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
   }
-
-  /// The key that is meant, perhaps: the one that is the fewest letters away.
-  static func nearest(to name: String, among names: [String]) -> String? {
-    let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
-    guard let found, found.1 <= max(2, name.count / 3) else { return nil }
-    return found.0
-  }
-
-  /// Letters to change, add or take away, to make one text of the other (Levenshtein).
-  static func distance(_ left: String, _ right: String) -> Int {
-    // Long ones are no keys, and would cost the product of their lengths.
-    let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
-    var row = Array(0...right.count)
-    for (index, letter) in left.enumerated() {
-      var corner = row[0]
-      row[0] = index + 1
-      for column in right.indices {
-        let changed = corner + (letter == right[column] ? 0 : 1)
-        corner = row[column + 1]
-        row[column + 1] = min(changed, corner + 1, row[column] + 1)
-      }
-    }
-    return row[right.count]
-  }
 }

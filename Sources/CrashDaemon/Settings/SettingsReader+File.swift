@@ -1,3 +1,4 @@
+import CrashReport
 import Glibc
 import Yams
 
@@ -100,9 +101,8 @@ extension SettingsReader {
   /// A key or a section that there is not.
   private static func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = SettingKey.all.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } }
-    let nearest = SettingKey.nearest(
-      to: name, among: [SettingKey.forward] + Array(Set(sections)).sorted() + SettingKey.all.map(\.name))
-    return SettingsError(place: place, reason: "there is no key '\(name)'" + meant(nearest))
+    let names = [SettingKey.forward] + Array(Set(sections)).sorted() + SettingKey.all.map(\.name)
+    return SettingsError(place: place, reason: "there is no key '\(name)'" + Spelling.meant(name, among: names))
   }
 
   /// The one key that is no single value.
@@ -159,7 +159,7 @@ extension SettingsReader {
       default:
         throw SettingsError(
           place: here,
-          reason: "forward has no key '\(key)'" + meant(SettingKey.nearest(to: key, among: forwardKeys)))
+          reason: "forward has no key '\(key)'" + Spelling.meant(key, among: forwardKeys))
       }
       if let takes {
         throw SettingsError(place: here, reason: "forward's \(key) takes \(takes), not '\(text.prefix(64))'")

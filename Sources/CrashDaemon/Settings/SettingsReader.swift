@@ -1,3 +1,5 @@
+import CrashReport
+
 /// Makes settings of what stands in a file, the environment and the command line: what comes later wins.
 public struct SettingsReader: Sendable {
   /// What was read so far.
@@ -17,8 +19,8 @@ public struct SettingsReader: Sendable {
     for (variable, value) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix("CRASHD_") && !Self.otherVariables.contains(variable) {
       guard let key = SettingKey.all.first(where: { $0.variable == variable }) else {
-        let nearest = SettingKey.nearest(to: variable, among: SettingKey.all.map(\.variable))
-        throw SettingsError(place: variable, reason: "there is no such setting" + Self.meant(nearest))
+        let meant = Spelling.meant(variable, among: SettingKey.all.map(\.variable))
+        throw SettingsError(place: variable, reason: "there is no such setting" + meant)
       }
       try set(key, .text(value), at: variable)
     }
@@ -36,8 +38,8 @@ public struct SettingsReader: Sendable {
 
   mutating func set(_ name: String, _ value: SettingValue, at place: String) throws(SettingsError) {
     guard let key = SettingKey.all.first(where: { $0.name == name }) else {
-      let nearest = SettingKey.nearest(to: name, among: SettingKey.all.map(\.name))
-      throw SettingsError(place: place, reason: "there is no key '\(name)'" + Self.meant(nearest))
+      let meant = Spelling.meant(name, among: SettingKey.all.map(\.name))
+      throw SettingsError(place: place, reason: "there is no key '\(name)'" + meant)
     }
     try set(key, value, at: place)
   }
@@ -54,8 +56,6 @@ public struct SettingsReader: Sendable {
   }
 
   mutating func setForward(_ forward: [ForwardSettings]) { settings.forward = forward }
-
-  static func meant(_ nearest: String?) -> String { nearest.map { "; '\($0)' is meant, perhaps" } ?? "" }
 
   /// Every key with its value, a line each, as a file would have it.
   public static func text(_ settings: Settings) -> String {

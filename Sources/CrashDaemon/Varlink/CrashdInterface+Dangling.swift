@@ -58,7 +58,7 @@ extension CrashdInterface {
     change.alarmThreshold_days = try parameters.int("alarmThreshold_days", in: 2...36_500).map { Double($0) }
     let keys = try await services(parameters.required("name", parameters.string("name")), visibility)
     await policy.change(keys, change)
-    return await outcome(of: keys)
+    return await outcome(of: keys, about: .deadObjects)
   }
 
   func danglingProtect(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError)
@@ -77,7 +77,7 @@ extension CrashdInterface {
       throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
     }
     await policy.protect(keys, className, wish)
-    return await outcome(of: keys)
+    return await outcome(of: keys, about: .deadObjects)
   }
 
   func danglingRelease(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError)
@@ -90,11 +90,11 @@ extension CrashdInterface {
       throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
     }
     await policy.release(keys, className)
-    return await outcome(of: keys)
+    return await outcome(of: keys, about: .deadObjects)
   }
 
-  private func outcome(of keys: [ServiceKey]) async -> DanglingServicesReply {
-    let (processes, obeying) = await policy.settle(keys, timeout_ms: limits.control_ms)
+  func outcome(of keys: [ServiceKey], about subject: ControlOutcome.Subject) async -> DanglingServicesReply {
+    let (processes, obeying) = await policy.settle(keys, about: subject, timeout_ms: limits.control_ms)
     return DanglingServicesReply(
       services: await policy.names(keys).values.sorted(), processes: processes, obeying: obeying)
   }
@@ -108,7 +108,9 @@ extension CrashdInterface {
     return usable
   }
 
-  private func services(_ name: String?, _ visibility: Visibility) async throws(VarlinkError) -> [ServiceKey] {
+  func services(_ name: String?, _ visibility: Visibility) async throws(VarlinkError) -> [ServiceKey] {
+    // A part of every name; who means all programs leaves it out.
+    if name?.isEmpty == true { throw .invalidParameter("name") }
     // Who attached before this call is meant, too.
     await attach.settle(pid: 0)
     await pipeline.registerAll()

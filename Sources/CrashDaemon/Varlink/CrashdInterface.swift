@@ -56,6 +56,8 @@ struct CrashdInterface: Sendable {
     case "DanglingEvents": try await danglingEvents(call, visibility)
     case "DanglingProtect": try await danglingProtect(call, visibility)
     case "DanglingRelease": try await danglingRelease(call, visibility)
+    case "GuardModes": try await guardModes(call, visibility)
+    case "GuardSet": try await guardSet(call, visibility)
     case "PolicySet": try await policySet(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
     case "Status": try await status(call, visibility)

@@ -11,6 +11,7 @@ final class RemoteControl: Sendable {
     case word(Protections.Word, ClassName, isOperator: Bool, round: UInt32)
     case settings(Protections.RemoteSettings)
     case sweep(round: UInt32)
+    case guards(RemoteModes)
   }
 
   /// Which classes are meant.
@@ -30,8 +31,18 @@ final class RemoteControl: Sendable {
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
+    // Guards do without the quarantine.
+    switch request {
+    case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
+    case .sweep(let round):
+      RemoteModes.sweep(round: round)
+      // Nothing is protected that could be taken back.
+      if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
+    case .settings, .word: break
+    }
     if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_UNAVAILABLE) }
     switch request {
+    case .guards: return Answer(result: .CS_CONTROL_DONE)
     case .settings(let settings):
       Protections.shared.remote(settings)
       return Answer(result: .CS_CONTROL_DONE)
@@ -107,6 +118,7 @@ extension RemoteControl.Request {
         Protections.RemoteSettings(
           round: control.round, isOperator: isOperator, isOff: control.flags & CS_CONTROL_OFF != 0,
           budgetBytes: control.budget_bytes, takesStacks: control.stack_frames > 0))
+    case .CS_CONTROL_GUARDS: self = .guards(RemoteModes(control))
     default: return nil
     }
   }

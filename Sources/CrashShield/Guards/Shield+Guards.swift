@@ -6,8 +6,8 @@ internal import Synchronization
 extension Shield {
   /// Says what guards of a kind do about a fault, from the next one on.
   ///
-  /// Until then it is what `CRASHSHIELD_GUARDS` says, such as `observe` or `absorb,cast=off`; else `absorb`. Any thread;
-  /// one atomic byte.
+  /// Until then it is what `CRASHSHIELD_GUARDS` says, such as `observe` or `absorb,cast=off`; else `absorb`. An operator's
+  /// word (`crashctl guards set`) is stronger; this one holds again when that is taken back. Any thread; one atomic byte.
   public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.environment
     cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
@@ -18,7 +18,9 @@ extension Shield {
     for kind in ShieldKind.allCases { setMode(mode, for: kind) }
   }
 
-  /// What guards of a kind do about a fault.
+  /// What guards of a kind do about a fault, by whoever says so: an operator (`crashctl guards set`), or this program.
+  ///
+  /// So it is nothing to be restored by `setMode` later: that would make an operator's word the program's.
   public static func mode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.environment
     return ShieldMode(cs_guard_mode_of(UInt32(kind.rawValue)))

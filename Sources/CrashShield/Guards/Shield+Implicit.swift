@@ -5,8 +5,9 @@ extension Shield {
   /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`.
   ///
   /// Until then it is what `CRASHSHIELD_IMPLICIT` says, such as `absorb` or `observe,arithmetic=off`; else `observe`: the fault is
-  /// recorded, and the process ends as it would have. Guards at call sites have modes of their own: `setMode`. Any
-  /// thread; one atomic byte.
+  /// recorded, and the process ends as it would have. An operator's word (`crashctl guards set --implicit`) is stronger; this
+  /// one holds again when that is taken back. Guards at call sites have modes of their own: `setMode`. Any thread; one
+  /// atomic byte.
   public static func setImplicitMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.implicitEnvironment
     cs_guard_set_implicit_mode(UInt32(kind.rawValue), mode.code)
@@ -17,7 +18,7 @@ extension Shield {
     for kind in ShieldKind.allCases { setImplicitMode(mode, for: kind) }
   }
 
-  /// What protections that nobody asked for at the place do about a fault of a kind.
+  /// What protections that nobody asked for at the place do about a fault of a kind, by whoever says so.
   public static func implicitMode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.implicitEnvironment
     return ShieldMode(cs_guard_implicit_mode_of(UInt32(kind.rawValue)))

@@ -1,3 +1,4 @@
+import CrashReport
 import Glibc
 import Yams
 
@@ -36,7 +37,7 @@ public struct ForwardSettingsReader: Sendable {
       } else {
         throw ForwardSettingsError(
           place: variable,
-          reason: "there is no such setting" + Self.meant(variable, among: ForwardKey.all.map(\.variable)))
+          reason: "there is no such setting" + Spelling.meant(variable, among: ForwardKey.all.map(\.variable)))
       }
     }
   }
@@ -132,7 +133,7 @@ public struct ForwardSettingsReader: Sendable {
     }
     let names = ForwardKey.all.map { $0.isSecret ? $0.name + Self.suffix : $0.name }
     throw ForwardSettingsError(
-      place: place, reason: "there is no key\(Self.quoted(name))" + Self.meant(name, among: names))
+      place: place, reason: "there is no key\(Self.quoted(name))" + Spelling.meant(name, among: names))
   }
 
   private mutating func set(_ key: ForwardKey, _ value: [String], at place: String) throws(ForwardSettingsError) {
@@ -183,29 +184,5 @@ public struct ForwardSettingsReader: Sendable {
   private static func isNothing(_ node: Node) -> Bool {
     guard case .scalar(let scalar) = node else { return false }
     return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
-  }
-
-  /// The key that is meant, perhaps: the one that is the fewest letters away.
-  private static func meant(_ name: String, among names: [String]) -> String {
-    let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
-    guard let found, found.1 <= max(2, name.count / 3) else { return "" }
-    return "; '\(found.0)' is meant, perhaps"
-  }
-
-  /// Letters to change, add or take away, to make one text of the other (Levenshtein).
-  private static func distance(_ left: String, _ right: String) -> Int {
-    // Long ones are no keys, and would cost the product of their lengths.
-    let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
-    var row = Array(0...right.count)
-    for (index, letter) in left.enumerated() {
-      var corner = row[0]
-      row[0] = index + 1
-      for column in right.indices {
-        let changed = corner + (letter == right[column] ? 0 : 1)
-        corner = row[column + 1]
-        row[column + 1] = min(changed, corner + 1, row[column] + 1)
-      }
-    }
-    return row[right.count]
   }
 }

@@ -14,7 +14,12 @@ static void check(const cs_shim_control *control, size_t size) {
   for (size_t index = 0; index < length; index++)
     promise((uint8_t)control->name[index] >= 0x20 && control->name[index] != 0x7f);
   const bool is_class = control->kind == CS_CONTROL_PROTECT || control->kind == CS_CONTROL_RELEASE;
-  promise(is_class || control->kind == CS_CONTROL_SWEEP || control->kind == CS_CONTROL_SETTINGS);
+  promise(is_class || control->kind == CS_CONTROL_SWEEP || control->kind == CS_CONTROL_SETTINGS ||
+          control->kind == CS_CONTROL_GUARDS);
+  for (uint32_t kind = 0; kind < CS_CONTROL_GUARD_KINDS; kind++) {
+    promise(control->guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);
+    promise(control->implicit_guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);
+  }
   if (is_class) promise((length == 0) == ((control->flags & CS_CONTROL_OWN_CLASSES) != 0));
   if (control->kind == CS_CONTROL_PROTECT) promise(control->policy <= CS_RING_INCIDENT_DIAGNOSE);
 }

@@ -1,0 +1,72 @@
+public import CrashClient
+internal import CrashReport
+
+/// The words and tables of `crashctl guards`.
+public enum GuardText: Sendable {
+  /// A kind or a mode that there is not.
+  public struct Mistake: Error, Equatable {
+    /// One sentence, which names what is meant, perhaps.
+    public var message: String
+  }
+
+  /// What the command line calls all kinds together.
+  public static let allKinds = "all"
+
+  /// What the command line calls kinds.
+  public static var kinds: String { GuardKinds.names.joined(separator: ", ") }
+
+  /// The kind of a command line; nil: all of them.
+  public static func kind(_ word: String) throws(Mistake) -> String? {
+    if word == allKinds { return nil }
+    if GuardKinds.number(of: word) != nil { return word }
+    throw mistake("kind", word, among: [allKinds] + GuardKinds.names)
+  }
+
+  /// The mode of a command line; `program`: as the program says.
+  public static func mode(_ word: String) throws(Mistake) -> String {
+    let modes = ["off", "observe", "absorb", "program"]
+    if modes.contains(word) { return word }
+    throw mistake("mode", word, among: modes)
+  }
+
+  private static func mistake(_ what: String, _ word: String, among names: [String]) -> Mistake {
+    let meant = Spelling.meant(word, among: names)
+    return Mistake(
+      message: "there is no \(what) '\(word)' of guards" + (meant.isEmpty ? ": see crashctl guards set --help" : meant))
+  }
+
+  /// A line for each program, kind and sort of guard that an operator has spoken of.
+  public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
+      .init(title: "UID", alignsRight: true, dropOrder: 3),
+      .init(title: "KIND"),
+      .init(title: "MODE", style: .bold),
+      .init(title: "GUARDS", dropOrder: 2),
+      .init(title: "OBEYING", alignsRight: true),
+      .init(title: "PROGRAM", minimum: 12, cut: .beginning, dropOrder: 1, style: .dim),
+    ]
+    let rows = services.flatMap { service in
+      (lines(service.modes, "at call sites") + lines(service.implicitModes, "implicit")).map { line in
+        [
+          service.name, "\(service.uid)", line.kind, line.mode, line.guards, "\(service.obeying)/\(service.processes)",
+          service.program,
+        ].map(CleanText.line)
+      }
+    }
+    let refusals = services.compactMap { service in
+      service.refusal.map { CleanText.line("\(service.name): a process says: \($0)") + "\n" }
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend) + refusals.joined()
+  }
+
+  /// One line where all kinds have the same mode.
+  private static func lines(
+    _ modes: [String: String], _ guards: String
+  ) -> [(kind: String, mode: String, guards: String)] {
+    if let only = Set(modes.values).first, Set(modes.values).count == 1, modes.count >= GuardKinds.names.count {
+      return [(allKinds, only, guards)]
+    }
+    return modes.sorted { $0.key < $1.key }.map { ($0.key, $0.value, guards) }
+  }
+}

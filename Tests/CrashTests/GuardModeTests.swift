@@ -1,0 +1,86 @@
+import CrashClient
+import CrashReport
+import Glibc
+import Testing
+
+/// The modes of guards, from the operator's terminal by way of crashd to the guard, and what the guard did back again.
+@Suite("Modes of guards, end to end")
+struct GuardModeTests {
+  /// A guard-host that is attached.
+  private struct Host {
+    var process: ChildProcess
+    var ends: FileDescriptor
+
+    static func start(in daemon: PrivateDaemon, mode: String) async throws -> Host {
+      let (ours, theirs) = try FileDescriptor.pair()
+      let process = try ChildProcess.start(
+        Binaries.besideTests("guard-host"), [mode],
+        ChildProcess.Options(environment: daemon.place.environment, input: theirs.number, output: theirs.number))
+      let host = Host(process: process, ends: ours)
+      try #require(try await host.line() == "attached")
+      return host
+    }
+
+    func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
+
+    /// Has the guard meet a fault, and returns the mode that was in force.
+    func fault() async throws -> String? {
+      #expect(unsafe write(ends.number, "\n", 1) == 1)
+      return try await line()
+    }
+  }
+
+  private static func set(_ words: [String], _ daemon: PrivateDaemon) async throws -> String {
+    try await DanglingTests.crashctl(
+      ["guards", "set"] + words + ["--process", "guard-host", "--socket", daemon.place.varlinkSocket])
+  }
+
+  /// On a slow machine a process's answer comes after crashd has stopped waiting for it; asking again changes nothing.
+  private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
+    for _ in 0..<Patience.slices {
+      let said = try await set(words, daemon)
+      if (1...2).contains(where: { said.contains("\($0) of \($0) attached processes") }) { return }
+    }
+    Issue.record("the process does not do as it is told: \(words)")
+  }
+
+  @Test("an operator sets the mode of a kind in running and coming processes, sees it listed, and takes it back")
+  func set() async throws {
+    let daemon = try await PrivateDaemon.start()
+    let socket = daemon.place.varlinkSocket
+    // By its own word it would end.
+    let host = try await Host.start(in: daemon, mode: "observe")
+    try await Self.setUntilDone(["index", "absorb"], daemon)
+    #expect(try await host.fault() == "absorb")
+    #expect(try await host.line() == "true")
+    let list = try await DanglingTests.crashctl(["guards", "list", "--no-legend", "--socket", socket])
+    #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
+    #expect(!list.contains("unwrap"), "\(list)")
+    let first = daemon.client
+    let absorbed = try await blocking { try first.incidents(source: "guard") }
+    #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
+
+    // A coming process has it from its first fault on; a restarted crashd says it again.
+    try await daemon.stop()
+    let next = try await PrivateDaemon.start(in: daemon.place)
+    let second = try await Host.start(in: next, mode: "off")
+    #expect(try await second.fault() == "absorb")
+    #expect(try await second.line() == "true")
+
+    // Then the program's own word holds again.
+    let client = next.client
+    try await Self.setUntilDone(["all", "program"], next)
+    #expect(try await second.fault() == "off")
+    #expect(try await second.process.wait().signal == SIGILL)
+    #expect(try await blocking { try client.guardModes() }.allSatisfy { $0.modes.isEmpty && $0.implicitModes.isEmpty })
+    let third = try await Host.start(in: next, mode: "observe")
+    #expect(try await third.fault() == "observe")
+    #expect(try await third.process.wait().signal == SIGILL)
+    #expect(try await next.reports(of: third.process.pid).count == 1)
+    let incidents = try await blocking { try client.incidents(source: "guard") }
+    #expect(incidents.first { $0.process.pid == Int(third.process.pid) }?.mode == "observe")
+    #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
+    #expect(try await host.process.wait().code == 0)
+    try await next.stop()
+  }
+}

@@ -1,0 +1,32 @@
+// guard-host: a program whose guard meets a fault for each line of its standard input; for the tests, and for trying out
+// `crashctl guards`. It says "attached" when crashd has it, then for each fault the mode that is in force, and that it
+// goes on; where the guard does not absorb, the process ends as it would without one.
+import CrashShield
+import Dispatch
+import Glibc
+
+func say(_ text: String) {
+  let line = Array((text + "\n").utf8)
+  // Who reads it may have gone, which is no concern of this program's.
+  _ = unsafe write(1, line, line.count)
+}
+
+let attached = DispatchSemaphore(value: 0)
+// What the program itself says is weaker than an operator.
+let word = CommandLine.arguments.dropFirst().first
+if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) { Shield.setMode(mode) }
+do {
+  try Shield.start(Shield.Configuration { status in if status == .attached { attached.signal() } })
+} catch {
+  say("\(error)")
+  exit(1)
+}
+attached.wait()
+say("attached")
+let parts = ["a", "b"]
+while readLine() != nil {
+  say("\(Shield.mode(for: .index))")
+  // Nothing known to the compiler.
+  let place = Int(getpid())
+  say("\(parts[shielded: place] == nil)")
+}
