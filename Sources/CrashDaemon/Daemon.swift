@@ -19,6 +19,7 @@ public final class Daemon: Sendable {
   let policy: PolicyKeeper
   private let reload: SettingsReload
   private let services: ServiceGroup
+  private let watchdog: Watchdog?
 
   /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
   /// - Throws: `DaemonError`; nothing is left behind but directories.
@@ -60,7 +61,7 @@ public final class Daemon: Sendable {
     self.policy = policy
     let live = LiveSettings(configuration.settings.live)
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
-    services = try Self.services(
+    (services, watchdog) = try Self.services(
       configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live)
   }
 
@@ -80,13 +81,14 @@ public final class Daemon: Sendable {
     _ kept: [(name: String, descriptor: Descriptor)], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper,
     board: ProtectionBoard,
     live: LiveSettings
-  ) throws(DaemonError) -> ServiceGroup {
+  ) throws(DaemonError) -> (ServiceGroup, Watchdog?) {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
     let varlinkSocket = try socket(.stream, directories.varlinkSocket, passed)
     do throws(SystemError) {
       let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
       let notifier = Notifier(environment: configuration.environment)
+      let pulses = LoopPulses()
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
@@ -97,14 +99,16 @@ public final class Daemon: Sendable {
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, board: board))
+          keptConnections: connections, board: board, pulse: pulses.attach))
       let pipeline = CrashPipeline(
-        analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store)
+        analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
+        pulse: pulses.pipeline)
       let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
           analysis: analysis, settings: live,
           directory: directories.state, notifier: notifier, descriptors: store, setAside: setAside,
+          pulse: pulses.store,
           whenStored: { await pipeline.takeStored() }))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
@@ -116,11 +120,20 @@ public final class Daemon: Sendable {
           store: analysis.store, hub: analysis.hub, settings: live, counts: counts, limits: analysis.limits,
           logger: analysis.logger))
       let metrics = MetricsFile(interface: interface, settings: live, logger: analysis.logger)
+      var watchdog: Watchdog?
+      if let request = Watchdog.Request(environment: configuration.environment, pid: getpid()),
+        let systemd = notifier.connection()
+      {
+        watchdog = try Watchdog(
+          request, systemd: systemd, loops: pulses.loops(attach: attach, events: continuation), logger: analysis.logger)
+      }
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
       // subscribers have seen it.
-      return ServiceGroup(
-        services: [metrics, forwarding, varlink, keeper, pipeline, attach, notifier],
+      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, notifier]
+      let group = ServiceGroup(
+        services: watchdog.map { services + [$0] } ?? services,
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)
+      return (group, watchdog)
     } catch {
       throw .system(error.description)
     }
@@ -130,7 +143,10 @@ public final class Daemon: Sendable {
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
     let reloading = await followReloads()
-    defer { reloading?.cancel() }
+    defer {
+      reloading?.cancel()
+      watchdog?.end()
+    }
     try await services.run()
     await policy.tick()
     do throws(StoreError) { try analysis.store.close() } catch { throw DaemonError.store(error.description) }

@@ -46,7 +46,8 @@ struct Crashd: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The settings: YAML or JSON. Without it $CONFIGURATION_DIRECTORY/crashd.yaml, where there is one.",
+      "The settings: YAML or JSON. Without it $CONFIGURATION_DIRECTORY/crashd.yaml, where there is one; --check-config "
+        + "looks at /etc/crashd/crashd.yaml otherwise.",
       valueName: "file"))
   var config: String?
 
@@ -111,7 +112,9 @@ struct Crashd: AsyncParsableCommand {
   private func settingsFile(_ environment: [String: String]) -> String? {
     if let config { return config }
     // systemd lists several with colons; the first is ours.
-    guard let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first else { return nil }
+    let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first
+    // Who asks by hand means the service's settings, and has no variable of systemd's.
+    guard let directory = directory ?? (checkConfig ? "/etc/crashd" : nil) else { return nil }
     let path = "\(directory)/crashd.yaml"
     // What is there and cannot be read is an error when it is read.
     return unsafe access(path, F_OK) != 0 && errno == ENOENT ? nil : path
@@ -146,7 +149,8 @@ struct Crashd: AsyncParsableCommand {
   private static func environment() -> [String: String] {
     let names = [
       "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET",
-      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CONFIGURATION_DIRECTORY",
+      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CONFIGURATION_DIRECTORY", "WATCHDOG_USEC",
+      "WATCHDOG_PID",
     ]
     var environment: [String: String] = [:]
     // environ is an array of C strings with a null pointer at the end; nobody changes the environment.

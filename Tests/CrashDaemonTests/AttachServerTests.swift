@@ -296,6 +296,7 @@ extension PipelineEvent {
     case .attached: "attached"
     case .announced: "announced"
     case .ended: "ended"
+    case .asked: "asked"
     case .spooled: "spooled"
     case .settled: "settled"
     }

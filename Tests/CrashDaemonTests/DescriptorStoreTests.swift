@@ -206,7 +206,7 @@ struct DescriptorStoreTests {
     withExtendedLifetime((directory, other, stream, configuration, kept)) {}
   }
 
-  private static func pidfd(of pid: pid_t) throws -> Descriptor {
+  static func pidfd(of pid: pid_t) throws -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_process_open(pid, &number), "open a process")
     return Descriptor(owning: number)

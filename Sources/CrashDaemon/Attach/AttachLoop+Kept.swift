@@ -5,6 +5,7 @@ extension AttachLoop {
   /// Those that were attached before: of whoever died meanwhile the pidfd tells, and the ring holds what there is.
   mutating func takeKept() {
     for kept in configuration.kept {
+      configuration.pulse.beat()
       let number = nextToken
       nextToken += 2
       let contents = kept.ring.contents()

@@ -12,6 +12,8 @@ enum PipelineEvent: Sendable {
   case ended(EndedProcess)
   /// Files in the spool directory; nil: look for all of them.
   case spooled([String]?)
+  /// Whether events are taken.
+  case asked
   /// Every event before this one was taken.
   case settled(CheckedContinuation<Void, Never>)
 }
@@ -34,6 +36,8 @@ struct AttachLoop {
     var keptConnections: [KeptConnection] = []
     /// What processes are to do.
     var board = ProtectionBoard()
+    /// Shows the watchdog that the loop moves.
+    var pulse = Pulse("attach")
   }
 
   struct Connection {
@@ -98,6 +102,7 @@ struct AttachLoop {
     // Commands may have come before.
     poller.wake()
     while true {
+      configuration.pulse.beat()
       try listen()
       for token in try poller.wait(timeout_ms: timeout_ms()) { handle(token) }
       for command in commands() {
@@ -199,6 +204,7 @@ extension AttachLoop {
 
   /// A connection has come, or was left by a crashd before this one.
   mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
+    configuration.pulse.beat()
     let number = nextToken
     nextToken += 2
     // Before anything else: from here on it is in no queue, and would end with this crashd.

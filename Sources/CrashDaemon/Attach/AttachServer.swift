@@ -47,6 +47,9 @@ final class AttachServer: Service {
     }
   }
 
+  /// Has the thread make a turn.
+  func nudge() { poller.wake() }
+
   /// Returns when all that a process has sent until now is in the pipeline.
   func settle(pid: Int32) async {
     await withCheckedContinuation { post(.settle(pid: pid, $0)) }

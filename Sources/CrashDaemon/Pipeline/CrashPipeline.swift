@@ -59,6 +59,7 @@ actor CrashPipeline: Service {
   private let events: AsyncStream<PipelineEvent>
   let limits: Limits
   private let store: DescriptorStore?
+  private let pulse: Pulse
   private var entries: [UInt64: Entry] = [:]
   /// How many entries each ring has: a process that connects again has two for a moment.
   private var rings: [RingKey: Int] = [:]
@@ -78,9 +79,11 @@ actor CrashPipeline: Service {
   private var isStopping = false
 
   init(
-    analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil
+    analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil,
+    pulse: Pulse = Pulse("pipeline")
   ) {
     self.store = store
+    self.pulse = pulse
     self.analysis = analysis
     self.spool = spool
     self.events = events
@@ -105,7 +108,9 @@ actor CrashPipeline: Service {
   }
 
   private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {
+    pulse.beat()
     switch event {
+    case .asked: break
     case .attached(let process, let images):
       let (caches, tables) = (analysis.caches, analysis.unwinder.tables)
       let preparation = Task { await caches.prepare(images, for: process.facts.peer.uid) }

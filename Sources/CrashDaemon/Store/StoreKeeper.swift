@@ -14,6 +14,8 @@ actor StoreKeeper: Service {
     var descriptors: DescriptorStore?
     /// What the start has set aside.
     var setAside: ReportStore.SetAside?
+    /// Shows the watchdog that it moves while it works.
+    var pulse = Pulse("store")
     /// Has whoever waits for a process look again, and spool files that could not be stored.
     var whenStored: @Sendable () async -> Void
   }
@@ -36,6 +38,7 @@ actor StoreKeeper: Service {
     store = configuration.analysis.store
     trouble = configuration.analysis.trouble
     logger = configuration.analysis.logger
+    configuration.pulse.rest()
   }
 
   func run() async throws {
@@ -67,12 +70,14 @@ actor StoreKeeper: Service {
         trouble.wake()
       }
       defer { alarm.cancel() }
+      configuration.pulse.rest()
       guard await wakeUps.next() != nil else { return }
       await look()
     }
   }
 
   private func look() async {
+    configuration.pulse.beat()
     if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
     await retain()
     await storeHeld()
@@ -83,6 +88,7 @@ actor StoreKeeper: Service {
   private func storeHeld() async {
     var isStored = false
     while let item = trouble.first {
+      configuration.pulse.beat()
       do throws(StoreError) {
         _ = try store.put(item.report, raw: item.raw, knownAs: item.ownPID)
       } catch {
@@ -107,7 +113,10 @@ actor StoreKeeper: Service {
     }
     guard isStored else { return }
     configuration.analysis.hub.notify()
+    // The spool may have thousands of files, and symbols are waited for.
+    configuration.pulse.rest()
     await configuration.whenStored()
+    configuration.pulse.beat()
   }
 
   /// Says loudly that something is wrong, and that it is not any more.
@@ -138,6 +147,7 @@ extension StoreKeeper {
         freeBytes: FileSystemSpace.freeBytes(at: configuration.directory),
         readers: configuration.analysis.hub.slowestReader)
       {
+        configuration.pulse.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
         // Crashes come first.
         await Task.yield()
@@ -174,7 +184,24 @@ extension StoreKeeper {
     if let problem { await startAnew(because: "'\(store.path)' is corrupt: \(problem)") }
   }
 
+  /// On a thread of its own: it takes minutes, and those of Swift's pool are few.
+  private func readAll(of aside: ReportStore.SetAside) async -> Result<ReportStore.Rescued, StoreError> {
+    let store = store
+    return await withCheckedContinuation { continuation in
+      let read: @Sendable () -> Void = {
+        do throws(StoreError) { continuation.resume(returning: .success(try store.rescue(aside))) } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+      // Without a thread it is done here.
+      do throws(SystemError) { try Thread.start(named: "rescue", read) } catch { read() }
+    }
+  }
+
   private func startAnew(because reason: String) async {
+    // A large database is read for minutes.
+    configuration.pulse.rest()
+    defer { configuration.pulse.beat() }
     do throws(StoreError) {
       await rescue(try store.startAnew(because: reason, at: Moment.now().description))
     } catch {
@@ -185,7 +212,7 @@ extension StoreKeeper {
   private func rescue(_ aside: ReportStore.SetAside) async {
     logger.critical("\(aside.reason): it is set aside as '\(aside.path)', and a new one begins")
     do throws(StoreError) {
-      let rescued = try store.rescue(aside)
+      let rescued = try await readAll(of: aside).get()
       var analysed = 0
       for orphan in rescued.orphans where await configuration.analysis.restore(orphan) { analysed += 1 }
       let what =

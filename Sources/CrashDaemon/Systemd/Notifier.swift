@@ -20,18 +20,25 @@ struct Notifier: Service {
   /// Best effort, as sd_notify itself: systemd's own time-out notices what is missing.
   func send(_ text: String) { _ = send(text, []) }
 
-  /// The same with descriptors; never waits.
+  /// The same with descriptors; waits while systemd's queue is full.
   ///
   /// - Returns: Whether somebody took it.
   func send(_ text: String, _ descriptors: [Descriptor]) -> Bool {
-    guard let path, !path.isEmpty else { return false }
-    let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard number >= 0 else { return false }
+    connect(flags: 0)?.send(text, descriptors) == true
+  }
+
+  /// A connection to keep, whose sending never waits; nil: there is nobody.
+  func connection() -> NotifyConnection? { connect(flags: Int32(SOCK_NONBLOCK.rawValue)) }
+
+  private func connect(flags: Int32) -> NotifyConnection? {
+    guard let path, !path.isEmpty else { return nil }
+    let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags, 0)
+    guard number >= 0 else { return nil }
     let socket = Descriptor(owning: number)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
     // `@` stands for the zero that begins an abstract address.
     if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
     // Fits: checked above.
@@ -39,14 +46,23 @@ struct Notifier: Service {
     let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
     // A sockaddr_un may be read as the sockaddr that it begins with; the size is its own.
     let isConnected = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(number, $0, size) == 0 }
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe Glibc.connect(number, $0, size) == 0 }
     }
-    guard isConnected else { return false }
+    return isConnected ? NotifyConnection(socket: socket) : nil
+  }
+}
+
+/// An open connection to who is told.
+struct NotifyConnection: Sendable {
+  fileprivate let socket: Descriptor
+
+  /// - Returns: Whether it was taken.
+  func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
     let message = Array(text.utf8)
     let numbers = descriptors.map(\.number)
     // Both arrays have as many elements as the call is told; they and the descriptors live until it returns.
     return withExtendedLifetime((socket, descriptors)) {
-      unsafe cd_socket_send(number, message, message.count, numbers, numbers.count) == 0
+      unsafe cd_socket_send(socket.number, message, message.count, numbers, numbers.count) == 0
     }
   }
 }

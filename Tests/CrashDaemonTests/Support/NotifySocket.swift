@@ -45,4 +45,18 @@ struct NotifySocket {
       return String(decoding: message.bytes, as: UTF8.self)
     }
   }
+
+  /// Reads and drops what comes until somebody says that he stops.
+  func readOn() throws {
+    let socket = socket
+    try Thread.start(named: "systemd") {
+      while true {
+        var entry = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+        // poll reads and writes the one entry.
+        guard unsafe poll(&entry, 1, 300_000) == 1, let message = try? AttachSocket(descriptor: socket).receive(),
+          !String(decoding: message.bytes, as: UTF8.self).hasPrefix("STOPPING=1")
+        else { return }
+      }
+    }
+  }
 }

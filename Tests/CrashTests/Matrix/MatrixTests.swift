@@ -26,7 +26,7 @@ struct MatrixTests {
     (
       "daemon-killed-while-draining, -restart-under-load, -upgrade, store-full, clock-jump, 10,000-crash-burst,"
         + " crash-loop",
-      "not built yet: they are about crashd as a service, not about the capture"
+      "they are about crashd as a service: docs/service.md"
     ),
   ]
 

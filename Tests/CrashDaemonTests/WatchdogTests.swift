@@ -1,0 +1,251 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+@testable import CrashStore
+
+@Suite("systemd's watchdog")
+struct WatchdogTests {
+  @Test("all is well only when each loop has moved since that was said last")
+  func book() {
+    let (one, two) = (Pulse("one"), Pulse("two"))
+    var book = PulseBook([one, two])
+    func look() -> Bool { book.look() }
+    #expect(!look())
+    one.beat()
+    #expect(!look())
+    #expect(book.late == ["two"])
+    // One that moves often does not stand in for one that stands.
+    one.beat()
+    #expect(!look())
+    two.beat()
+    #expect(look())
+    book.begin()
+    #expect(!look())
+    #expect(book.late == ["one", "two"])
+  }
+
+  @Test("a loop that rests is not expected to move, until it has moved again")
+  func rest() {
+    let pulse = Pulse("one")
+    pulse.rest()
+    var book = PulseBook([pulse])
+    func look() -> Bool { book.look() }
+    #expect(look())
+    pulse.beat()
+    book.begin()
+    #expect(!look())
+    pulse.rest()
+    #expect(look())
+    // It was seen to be well since systemd was told.
+    pulse.beat()
+    #expect(look())
+  }
+
+  @Test("a loop is asked once for each of its turns")
+  func asked() {
+    let pulse = Pulse("one")
+    var count = 0
+    for _ in 0..<3 { pulse.ask { count += 1 } }
+    #expect(count == 1)
+    pulse.beat()
+    pulse.ask { count += 1 }
+    #expect(count == 2)
+  }
+
+  @Test("systemd asks by a time, and this process alone")
+  func request() {
+    let pid: Int32 = 4711
+    let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
+    #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
+    // A loop that moves just in time is told before the time is over.
+    #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
+    #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
+    #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
+    #expect(read(["WATCHDOG_USEC": "\(UInt64.max - 1)"])?.period_ms == Int32.max)
+    for environment in [
+      // USEC_INFINITY is the largest.
+      [:], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "\(UInt64.max)"], ["WATCHDOG_USEC": "-5"], ["WATCHDOG_USEC": "x"],
+      ["WATCHDOG_PID": "4711"],
+      ["WATCHDOG_USEC": "5", "WATCHDOG_PID": "4712"], ["WATCHDOG_USEC": "5", "WATCHDOG_PID": ""],
+    ] { #expect(read(environment) == nil, "\(environment)") }
+  }
+
+  @Test("while one loop stands systemd is told nothing, and the log says which; when it moves again systemd is told")
+  func stands() async throws {
+    let directory = try TestDirectory()
+    let systemd = try NotifySocket(in: directory)
+    let log = TestLog()
+    let (moving, standing) = (Pulse("moving"), Pulse("standing"))
+    let looks = Atomic<Int>(0)
+    let isFreed = Atomic<Bool>(false)
+    let (turns, turn) = AsyncStream.makeStream(of: Int.self)
+    let watchdog = try Watchdog(
+      Watchdog.Request(limit_us: 4_000),
+      systemd: try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection()),
+      loops: [
+        Watchdog.Loop(pulse: moving) {
+          moving.beat()
+          turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
+          if isFreed.load(ordering: .relaxed) { standing.beat() }
+        },
+        Watchdog.Loop(pulse: standing) {},
+      ], logger: log.logger)
+    defer { watchdog.end() }
+    let running = Task { try await watchdog.run() }
+    // It has looked many times before it begins with the sixteenth.
+    for await number in turns where number == 16 { break }
+    #expect(try systemd.receive() == nil)
+    #expect(log.lines.count { $0.contains("does not move: standing;") } == 1)
+    isFreed.store(true, ordering: .relaxed)
+    #expect(try await systemd.next() == "WATCHDOG=1")
+    watchdog.end()
+    running.cancel()
+    _ = await running.result
+    withExtendedLifetime(directory) {}
+  }
+
+  @Test("what systemd's queue does not take is sent again, however well all is")
+  func fullQueue() async throws {
+    let directory = try TestDirectory()
+    let systemd = try NotifySocket(in: directory)
+    let connection = try #require(Notifier(environment: ["NOTIFY_SOCKET": systemd.path]).connection())
+    while connection.send("FULL") {}
+    let log = TestLog()
+    let pulse = Pulse("one")
+    let looks = Atomic<Int>(0)
+    let (turns, turn) = AsyncStream.makeStream(of: Int.self)
+    let watchdog = try Watchdog(
+      Watchdog.Request(limit_us: 4_000), systemd: connection,
+      loops: [
+        Watchdog.Loop(pulse: pulse) {
+          pulse.beat()
+          turn.yield(looks.wrappingAdd(1, ordering: .relaxed).newValue)
+        }
+      ], logger: log.logger)
+    defer { watchdog.end() }
+    let running = Task { try await watchdog.run() }
+    for await number in turns where number == 16 { break }
+    #expect(log.lines.count { $0.contains("systemd does not listen") } == 1)
+    var message = "FULL"
+    while message == "FULL" { message = try await systemd.next() }
+    #expect(message == "WATCHDOG=1")
+    watchdog.end()
+    running.cancel()
+    _ = await running.result
+    withExtendedLifetime(directory) {}
+  }
+
+  @Test("while it looks through the spool the keeper of the store is not expected to move, and afterwards it has")
+  func keeper() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let held = StoreTrouble.Held(
+      report: try .sample(id: "aa"), raw: [1], owner: Peer(pid: 7, uid: 1_000), process: "shop")
+    #expect(daemon.analysis.trouble.hold(held, because: .unavailable(path: "/x", reason: "full")))
+    let pulse = Pulse("store")
+    let (calls, called) = AsyncStream.makeStream(of: Bool.self)
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let keeper = StoreKeeper(
+      StoreKeeper.Configuration(
+        analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
+        notifier: Notifier(environment: [:]), pulse: pulse,
+        whenStored: {
+          called.yield(pulse.isResting)
+          for await _ in gate { break }
+        }))
+    let running = Task { try await keeper.run() }
+    var rests = calls.makeAsyncIterator()
+    #expect(await rests.next() == true)
+    let before = pulse.beats
+    opener.yield()
+    running.cancel()
+    _ = await running.result
+    #expect(pulse.beats > before)
+  }
+
+  @Test("while a database that was set aside is read, the keeper's thread is free and nobody expects it to move")
+  func rescue() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let path = "\(daemon.directories.state)/aside"
+    // Who opens it to read waits for a writer.
+    try #require(unsafe mkfifo(path, 0o600) == 0)
+    let pulse = Pulse("store")
+    let keeper = StoreKeeper(
+      StoreKeeper.Configuration(
+        analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
+        notifier: Notifier(environment: [:]),
+        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: pulse,
+        whenStored: {}))
+    let running = Task { try await keeper.run() }
+    // Told in the same turn in which the reading begins.
+    while !daemon.log.contains("it is set aside as") { await Task.yield() }
+    let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+    let asking = Task { _ = answer.yield(await keeper.isFree) }
+    let alarm = Task {
+      try await Task.sleep(for: .seconds(300))
+      answer.yield(false)
+    }
+    var first = answers.makeAsyncIterator()
+    #expect(await first.next() == true)
+    #expect(!daemon.log.contains("nothing in it could be read"))
+    #expect(pulse.isResting)
+    let writer = Descriptor(owning: unsafe open(path, O_RDWR | O_CLOEXEC))
+    alarm.cancel()
+    await asking.value
+    running.cancel()
+    _ = await running.result
+    #expect(daemon.log.contains("nothing in it could be read"))
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test("the attach thread moves with each process that was left to it, and each connection that waits")
+  func attach() async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let kept = try (1...3).map { id in
+      try #require(
+        KeptProcess(
+          name: "process-1-\(id)-\(geteuid())-\(getpid())",
+          descriptors: [TestRing(id: UInt8(id)).memory(), DescriptorStoreTests.pidfd(of: getpid())]))
+    }
+    var clients: [TestProcess] = []
+    for _ in 0..<4 { clients.append(try await TestProcess(path: path)) }
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pulse = Pulse("attach")
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: .patient,
+        ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events, kept: kept, pulse: pulse),
+      poller: Poller())
+    try loop.run { [.stop] }
+    events.finish()
+    #expect(loop.connectionCount == 7)
+    // And once for its only turn.
+    #expect(pulse.beats == 8)
+    withExtendedLifetime((directory, clients, stream)) {}
+  }
+
+  @Test("each loop of a crashd that has nothing to do moves when it is asked")
+  func idle() async throws {
+    let directory = try TestDirectory()
+    let systemd = try NotifySocket(in: directory)
+    try await TestDaemon.run(configure: {
+      $0.environment = ["NOTIFY_SOCKET": systemd.path, "WATCHDOG_USEC": "40000"]
+    }) { _ in
+      var told = 0
+      while told < 3 {
+        if try await systemd.next() == "WATCHDOG=1" { told += 1 }
+      }
+      // Or the queue would be full when crashd says that it stops.
+      try systemd.readOn()
+    }
+    withExtendedLifetime(directory) {}
+  }
+}
+
+extension StoreKeeper {
+  /// Answers in a turn of its own.
+  fileprivate var isFree: Bool { true }
+}
