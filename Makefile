@@ -183,6 +183,7 @@ fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
 	scripts/fuzz-elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz-elf $(FUZZ_SECONDS) cache-builder
+	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) scope-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) cache-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) unwind-reader
 	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader

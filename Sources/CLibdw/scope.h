@@ -4,6 +4,7 @@
 #include "cs_scope.h"
 #include "image.h"
 #include "scope_symbols.h"
+#include <string.h>
 
 #define CS_SCOPE_TYPES 64
 
@@ -54,6 +55,15 @@ void cs_scope_add_named_classes(struct cs_scope *scope);
 
 /// Adds how large objects of a Swift class are whose descriptor has this symbol, and of those derived from it.
 void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
+
+/// What the whole metadata of a class ("Mf") has before the place that its address points at.
+#define CS_SCOPE_METADATA_BYTES 24
+
+/// Whether a symbol is that of a class's whole metadata.
+static inline bool cs_scope_is_metadata(const char *name) {
+  const size_t length = strlen(name);
+  return length > 3 && strcmp(name + length - 3, "CMf") == 0;
+}
 
 /// Adds a line; false when it does not fit, and nothing is added.
 bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));

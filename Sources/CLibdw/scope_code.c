@@ -12,6 +12,10 @@
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
 #define CS_CODE_DEPTH   8 // functions around a closure
+#define CS_CODE_LEAST   8 // of a name of one
+
+// Longer names are left out: each is looked for in each.
+#define CS_CODE_NAME_BYTES 4096
 
 /// What a function refers to.
 struct references {
@@ -53,15 +57,36 @@ static void add_function(struct references *references, Elf *elf, const GElf_Sym
 #endif
 }
 
-/// Adds the functions that a closure stands in: its name begins with theirs.
+/// The name of a symbol of Swift; NULL: it is none.
+static const char *swift_symbol(const struct cs_scope_symbols *symbols, size_t index, GElf_Sym *ret_symbol) {
+  const char *name = cs_scope_symbol(symbols, index, ret_symbol);
+  return name && strncmp(name, "$s", 2) == 0 && strnlen(name, CS_CODE_NAME_BYTES) < CS_CODE_NAME_BYTES ? name : NULL;
+}
+
+/// Whether a function made for another one, which it names with its length (`…15$s4mainyycfU11_Tf3npf_n`), is of one
+/// that the closure is, or stands in.
+static bool is_specialized(const char *name, const char *closure) {
+  for (const char *at = name + 2; (at = strstr(at, "$s")); at++) {
+    const char *digits = at;
+    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+      digits--;
+    const unsigned long length = strtoul(digits, NULL, 10);
+    if (length > CS_CODE_LEAST && length < CS_CODE_NAME_BYTES && strnlen(at, length) == length &&
+        strncmp(closure, at, length) == 0)
+      return true;
+  }
+  return false;
+}
+
+/// Adds the functions that a closure stands in: its name begins with theirs, or they were made for those.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
-    const char *name = cs_scope_symbol(symbols, i, &symbol);
-    if (!name || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || strncmp(name, "$s", 2) != 0) continue;
+    const char *name = swift_symbol(symbols, i, &symbol);
+    if (!name || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
     const size_t length = strlen(name);
-    if (length > 8 && strncmp(closure, name, length) == 0 && closure[length] != 0)
-      add_function(references, symbols->elf, &symbol);
+    const bool is_around = length > CS_CODE_LEAST && strncmp(closure, name, length) == 0 && closure[length] != 0;
+    if (is_around || is_specialized(name, closure)) add_function(references, symbols->elf, &symbol);
   }
 }
 
@@ -69,9 +94,11 @@ static void add_around(struct references *references, const struct cs_scope_symb
 static void add_names(struct references *references, const struct cs_scope_symbols *symbols) {
   for (size_t i = 1; i < symbols->count && references->name_count < CS_CODE_NAMES; i++) {
     GElf_Sym symbol;
-    const char *name = cs_scope_symbol(symbols, i, &symbol);
-    if (!name || strncmp(name, "$s", 2) != 0) continue;
-    bool is_named = bsearch(&symbol.st_value, references->targets, references->target_count, sizeof(uint64_t), compare);
+    const char *name = swift_symbol(symbols, i, &symbol);
+    if (!name) continue;
+    // What code uses of a class's metadata is where its address points.
+    const uint64_t address = symbol.st_value + (cs_scope_is_metadata(name) ? CS_SCOPE_METADATA_BYTES : 0);
+    bool is_named = bsearch(&address, references->targets, references->target_count, sizeof(uint64_t), compare);
     for (size_t function = 0; function < references->function_count; function++)
       is_named |= symbol.st_value == references->functions[function];
     if (is_named) references->names[references->name_count++] = name;
@@ -101,15 +128,61 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
 
 /// Whether a name has this part, and not at the end of a longer number: `14CartCounterC` is no `4CartC`.
 static bool has_part(const char *name, const char *part, size_t length) {
-  for (const char *at = name; (at = memmem(at, strlen(at), part, length)); at++) {
+  const char *end = name + strlen(name);
+  for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
     if (at == name || at[-1] < '0' || at[-1] > '9') return true;
   }
   return false;
 }
 
-static bool is_named(const struct references *references, const char *start, size_t length) {
+/// Whether a name has all identifiers that stand there: modules, and types around the class.
+static bool has_context(const char *name, const char *from, const char *to) {
+  while (from < to) {
+    if (*from < '1' || *from > '9') {
+      // Words of other identifiers in this one: it cannot be told.
+      if (*from++ == '0') return true;
+      continue;
+    }
+    char *letters;
+    const unsigned long count = strtoul(from, &letters, 10);
+    if (letters >= to || count > (size_t)(to - letters)) return true;
+    const size_t length = (size_t)(letters - from) + count;
+    if (!has_part(name, from, length)) return false;
+    from += length;
+  }
+  return true;
+}
+
+static bool is_between(char letter, char first, char last) {
+  return letter >= first && letter <= last;
+}
+
+/// Whether what ends at a place stands for something that was named before: `AA`, `AnC`; `7AccountC` is a type around.
+static bool is_substitution(const char *name, const char *end) {
+  if (end - name < 2 || !is_between(end[-1], 'A', 'Z')) return false;
+  const char *at = end - 2;
+  while (at > name && is_between(*at, 'a', 'z'))
+    at--;
+  return *at == 'A' && (at == name || !is_between(at[-1], '0', '9'));
+}
+
+/// Whether a name has the class `part` of what stands between `context` and it: all of that in front of it, or what
+/// stands for something that was named before (`AA4CartC`), and all of that somewhere.
+static bool has_class(const char *name, const char *context, const char *part, size_t length) {
+  const size_t around = (size_t)(part - context);
+  const char *end = name + strlen(name);
+  for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
+    const size_t before = (size_t)(at - name);
+    if (around == 0 && (before == 0 || at[-1] < '0' || at[-1] > '9')) return true;
+    if (around > 0 && before >= around && memcmp(at - around, context, around) == 0) return true;
+    if (around > 0 && is_substitution(name, at) && has_context(name, context, part)) return true;
+  }
+  return false;
+}
+
+static bool is_named(const struct references *references, const char *context, const char *part, size_t length) {
   for (size_t i = 0; i < references->name_count; i++) {
-    if (has_part(references->names[i], start, length)) return true;
+    if (has_class(references->names[i], context, part, length)) return true;
   }
   return false;
 }
@@ -119,12 +192,14 @@ static void add_classes(struct cs_scope *scope, const struct cs_scope_symbols *s
   size_t count = 0;
   for (size_t i = 1; i < symbols->count && count < CS_CODE_CLASSES; i++) {
     GElf_Sym symbol;
-    const char *name = cs_scope_symbol(symbols, i, &symbol);
-    const size_t length = name && strncmp(name, "$s", 2) == 0 ? strlen(name) : 0;
+    const char *name = swift_symbol(symbols, i, &symbol);
+    const size_t length = name ? strlen(name) : 0;
     if (length < 6 || strcmp(name + length - 3, "CMn") != 0) continue;
+    // The standard library's, which any code may name, are not what it is about.
+    if (name[2] == 's') continue;
     const char *start;
     const size_t part = identifier(name, length - 2, &start);
-    if (!is_named(references, start, part)) continue;
+    if (!is_named(references, name + 2, start, part)) continue;
     cs_scope_add_named_class(scope, symbols, name);
     count++;
   }
@@ -134,7 +209,8 @@ void cs_scope_add_named_classes(struct cs_scope *scope) {
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);
   GElf_Sym function;
   const char *name = find_function(scope, &symbols, &function);
-  if (!name || strncmp(name, "$s", 2) != 0) return;
+  // The code of a program's main file has no other name.
+  if (!name || (strncmp(name, "$s", 2) != 0 && strcmp(name, "main") != 0)) return;
   struct references *references = calloc(1, sizeof *references);
   if (!references) return;
   add_function(references, symbols.elf, &function);

@@ -101,6 +101,9 @@ static void find_class(const struct cs_scope_symbols *symbols, const char *name,
     if (!symbol || strncmp(symbol, name, length) != 0) continue;
     if (strcmp(symbol + length, "Mn") == 0) *ret_descriptor_at = entry.st_value;
     if (strcmp(symbol + length, "N") == 0) *ret_metadata_at = entry.st_value;
+    // Of a private class in optimized code that is all there is.
+    if (*ret_metadata_at == 0 && strcmp(symbol + length, "Mf") == 0)
+      *ret_metadata_at = entry.st_value + CS_SCOPE_METADATA_BYTES;
   }
 }
 

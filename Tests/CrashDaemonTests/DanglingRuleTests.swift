@@ -206,6 +206,66 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-self")
     }
 
+    @Test("an async method of a freed object, by where its code should be: in Swift only, and only of the object")
+    func asyncMethod() {
+      // movsxd rcx, [rax]; add rcx, rax
+      var fault = Fault(
+        words: [Self.mangled, Self.key], registers: [Self.r13: Self.block, Self.rax: 0x3d3d_3d3d_3d3d_3d3d],
+        instruction: [0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], code: 128)
+      func rule(in function: String = "$s4shop5visityyYaF") -> String {
+        var facts = Self.facts(fault)
+        facts.frames = [CrashReport.Frame(address: 0x10010, mangled: function, trust: .context)]
+        return DiagnosisRule.diagnose(facts, at: nil).rule
+      }
+      #expect(rule() == "dangling-self")
+      #expect(rule(in: "shop_visit") == "non-canonical-operand")
+      fault.registers[Self.r13] = Self.block + 0x40
+      #expect(rule() == "non-canonical-operand")
+      fault.registers[Self.r13] = Self.block
+      // A null pointer explains itself.
+      (fault.registers[Self.rax], fault.code) = (0, 1)
+      #expect(rule() == "null-pointer")
+      // An addition of something else.
+      (fault.registers[Self.rax], fault.code) = (0x3d3d_3d3d_3d3d_3d3d, 128)
+      fault.instruction = [0x48, 0x63, 0x08, 0x48, 0x01, 0x08]
+      #expect(rule() == "non-canonical-operand")
+    }
+
+    @Test("a freed block in a bin is known also when it was retained or released since")
+    func binned() {
+      let none: (UInt64) -> Bool = { _ in false }
+      func state(_ first: UInt64, _ second: UInt64, _ heap: HeapFacts = Self.heap) -> BlockState? {
+        BlockState.of(Self.block, (first, second), heap: heap, isArena: { $0 == 0x7f00_001d_4cc0 }, isMetadata: none)
+      }
+      let (neighbour, arena, reference) = (Self.block + 0x200, 0x7f00_001d_4cc0 as UInt64, HeapFacts.strongReference)
+      #expect(state(neighbour, arena) == .binned(drift: 0) && state(arena, neighbour) == .binned(drift: 0))
+      #expect(state(neighbour, arena &+ reference) == .binned(drift: 1))
+      #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
+      #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
+      // Two pointers into the heap are what a list's node has; so is one that is moved in a heap of more than 8 GiB.
+      #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
+      #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
+      let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
+      #expect(state(neighbour, neighbour &+ reference, large) == nil)
+    }
+
+    @Test("generic code that takes a freed block's first word for a class finds no value witnesses")
+    func witnesses() {
+      // mov rcx, [rcx+0x10], after mov rcx, [rdx-8]
+      var fault = Fault(
+        words: [Self.mangled, Self.key], registers: [2: 0xadad_adad_adad_adad, 1: Self.mangled, 3: Self.block],
+        instruction: [0x48, 0x8b, 0x49, 0x10], code: 128,
+        more: [MemoryWords.Piece(start: Self.mangled - 8, bytes: Self.bytes([0xadad_adad_adad_adad]))])
+      let diagnosis = Self.diagnosis(fault)
+      #expect(diagnosis.rule == "dangling-operand" && diagnosis.sentence.contains("was loaded through its first word"))
+      // Of a block in use nothing is said.
+      fault.words[1] = 0
+      #expect(Self.diagnosis(fault).cause != "dangling")
+      fault.words[1] = Self.key
+      fault.more = [MemoryWords.Piece(start: Self.mangled, bytes: Self.bytes([0xadad_adad_adad_adad]))]
+      #expect(Self.diagnosis(fault).cause != "dangling")
+    }
+
     @Test("what stands behind a freed block is not its own")
     func beside() {
       let target: UInt64 = 0x1234_5670_0000

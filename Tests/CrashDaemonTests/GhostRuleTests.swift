@@ -130,6 +130,21 @@ import Testing
       ] as [([UInt8], Bool)])
     func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
 
+    @Test(
+      "a number that leads to an async method's code is known in all registers, and nothing else is",
+      arguments: [
+        ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
+        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // with mov rcx, rax; add rcx, rdx
+        ([0x4d, 0x63, 0x01, 0x4d, 0x01, 0xc8], true),  // movsxd r8, [r9]; add r8, r9
+        ([0x48, 0x63, 0x48, 0x08, 0x48, 0x01, 0xc1], false),  // movsxd rcx, [rax+8]
+        ([0x48, 0x63, 0x0d, 0, 0, 0, 0, 0x48, 0x01], false),  // by way of rip
+        ([0x48, 0x63, 0x08, 0x48, 0x01, 0x08], false),  // add [rax], rcx
+        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x29, 0xd1], false),  // a subtraction
+        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01], false), ([0x48, 0x8b, 0x08, 0x48, 0x01, 0xc1], false),
+        ([0x48, 0x63, 0x08], false), ([], false),
+      ] as [([UInt8], Bool)])
+    func asyncLoads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.beginsAsync(bytes) == isLoad) }
+
     @Test("a ghost is for its own crash's report, and no incident")
     func crashes() async throws {
       let contents = try Self.ring([Self.block])

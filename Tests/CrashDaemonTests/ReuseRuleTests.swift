@@ -87,6 +87,10 @@ import Testing
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).sentence.contains("names a Session"))
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
+      // Among many sizes there is one for any block.
+      let many = (1...8).map { "C \(56 + 64 * $0) Item\n" }.joined()
+      #expect(Self.diagnose(Fault(scope: many + Self.named)).cause != "dangling")
+      #expect(Self.diagnose(Fault(scope: String(repeating: Self.named, count: 9))).rule == "dangling-reuse-named")
       // The variable's class is the one that is expected.
       let other = Fault(scope: "V r 13 0 0 item\nT 0 Item\nS 24\n" + Self.named)
       #expect(Self.diagnose(other).cause != "dangling")
@@ -243,6 +247,10 @@ import Testing
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
+      // What lies on the stack and looks like a caller may be none.
+      var scanned = record
+      scanned.frames[3].trust = .scan
+      #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
       // A null pointer's variables are those of the place.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)

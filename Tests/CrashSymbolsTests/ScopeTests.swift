@@ -211,8 +211,8 @@ import Testing
     #expect(scope.variables.isEmpty && scope.types.isEmpty)
     let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
     #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
-    // Optimized, a private class's metadata has no symbol at its address.
-    #expect(sizes["Hidden"] == (option == "-Onone" ? 48 : nil))
+    // Optimized, a private class's metadata has no symbol at its address, and one in front of it.
+    #expect(sizes["Hidden"] == 48)
     let own = try Self.scope(
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop5count2ofSiAA4CartC_tF", offset: 1,
       verb: "describe-classes")
@@ -225,6 +225,63 @@ import Testing
         of: source, named: "a.swift", "swiftc", options, at: "$s4shop8checkoutyS2iFSiyXEfU_", offset: 1,
         verb: "describe-classes")
       #expect(Set(closure.namedClasses.map(\.name)) == ["Cart", "Shelf", "Hidden"])
+    }
+  }
+
+  @Test("classes of one name are told apart by what is around them", arguments: ["-Onone", "-O"])
+  func sameName(option: String) throws {
+    let source = """
+      public final class Node {
+        public var one = 1
+        public init() {}
+      }
+      public enum Shelf {
+        public final class Node {
+          public var two = (1, 2)
+          public init() {}
+        }
+      }
+      public final class Account {
+        public final class Node {
+          public var three = (1, 2, 3)
+          public init() {}
+        }
+      }
+      @inline(never) public func keep(_ value: AnyObject) { print(value) }
+      @inline(never) public func outer() { keep(Node()) }
+      @inline(never) public func inner() { keep(Shelf.Node()) }
+      @inline(never) public func other() { keep(Account.Node()) }
+      @inline(never) public func pass(_ node: Node) { keep(node) }
+      """
+    let options = [option, "-emit-library", "-module-name", "shop", "-parse-as-library"]
+    for (function, size) in [
+      ("$s4shop5outeryyF", 24), ("$s4shop5inneryyF", 32), ("$s4shop5otheryyF", 40), ("$s4shop4passyyAA4NodeCF", 24),
+    ] as [(String, UInt64)] {
+      let scope = try Self.scope(
+        of: source, named: "a.swift", "swiftc", options, at: function, offset: 1, verb: "describe-classes")
+      #expect(scope.namedClasses.filter { $0.name == "Node" }.map(\.size) == [size], "\(function)")
+    }
+  }
+
+  @Test("the code of a program's main file names classes, and so does what was made for the function of a closure")
+  func mainAndSpecialized() throws {
+    let source = """
+      final class Cart { var one = (1, 2) }
+      final class Shelf { var count = (1, 2, 3, 4) }
+      @inline(never) func keep(_ value: AnyObject) { print(value) }
+      @inline(never) func wait(_ work: @escaping @Sendable () async -> Void) { Task { await work() } }
+      @inline(never) func perform(_ work: () -> Void) { work() }
+      keep(Cart())
+      perform {
+        keep(Shelf())
+        wait { print(2) }
+      }
+      """
+    let options = ["-O", "-module-name", "shop"]
+    for (function, name) in [("main", "Cart"), ("$s4shopyyXEfU_yyYaYbcfU_TY0_", "Shelf")] {
+      let scope = try Self.scope(
+        of: source, named: "main.swift", "swiftc", options, at: function, offset: 1, verb: "describe-classes")
+      #expect(scope.namedClasses.map(\.name).contains(name), "\(function): \(scope.text)")
     }
   }
 

@@ -27,13 +27,22 @@ extension CrashFacts {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
       for block in blocks where value >= block.leastValue && (!block.isObject || number == operand.base) {
-        guard let place = block.place(of: value) else { continue }
+        let place = block.place(of: value).map { "is its \($0)" }
+        guard let tie = place ?? (isOfClass(value, of: block) ? "was loaded through its first word" : nil) else {
+          continue
+        }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
-          tie: "\(RegisterNames.name(number)) of the faulting \(operand.text) is its \(place)")
+          tie: "\(RegisterNames.name(number)) of the faulting \(operand.text) \(tie)")
       }
     }
     return nil
+  }
+
+  /// Whether a value stands where generic code looks in a class, which a freed block has none of, for what values are like.
+  private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
+    !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
+      && memory.word(at: block.words.0 &- 8) == value
   }
 
   /// The target of a call to an impossible address was loaded from a freed block, or by way of its first word.
@@ -97,15 +106,24 @@ extension CrashFacts {
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    guard let target = wildTarget, target >= DiagnosisRule.nullPage, let object = swiftSelfValue, isSwiftCaller
-    else { return nil }
+    guard let object = swiftSelfValue, isSwiftCaller, let tie = callOfSelf else { return nil }
     // In a deinit the object is deinitialized, and what is called has another cause.
     guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
     return DanglingEvidence(
-      block: block.address, register: Self.swiftSelf, state: block.state,
-      tie: "the call to \(Address(target)) was for it")
+      block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
+  }
+
+  /// A call that failed, and would have got what r13 holds.
+  private var callOfSelf: String? {
+    if let target = wildTarget {
+      return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) was for it" : nil
+    }
+    guard isMemoryFault || isGeneralProtection, isAsyncCall, let operand,
+      operand.address(record.registers).map({ $0 >= DiagnosisRule.nullPage }) ?? false
+    else { return nil }
+    return "the async call by way of \(operand.text) was for it"
   }
 
   /// r13.

@@ -107,7 +107,16 @@ extension CrashFacts {
   var isCall: Bool {
     if wildTarget != nil || instruction?.kind == .call || instruction?.kind == .jump { return true }
     #if arch(x86_64)
-      return MethodLoad_x86_64.begins(record.instruction)
+      return MethodLoad_x86_64.begins(record.instruction) || isAsyncCall
+    #else
+      return false
+    #endif
+  }
+
+  /// Whether what cannot be read is to tell where an async method's code is.
+  var isAsyncCall: Bool {
+    #if arch(x86_64)
+      return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)
     #else
       return false
     #endif

@@ -70,12 +70,15 @@ enum BlockState: Sendable, Equatable {
   case fastBin
   /// Freed and kept in a list; what it was is not known.
   case listed
-  /// Freed and kept in a bin: glibc's arena, or neighbours, are in its first words.
-  case binned
+  /// Freed and kept in a bin: glibc's arena, or neighbours, are in its first words; with stray retains or releases since.
+  case binned(drift: Int64)
   /// Deinitialized, and not freed: something still refers to it unowned.
   case deinitialized
   /// In use by somebody else: what there was before, or should be, says the text.
   case taken(String)
+
+  /// Each more makes more values possible ones.
+  private static let binnedStrays: Int64 = 8
 
   var isTaken: Bool {
     if case .taken = self { true } else { false }
@@ -105,21 +108,31 @@ enum BlockState: Sendable, Equatable {
     // malloc clears the second word of what it takes out of a tcache: then the block may be in use, and not yet written.
     if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
+    guard isLink(first) else { return nil }
     // One link may lead to another block, but the list ends in the arena.
-    if isLink(first), isLink(second), isArena(first) || isArena(second) { return .binned }
-    return nil
+    if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
+    // A pointer that is off by some retains is what no program writes; in a large heap it may be a good one, too.
+    guard !heap.range.contains(second), !isArena(second) else { return nil }
+    let stray = (-Self.binnedStrays...Self.binnedStrays).first { count in
+      count != 0 && isLink(second &- UInt64(bitPattern: count) &* HeapFacts.strongReference)
+    }
+    return stray.map { .binned(drift: $0) }
   }
 
   var text: String {
     switch self {
     case .cached(0): "freed (in a tcache)"
-    case .cached(let drift):
-      "freed (in a tcache, and \(drift > 0 ? "retained" : "released") \(abs(drift)) \(abs(drift) == 1 ? "time" : "times") since)"
+    case .cached(let drift): "freed (in a tcache, and \(Self.strays(drift)) since)"
     case .fastBin: "freed (in a fast bin)"
     case .listed: "freed (in a list of small blocks)"
-    case .binned: "freed (in a bin)"
+    case .binned(0): "freed (in a bin)"
+    case .binned(let drift): "freed (in a bin, and \(Self.strays(drift)) since)"
     case .deinitialized: "deinitialized"
     case .taken(let text): text
     }
+  }
+
+  private static func strays(_ drift: Int64) -> String {
+    "\(drift > 0 ? "retained" : "released") \(abs(drift)) \(abs(drift) == 1 ? "time" : "times")"
   }
 }

@@ -15,4 +15,21 @@ enum MethodLoad_x86_64 {
     let prefix: [UInt8] = bytes[0] & 4 == 0 ? [] : [0x41]
     return [0xd0, 0xe0].contains { bytes.dropFirst(length).starts(with: prefix + [0xff, $0 + register]) }
   }
+
+  /// Whether the bytes begin with what finds an async method's code: a number that leads there from where it stands.
+  ///
+  /// `movsxd rcx, [rax]`, `add rcx, rax`, without optimization with a `mov` between.
+  static func beginsAsync(_ bytes: [UInt8]) -> Bool {
+    // REX.W; ModRM of a register's memory, without a displacement.
+    guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,
+      ![4, 5].contains(bytes[2] & 7)
+    else { return false }
+    func isOfRegisters(_ bytes: ArraySlice<UInt8>, _ codes: [UInt8]) -> Bool {
+      guard bytes.count == 3, let first = bytes.first, let last = bytes.last else { return false }
+      return first & 0xf8 == 0x48 && codes.contains(bytes[bytes.startIndex + 1]) && last >> 6 == 3
+    }
+    let (add, move) = ([0x01, 0x03] as [UInt8], [0x89, 0x8b] as [UInt8])
+    if isOfRegisters(bytes[3..<6], add) { return true }
+    return bytes.count >= 9 && isOfRegisters(bytes[3..<6], move) && isOfRegisters(bytes[6..<9], add)
+  }
 }

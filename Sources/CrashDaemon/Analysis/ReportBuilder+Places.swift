@@ -21,6 +21,8 @@ extension ReportBuilder {
     guard needsClasses || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
+      // What lies on the stack and looks like a caller may be none.
+      guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
         // What the runtime itself is built of says nothing of the program's classes.
         number == 0 || image.path.split(separator: "/").last?.hasPrefix("libswift") != true
@@ -28,7 +30,7 @@ extension ReportBuilder {
       let address = frame.linkAddress(in: image)
       let lines = symbols.frames(buildID: image.buildID, linkAddress: address)
       let hasLines = number == 0 && lines.contains { $0.line != nil }
-      let isSwift = lines.contains { $0.mangled.hasPrefix("$s") }
+      let isSwift = lines.contains { $0.mangled.hasPrefix("$s") || $0.mangled == "main" }
       guard hasLines || needsClasses && isSwift else { continue }
       places.append(Place(image: image, linkAddress: address, hasLines: hasLines))
       if places.count == Self.placeLimit { break }

@@ -128,11 +128,17 @@ extension CrashFacts {
       return Self.classes(
         scope.types[type].name, bytes, derived: scope.types[type].derivedSizes, isOfVariable: true)
     }
-    if !known.isEmpty { return known }
-    return scope.namedClasses.flatMap { named in
-      Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
-    }
+    let classes =
+      known.isEmpty
+      ? scope.namedClasses.flatMap { named in
+        Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
+      } : known
+    // Among many sizes there is one for any block.
+    return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
+
+  /// More different ones tell nothing.
+  private static let sizeLimit = 8
 
   private static func classes(
     _ name: String, _ bytes: UInt64, derived: [UInt64], isOfVariable: Bool
