@@ -27,7 +27,7 @@ import Testing
     }
 
     private static func facts(
-      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = []
+      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = [swift]
     ) -> CrashFacts {
       var record = CrashRecord.sample(
         code: fault.code, address: fault.address, pc: fault.pc, errorCode: fault.pc == fault.address ? 20 : 4,
@@ -42,7 +42,7 @@ import Testing
     }
 
     private static func diagnosis(
-      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = []
+      _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = [swift]
     ) -> CrashReport.Diagnosis {
       DiagnosisRule.diagnose(facts(fault, heap: heap, images: images), at: nil)
     }
@@ -326,6 +326,23 @@ import Testing
     private static let libc = RingContents.Image(
       index: 1, bias: 0x7f00_0000_0000, start: 0x7f00_0000_0000, end: 0x7f00_001e_2000, buildID: "cd",
       path: "/usr/lib/x86_64-linux-gnu/libc.so.6", isExecutable: false)
+
+    /// The program's references are counted.
+    private static let swift = RingContents.Image(
+      index: 2, bias: 0x7e00_0000_0000, start: 0x7e00_0000_0000, end: 0x7e00_0080_0000, buildID: "ef",
+      path: "/usr/lib/swift/linux/libswiftCore.so", isExecutable: true)
+
+    @Test("a pointer of the heap that is off by a reference count says so only where there are such counts")
+    func moved() {
+      let moved = Self.block + 2 * HeapFacts.strongReference
+      let fault = Fault(
+        words: [], registers: [Self.rax: moved], instruction: [0x48, 0x8b, 0x40, 0x10], address: moved + 0x10)
+      #expect(Self.diagnosis(fault).rule == "dangling-remains")
+      #expect(Self.diagnosis(fault, images: [Self.libc]).cause == "wild-pointer")
+      var facts = Self.facts(fault, images: [Self.libc])
+      facts.frames = [CrashReport.Frame(address: 0x10010, mangled: "$s4shop5visityyF", trust: .context)]
+      #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-remains")
+    }
 
     @Test("what only looks like a freed block is not called dangling")
     func lookalikes() {

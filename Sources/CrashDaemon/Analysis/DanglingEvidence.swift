@@ -166,7 +166,9 @@ extension CrashFacts {
     // A good pointer to a large heap is also a moved one.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value), !isUnwritten(value) { return "how a freed block leads to the next one" }
-    // A stray retain or release has moved a pointer that glibc keeps in a binned block.
+    // A stray retain or release has moved a pointer that glibc keeps in a binned block. Elsewhere than in Swift it is a
+    // flipped bit.
+    guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
       if heap.range.contains(pointer) || isArena(pointer) {
@@ -174,6 +176,14 @@ extension CrashFacts {
       }
     }
     return nil
+  }
+
+  /// Whether there is a runtime in the process that counts references: as a library, or in the thread's functions.
+  private var hasSwift: Bool {
+    images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
+      || frames.contains { frame in
+        ["$s", "swift_", "_swift_", "_ZN5swift"].contains { frame.mangled.hasPrefix($0) }
+      }
   }
 
   /// Whether the target of a method's call was read from another block: the first word of the one in r13 leads there.

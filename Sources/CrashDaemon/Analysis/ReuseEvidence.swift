@@ -20,14 +20,9 @@ struct ExpectedClass: Sendable, Equatable {
 
   /// Whether a block of this size may be one that an instance had, and another tenant has now.
   ///
-  /// Where less than the smallest block would be left, malloc gives out all of a larger one. Of small blocks it nearly
-  /// always has one of the right size.
-  func fits(_ block: UInt64) -> Bool {
-    blockBytes != 0 && (block == blockBytes || block == blockBytes + 16 && block > Self.largestFastBlock)
-  }
-
-  /// What glibc keeps in its fast bins.
-  private static let largestFastBlock: UInt64 = 128
+  /// Where less than the smallest block would be left, malloc gives out all of a larger one, of 16 bytes more: that is
+  /// rarer than a wrong one of such a size.
+  func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
 extension CrashFacts {
