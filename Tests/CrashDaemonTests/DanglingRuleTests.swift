@@ -249,6 +249,33 @@ import Testing
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
+    @Test("a block in a bin to which its neighbours do not lead back is in use again")
+    func unlinked() {
+      let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
+      func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> String {
+        // mov rax, [rax+0x10]
+        let wild: UInt64 = 0x1234_5670_0000
+        var more: [MemoryWords.Piece] = []
+        if let back { more.append(MemoryWords.Piece(start: neighbour + 24, bytes: Self.bytes([back]))) }
+        if let forward { more.append(MemoryWords.Piece(start: arena + 16, bytes: Self.bytes([forward]))) }
+        let fault = Fault(
+          words: [neighbour, second ?? arena], registers: [Self.rax: wild, 1: neighbour, Self.rdi: Self.block],
+          instruction: [0x48, 0x8b, 0x40, 0x10], address: wild + 0x10,
+          more: more + [MemoryWords.Piece(start: neighbour - 8, bytes: Self.bytes([wild]))])
+        return Self.diagnosis(fault, images: [Self.libc]).cause
+      }
+      #expect(cause(back: nil) == "dangling" && cause(back: chunk) == "dangling")
+      #expect(cause(back: chunk + HeapFacts.strongReference) == "dangling", "it was retained since")
+      #expect(cause(back: chunk, forward: chunk) == "dangling")
+      #expect(cause(back: chunk + 0x40) == "wild-pointer")
+      #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
+      // Between two others: only the neighbour that leads back tells it from a list of the program's.
+      #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
+      #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
+      #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
+      #expect(cause(second: 3, back: chunk) == "wild-pointer")
+    }
+
     @Test("generic code that takes a freed block's first word for a class finds no value witnesses")
     func witnesses() {
       // mov rcx, [rcx+0x10], after mov rcx, [rdx-8]

@@ -262,8 +262,7 @@ extension CrashFacts {
         guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
           !blocks.contains(where: { $0.address == address }),
           let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
-          let state = BlockState.of(
-            address, (first, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
+          let state = state(of: address, (first, second))
         else { continue }
         blocks.append(
           FreedBlock(
@@ -271,6 +270,23 @@ extension CrashFacts {
       }
     }
     return blocks
+  }
+
+  /// What a block's first words and, of one in a bin, its neighbours in the list tell.
+  ///
+  /// Where these do not lead back, malloc has given the block out, and nobody has written to it. Two pointers alone may be
+  /// those of any list: of glibc's each leads 16 bytes in front of the other block.
+  private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
+    let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
+    let chunk = address &- 16
+    let back = memory.word(at: words.0 &+ 24).map { HeapFacts.drift(of: $0, from: chunk) != nil }
+    guard case .binned(let drift) = state else {
+      let areLinks = [words.0, words.1].allSatisfy { heap.range.contains($0) && $0 % 16 == 0 }
+      return state == nil && areLinks && back == true ? .binned(drift: 0) : state
+    }
+    let previous = words.1 &- UInt64(bitPattern: drift) &* HeapFacts.strongReference
+    let forward = memory.word(at: previous &+ 16).map { $0 == chunk }
+    return back == false || forward == false ? nil : state
   }
 
   /// By the size that glibc keeps in front of each block; of one whose size the record does not have, the first words.

@@ -132,8 +132,8 @@ extension CrashFacts {
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 
-  /// More different ones tell nothing.
-  private static let sizeLimit = 8
+  /// More different ones tell little: a program's main function names most of its classes.
+  private static let sizeLimit = 4
 
   private static func classes(
     _ name: String, _ bytes: UInt64, derived: [UInt64], isOfVariable: Bool
