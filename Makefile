@@ -19,7 +19,7 @@
 #   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, and a clock that leaps: what is lost, its memory
 #   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
-#                 libFuzzer, 4 times FUZZ_SECONDS
+#                 libFuzzer, 4.4 times FUZZ_SECONDS
 #   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
 #   make deb      a Debian package of what `make release` has built, in .build-deb
 #   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
