@@ -3,7 +3,7 @@ extension FixedWidthInteger {
   @inlinable
   public func shieldedAdding(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = addingReportingOverflow(other)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("sum", Self.self, fileID, line) else { return self + other }
     return other < 0 ? .min : .max
   }
@@ -12,7 +12,7 @@ extension FixedWidthInteger {
   @inlinable
   public func shieldedSubtracting(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = subtractingReportingOverflow(other)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("difference", Self.self, fileID, line) else { return self - other }
     return other < 0 ? .max : .min
   }
@@ -21,7 +21,7 @@ extension FixedWidthInteger {
   @inlinable
   public func shieldedMultiplied(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = multipliedReportingOverflow(by: other)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("product", Self.self, fileID, line) else { return self * other }
     return (self < 0) == (other < 0) ? .max : .min
   }
@@ -32,7 +32,7 @@ extension FixedWidthInteger {
     by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Self {
     let (result, isOver) = dividedReportingOverflow(by: other)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("quotient", Self.self, fileID, line) else { return self / other }
     return other == 0 ? value() : .max
   }
@@ -43,7 +43,7 @@ extension FixedWidthInteger {
     dividingBy other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Self {
     let (result, isOver) = remainderReportingOverflow(dividingBy: other)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("remainder", Self.self, fileID, line) else { return self % other }
     return other == 0 ? value() : 0
   }
@@ -93,7 +93,7 @@ extension FixedWidthInteger where Self: SignedInteger {
   @inlinable
   public func shieldedNegated(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
-    if !isOver { return result }
+    if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("negation", Self.self, fileID, line) else { return -self }
     return .max
   }

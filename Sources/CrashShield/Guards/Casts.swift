@@ -56,6 +56,35 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
+  /// The same of a value that is no optional: without one around it, a cast costs less than `as!`.
+  @inlinable
+  public static func cast<Target>(
+    _ value: Any, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target? {
+    if let same = exactly(value, target) { return same }
+    if Target.self != Any.self, let cast = value as? Target { return cast }
+    return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// The same of a value that is no optional: without one around it, a cast costs less than `as!`.
+  @inlinable
+  public static func cast<Target: ShieldDefault>(
+    _ value: Any, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target {
+    cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
+  }
+
+  // A value of the very type needs no look into the runtime's tables, which is what `as` costs.
+  @inlinable
+  @inline(__always)
+  static func exactly<Target>(_ value: Any, _ target: Target.Type) -> Target? {
+    func opened<Value>(_ value: Value) -> Target? {
+      // The types were compared.
+      Value.self == Target.self ? unsafe unsafeBitCast(value, to: Target.self) : nil
+    }
+    return opened(value)
+  }
+
   @inline(never)
   @usableFromInline
   static func otherwiseCast<Target>(_ value: Any?, to target: Target.Type, _ site: ShieldSite) -> Target? {
