@@ -9,7 +9,8 @@
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
-#   make measure-guards  what guards at call sites add where nothing is wrong, in instructions, and what a fault costs
+#   make measure-guards  what guards at call sites add where nothing is wrong, in instructions and time, and what a fault costs
+#   make docs     the documentation of CrashShield as a DocC archive, a page a guard; its examples have to compile
 #   make measure-implicit  what an import of CrashShieldImplicit adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
@@ -51,7 +52,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
@@ -212,6 +213,9 @@ measure-dangling:
 measure-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure-guards $(DYNAMIC)/release
+
+docs: build
+	scripts/build-docs .build/debug .build/docs/CrashShield.doccarchive
 
 measure-implicit: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
