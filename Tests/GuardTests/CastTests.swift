@@ -1,0 +1,56 @@
+import CrashShield
+import Glibc
+import Testing
+
+private let right: Int32 = 42
+
+/// There is a function for optionals, and one for what is none; which one is called must not be seen.
+@Suite("Casts of values and of optionals")
+struct CastTests {
+  private class Animal {}
+  private final class Cat: Animal {}
+
+  /// The casts of a value and of an optional of it that differ.
+  private static func differences(_ value: Any) -> [String] {
+    let optional: Any? = value
+    let isSame = [
+      "Int": Shield.cast(value, to: Int.self) == Shield.cast(optional, to: Int.self),
+      "String": Shield.cast(value, to: String.self) == Shield.cast(optional, to: String.self),
+      "Int?": Shield.cast(value, to: Int?.self) == Shield.cast(optional, to: Int?.self),
+      "Animal": Shield.cast(value, to: Animal.self) === Shield.cast(optional, to: Animal.self),
+      "Cat": Shield.cast(value, to: Cat.self) === Shield.cast(optional, to: Cat.self),
+      "Double": Shield.cast(value, orDefault: Double.self) == Shield.cast(optional, orDefault: Double.self),
+      "Any": (Shield.cast(value, to: Any.self) == nil) == (Shield.cast(optional, to: Any.self) == nil),
+    ]
+    return isSame.filter { !$0.value }.map(\.key)
+  }
+
+  @Test("a value gives the same as itself and in an optional, whatever its type")
+  func same() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let cat = Cat()
+      let animal: Animal = cat
+      let nothing: Int? = nil
+      let values: [Any] = [42, "42", "x", 4.5, true, [1], animal, cat, Int8(3), nothing as Any, Int?.some(7) as Any]
+      for value in values where !CastTests.differences(value).isEmpty { Glibc.exit(1) }
+      let isRight =
+        Shield.cast(values[0], to: Int.self) == 42 && Shield.cast(values[1], to: Int.self) == 42
+        && Shield.cast(values[6], to: Animal.self) === cat && Shield.cast(values[6], to: Cat.self) === cat
+      Glibc.exit(isRight ? right : 2)
+    }
+  }
+
+  @Test("each kind of argument finds its function")
+  func arguments() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let table: [String: Any] = ["a": 1]
+      let (number, optional, object) = (1, Int?.some(1), Cat())
+      let reference: AnyObject? = object
+      let found: [Int?] = [
+        Shield.cast(table["a"]), Shield.cast(table["b"]), Shield.cast(number), Shield.cast(optional), Shield.cast("1"),
+        Shield.cast(object), Shield.cast(reference), Shield.cast(nil), Shield.cast(table.first?.value),
+      ]
+      Glibc.exit(found == [1, nil, 1, 1, 1, nil, nil, nil, 1] ? right : 1)
+    }
+  }
+}
