@@ -81,7 +81,7 @@ preload:
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
-	@for product in $(notdir $(wildcard Sources/CrashShieldImplicit Sources/CrashShieldCasts Sources/CrashShieldIsolation)); do \
+	@for product in $(notdir $(wildcard Sources/CrashShieldImplicitFoundation Sources/CrashShieldCasts Sources/CrashShieldIsolation)); do \
 	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product $$product || exit; \
 	done
 

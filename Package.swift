@@ -37,6 +37,7 @@ var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
+  .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
@@ -64,6 +65,10 @@ var targets: [Target] = [
   .target(name: "CrashShieldPlain", swiftSettings: swift),
   .target(
     name: "CrashShieldImplicit", dependencies: ["CrashShieldPlain", "CrashShield", "CShimQuarantine"],
+    swiftSettings: swift),
+  // The same of Foundation's types, which it is imported in place of.
+  .target(
+    name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"],
     swiftSettings: swift),
   // A program that links it has its malloc.
   .target(

@@ -1,0 +1,56 @@
+@_exported public import Foundation
+
+extension Data {
+  /// The byte at a position; where there is none, which is recorded as `index`, 0.
+  ///
+  /// Written there, which is recorded as `mutation`, it is dropped.
+  public subscript(position: Int) -> UInt8 {
+    @_transparent
+    get {
+      if _fastPath(position >= startIndex && position < endIndex) { return plainElement(of: self, at: position) }
+      return absorbsElement(position, startIndex, endIndex, Data.self) ? 0 : plainElement(of: self, at: position)
+    }
+    @_transparent
+    set {
+      if _fastPath(position >= startIndex && position < endIndex) {
+        setPlainElement(of: &self, at: position, newValue)
+      } else if !absorbsChange(position, startIndex, endIndex, Data.self) {
+        setPlainElement(of: &self, at: position, newValue)
+      }
+    }
+  }
+
+  /// The part in a range; of one that is not all there, which is recorded as `range`, what is.
+  ///
+  /// Written there, nothing is changed.
+  public subscript(range: Range<Int>) -> Data {
+    @_transparent
+    get {
+      if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return plainPart(of: self, range) }
+      let isAbsorbed = absorbsRange(range, startIndex, endIndex, Data.self)
+      return plainPart(of: self, isAbsorbed ? range.clamped(to: startIndex..<endIndex) : range)
+    }
+    @_transparent
+    set {
+      let isInside = range.lowerBound >= startIndex && range.upperBound <= endIndex
+      if _slowPath(!isInside), absorbsRange(range, startIndex, endIndex, Data.self) { return }
+      replaceSubrange(range, with: newValue)
+    }
+  }
+}
+
+// What is generic over collections has the subscripts of Foundation, as it does not know of others.
+
+@inlinable
+@inline(__always)
+func plainElement<List: Collection>(of list: List, at position: List.Index) -> List.Element { list[position] }
+
+@inlinable
+@inline(__always)
+func setPlainElement<List: MutableCollection>(of list: inout List, at position: List.Index, _ value: List.Element) {
+  list[position] = value
+}
+
+@inlinable
+@inline(__always)
+func plainPart<List: Collection>(of list: List, _ range: Range<List.Index>) -> List.SubSequence { list[range] }

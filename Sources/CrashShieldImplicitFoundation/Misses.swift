@@ -1,0 +1,37 @@
+// What is called where a fault was met, as CrashShieldImplicit's Misses.swift says.
+internal import CShimQuarantine
+internal import CrashShield
+internal import CrashShieldImplicit
+
+/// An element that is read.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.index, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+    "\(position) is outside of \(lower)..<\(upper) of \(list)"
+  }
+}
+
+/// An element that is written.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsChange(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.mutation, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+    "\(position) is outside of \(lower)..<\(upper) of \(list)"
+  }
+}
+
+/// A part of a list.
+@_optimize(none)
+@inline(never)
+@usableFromInline
+func absorbsRange(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+  let pc = UInt(cs_quarantine_caller())
+  return ImplicitGuards.absorbs(.range, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+    "\(range.lowerBound)..<\(range.upperBound) is outside of \(lower)..<\(upper) of \(list)"
+  }
+}
