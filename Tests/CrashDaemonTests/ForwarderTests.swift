@@ -39,6 +39,9 @@ private struct TestCollector: Sendable {
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
+    // A child that another test makes at this moment has the descriptor, too, and would keep the connection open.
+    deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
     /// Reads one message; nil at the end.
     func message(until separator: UInt8 = UInt8(ascii: "\n")) async throws -> [String: JSONValue]? {
       let (descriptor, begun) = (descriptor, rest.withLock { $0 })
