@@ -21,6 +21,9 @@ enum RingLayout {
 
   static func thread(_ index: Int) -> Int { threads + index * MemoryLayout<cs_ring_thread>.stride }
 
+  /// Annotations, breadcrumbs and incidents, which stand behind one another.
+  static let smallTables = annotations..<classes
+
   // Parts of a thread's place.
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)

@@ -50,6 +50,21 @@ public final class RingMapping: Sendable {
     return reader(usedBy: descriptor).contents()
   }
 
+  /// Who it is, and its images.
+  /// - Returns: They, in private memory.
+  public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
+    defer { letGo() }
+    return reader.introduction()
+  }
+
+  /// What tells one state of its records from another, at a fraction of the cost of `contents`.
+  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  /// - Returns: It, of now.
+  public func stamp(usedBy descriptor: Int32? = nil) -> RingStamp {
+    defer { letGo() }
+    return reader(usedBy: descriptor).stamp()
+  }
+
   /// Only incidents and protected classes, with the images that their addresses lie in.
   /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
   /// - Returns: They, in private memory.

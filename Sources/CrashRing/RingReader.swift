@@ -46,6 +46,14 @@ public struct RingReader: @unchecked Sendable {
     var losses = Losses()
     // Records come first: a handler adds its images before it commits, so that each committed record finds them.
     let records = committedRecords(losses: &losses)
+    var rest = self
+    // Not before the records, and with the same reason: what a handler says of a crash elsewhere is there when it commits.
+    rest.used?.readTables()
+    return rest.contents(records, losses: losses)
+  }
+
+  private func contents(_ records: [RawRecord], losses: Losses) -> RingContents {
+    var losses = losses
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     losses.add(.overwritten, header[\.slot_overwritten])
     losses.add(.noSlot, header[\.slot_lost])
@@ -70,13 +78,22 @@ public struct RingReader: @unchecked Sendable {
     return contents
   }
 
+  /// Who the process is, and its images: what it is known by from the begin.
+  public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
+    var losses = Losses()
+    let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
+    return (identity(header), images(total: header[\.image_total], losses: &losses))
+  }
+
   /// Only incidents and protected classes, with the images that their addresses lie in.
   ///
   /// For a process that runs on: what is a fraction of the work of `contents()`.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
-    let incidents = incidents(header, losses: &losses)
+    var reader = self
+    reader.used?.readTables()
+    let incidents = reader.incidents(header, losses: &losses)
     let images = incidents.isEmpty ? [] : images(total: header[\.image_total], losses: &losses)
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
@@ -115,8 +132,13 @@ public struct RingReader: @unchecked Sendable {
 
 /// Lower-case hexadecimal digits.
 func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+  func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10) }
+  var text: [UInt8] = []
+  text.reserveCapacity(2 * bytes.underestimatedCount)
+  for byte in bytes {
+    text.append(digit(byte >> 4))
+    text.append(digit(byte & 15))
+  }
   return String(decoding: text, as: UTF8.self)
 }
 

@@ -24,16 +24,16 @@ enum AttachGreeting {
     } catch {
       throw AttachRefusal(error)
     }
-    let contents = ring.contents()
+    let (identity, images) = ring.introduction()
     var descriptors: [Int: Descriptor] = [:]
     for (index, descriptor) in zip(hello.images, message.descriptors.dropFirst()) {
       descriptors[index] = descriptor
     }
     let process = AttachedProcess(
       number: number,
-      facts: ProcessFacts(contents, peer: peer, surroundings: Surroundings.of(pid: peer.pid, pidfd)), ring: ring,
-      census: census)
-    return (process, ImageFile.list(contents.images, descriptors: descriptors))
+      facts: ProcessFacts(identity, images, peer: peer, surroundings: Surroundings.of(pid: peer.pid, pidfd)),
+      ring: ring, census: census)
+    return (process, ImageFile.list(images, descriptors: descriptors))
   }
 }
 
@@ -57,13 +57,13 @@ struct Surroundings: Sendable {
 
 extension ProcessFacts {
   init(_ contents: RingContents, peer: Peer, unit: String?) {
-    self.init(contents, peer: peer, surroundings: Surroundings(unit: unit))
+    self.init(contents.identity, contents.images, peer: peer, surroundings: Surroundings(unit: unit))
   }
 
-  init(_ contents: RingContents, peer: Peer, surroundings: Surroundings) {
+  init(_ identity: RingContents.Identity, _ images: [RingContents.Image], peer: Peer, surroundings: Surroundings) {
     self.init(
-      peer: peer, identity: contents.identity,
-      buildID: contents.images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
+      peer: peer, identity: identity,
+      buildID: images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
       memory: surroundings.memory, startTime: surroundings.startTime, image: surroundings.image)
   }
 }

@@ -8,11 +8,12 @@ extension AttachLoop {
       configuration.pulse.beat()
       let number = nextToken
       nextToken += 2
-      let contents = kept.ring.contents()
+      let (identity, images) = kept.ring.introduction()
       let process = AttachedProcess(
         number: number,
         facts: ProcessFacts(
-          contents, peer: kept.peer, surroundings: Surroundings.of(pid: kept.peer.pid, kept.pidfd)), ring: kept.ring,
+          identity, images, peer: kept.peer,
+          surroundings: Surroundings.of(pid: kept.peer.pid, kept.pidfd)), ring: kept.ring,
         census: configuration.census)
       process.keptName = kept.name
       connections[number] = Connection(
@@ -23,7 +24,7 @@ extension AttachLoop {
         continue
       }
       if let events = process.facts.memory { memory.join(number, events) }
-      configuration.events.yield(.attached(process, ImageFile.list(contents.images)))
+      configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
     // After the processes: one of these may be the same that says hello again.

@@ -38,6 +38,12 @@ struct RingSource: Sendable {
   /// Everything that it holds now; what was never used is not touched.
   func contents() -> RingContents { mapping.contents(usedBy: descriptor.number) }
 
+  /// Who it is, and its images.
+  func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
+
+  /// What tells one state of its records from another.
+  func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
+
   /// Only what was seen while the process went on.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)

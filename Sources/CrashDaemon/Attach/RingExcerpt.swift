@@ -29,17 +29,22 @@ enum RingExcerpt {
     return packed
   }
 
+  /// What stands between two places of the file; less where it ends before.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: end - start)
-    while bytes.count < end - start {
-      // pread writes at most as many bytes as the buffer has.
-      let count = unsafe pread(descriptor, &buffer, end - start - bytes.count, off_t(start + bytes.count))
-      if count < 0 && errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError("read a ring") }
-      if count == 0 { break }
-      bytes += buffer.prefix(count)
+    var code: Int32 = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
+      while initialized < end - start {
+        // pread writes at most as many bytes as the rest of the buffer has.
+        let count = unsafe pread(
+          descriptor, buffer.baseAddress?.advanced(by: initialized), end - start - initialized,
+          off_t(start + initialized))
+        if count < 0 && errno == EINTR { continue }
+        if count < 0 { code = errno }
+        guard count > 0 else { break }
+        initialized += count
+      }
     }
+    if code != 0 { throw SystemError("read a ring", code: code) }
     return bytes
   }
 
@@ -51,21 +56,31 @@ enum RingExcerpt {
   /// The pieces of bytes that stand at `offset` in the ring.
   private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
     var packed: [UInt8] = []
-    var start = 0
-    while start < ring.count {
-      let end = min(start + block, ring.count)
-      if ring[start..<end].allSatisfy({ $0 == 0 }) {
-        start = end
-        continue
+    unsafe ring.withUnsafeBytes { bytes in
+      var start = 0
+      while start < bytes.count {
+        var end = start
+        while end < bytes.count, unsafe !isZero(bytes, from: end) { end = min(end + block, bytes.count) }
+        if end > start {
+          packed += number(UInt64(offset + start)) + number(UInt64(end - start))
+          unsafe packed.append(contentsOf: bytes[start..<end])
+        }
+        start = end + block
       }
-      var last = end
-      while last < ring.count, ring[last..<min(last + block, ring.count)].contains(where: { $0 != 0 }) {
-        last = min(last + block, ring.count)
-      }
-      packed += number(UInt64(offset + start)) + number(UInt64(last - start)) + ring[start..<last]
-      start = last
     }
     return packed
+  }
+
+  private static let zeros = [UInt8](repeating: 0, count: block)
+
+  /// Whether the block that begins at `start`, before the end, has nothing but zeros.
+  private static func isZero(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    // Both have so many bytes: the block ends where the buffer ends.
+    return unsafe zeros.withUnsafeBytes { zeros in
+      guard let zero = zeros.baseAddress else { return true }
+      return unsafe memcmp(base + start, zero, min(block, bytes.count - start)) == 0
+    }
   }
 
   /// The ring again; nil when the bytes are no excerpt.
