@@ -11,7 +11,7 @@ public enum CleanText: Sendable {
   /// The text with each control character but line feed and tab replaced by its picture (`␛`), or by U+FFFD when it
   /// has none.
   public static func clean(_ text: String) -> String {
-    if !text.unicodeScalars.contains(where: isUnsafe) { return text }
+    if isPlain(text) || !text.unicodeScalars.contains(where: isUnsafe) { return text }
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars { scalars.append(isUnsafe(scalar) ? picture(of: scalar) : scalar) }
     return String(scalars)
@@ -19,6 +19,7 @@ public enum CleanText: Sendable {
 
   /// Like `clean`, for places that hold one line: line feeds become `␊`, tabs a space.
   public static func line(_ text: String) -> String {
+    if isPlain(text) { return text }
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -44,6 +45,9 @@ public enum CleanText: Sendable {
     }
     return String(scalars)
   }
+
+  /// Whether there is nothing but ASCII's letters, digits, signs and blanks, as in most texts.
+  private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
   /// Whether a terminal would obey it, or show something else than what is stored.
   static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {

@@ -124,8 +124,9 @@ struct CrashFacts: Sendable {
   var reason: String {
     let texts = [record.message, runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "", record.abortMessage]
     for text in texts {
-      let trimmed = String(text.reversed().drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace))
-      if !trimmed.isEmpty { return CleanText.clean(trimmed) }
+      var trimmed = text[...].drop(while: \.isWhitespace)
+      while trimmed.last?.isWhitespace == true { trimmed.removeLast() }
+      if !trimmed.isEmpty { return CleanText.clean(String(trimmed)) }
     }
     guard record.signal == SIGABRT, !record.exceptionType.isEmpty else { return "" }
     let text = record.exceptionText.isEmpty ? "" : ": \(record.exceptionText)"

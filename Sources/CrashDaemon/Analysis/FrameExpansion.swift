@@ -79,8 +79,8 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   ) -> CrashReport.Frame {
     let symbolAddress = source.symbolAddress.flatMap { address in image.map { address &+ $0.bias } }
     let start = symbolAddress ?? (source.isInline ? nil : frame.functionStart)
-    let function = source.mangled.isEmpty ? "" : CleanText.line(Demangler.simplified(source.mangled))
-    let full = source.mangled.isEmpty ? "" : CleanText.line(Demangler.full(source.mangled))
+    let name = source.mangled.isEmpty ? nil : KnownNames.shared.name(source.mangled)
+    let (function, full) = (name?.simplified ?? "", name?.full ?? "")
     return CrashReport.Frame(
       address: Address(frame.pc), symbolAddress: start.map { Address($0) }, function: function,
       mangled: CleanText.line(source.mangled), file: source.file.map(CleanText.line),

@@ -8,13 +8,28 @@ import CrashSymbols
 /// the program depends on, which SwiftPM builds from `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
-    guard let image, !isSystem(image: image) else { return false }
+    guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
     if mangled.isEmpty { return true }
+    let origin = KnownNames.shared.name(mangled).origin
+    if origin == .runtime { return false }
+    guard let file else { return origin != .foundation }
+    return line != nil && KnownNames.shared.isOwn(file: file)
+  }
+
+  /// What a linkage name alone tells of where its function comes from.
+  enum Origin: Sendable {
+    /// The runtimes, or made by the compiler.
+    case runtime
+    /// By its name one of Foundation's C parts, if there is no debug information.
+    case foundation
+    case other
+  }
+
+  static func origin(of mangled: String) -> Origin {
     if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) || Demangler.isOutlined(mangled) {
-      return false
+      return .runtime
     }
-    guard let file else { return !foundation.contains { mangled.hasPrefix($0) } }
-    return line != nil && !isGenerated(file: file) && !isDependency(file: file)
+    return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
 
   private static let systemDirectories = ["/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/usr/libexec/"]
@@ -80,6 +95,9 @@ enum Ownership {
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
+
+  /// Neither made by the compiler, nor a dependency's.
+  static func isOwn(file: String) -> Bool { !isGenerated(file: file) && !isDependency(file: file) }
 
   private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
 

@@ -1,0 +1,66 @@
+import CrashReport
+import CrashSymbols
+import Synchronization
+
+/// What is made of a linkage name, or of an image's path, kept for the next frame that has it.
+///
+/// To write a name out costs microseconds, and programs crash in the same few functions again and again. What stands here
+/// follows from the name alone, so that it serves everybody.
+final class KnownNames: Sendable {
+  struct Name: Sendable {
+    /// Both safe to show.
+    var simplified: String
+    var full: String
+    var origin: Ownership.Origin
+
+    var bytes: Int { 128 + simplified.utf8.count + full.utf8.count }
+  }
+
+  static let shared = KnownNames()
+
+  private struct State {
+    var names: [String: Name] = [:]
+    var systemImages: [String: Bool] = [:]
+    var ownFiles: [String: Bool] = [:]
+    var bytes = 0
+
+    /// Whether there is room; everything goes when there is none.
+    mutating func makeRoom(_ more: Int) -> Bool {
+      guard more <= KnownNames.itemLimitBytes else { return false }
+      if bytes + more > KnownNames.limitBytes { self = State() }
+      bytes += more
+      return true
+    }
+  }
+
+  private let state = Mutex(State())
+  static let limitBytes = 4 << 20
+  private static let itemLimitBytes = 16 << 10
+
+  func name(_ mangled: String) -> Name {
+    if let known = state.withLock({ $0.names[mangled] }) { return known }
+    let name = Name(
+      simplified: CleanText.line(Demangler.simplified(mangled)), full: CleanText.line(Demangler.full(mangled)),
+      origin: Ownership.origin(of: mangled))
+    state.withLock { state in
+      if state.makeRoom(name.bytes + mangled.utf8.count) { state.names[mangled] = name }
+    }
+    return name
+  }
+
+  func isSystem(image: String) -> Bool { known(image, in: \.systemImages, Ownership.isSystem) }
+
+  /// Whether a source file may be the program's own.
+  func isOwn(file: String) -> Bool { known(file, in: \.ownFiles, Ownership.isOwn) }
+
+  private func known(
+    _ path: String, in table: WritableKeyPath<State, [String: Bool]> & Sendable, _ answer: (String) -> Bool
+  ) -> Bool {
+    if let known = state.withLock({ $0[keyPath: table][path] }) { return known }
+    let isTrue = answer(path)
+    state.withLock { state in
+      if state.makeRoom(64 + path.utf8.count) { state[keyPath: table][path] = isTrue }
+    }
+    return isTrue
+  }
+}
