@@ -34,7 +34,7 @@ extension ReportStore {
   ) throws -> StoreChange {
     try pool.write { database in
       let old = try Row.fetchOne(
-        database, sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?", arguments: [report.id])
+        database.cachedStatement(sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?"), arguments: [report.id])
       if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
         throw StoreError.changedMeanwhile(id: report.id)
       }
@@ -66,12 +66,14 @@ extension ReportStore {
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
     let frame = report.namingFrame
-    try database.execute(
+    // Prepared once a connection: to prepare one costs more than to run it.
+    try database.cachedStatement(
       sql: """
         INSERT INTO reports (seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file,
           line, group_key, group_title, json)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
+        """
+    ).execute(
       arguments: [
         number, report.id, report.time, report.process.pid, report.process.uid, report.process.name,
         report.process.executable, report.process.unit, report.signal.name, report.reason,
@@ -79,18 +81,19 @@ extension ReportStore {
         report.group.title, json,
       ])
     let sequence = number ?? database.lastInsertedRowID
-    try database.execute(
+    try database.cachedStatement(
       sql: """
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
+        """
+    ).execute(
       arguments: [
         report.group.key, report.process.uid, report.time, report.id, report.process.buildID, report.process.name,
         report.process.executable, report.group.title,
       ])
     if let raw {
-      try database.execute(
-        sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)", arguments: [report.id, Data(raw)])
+      try database.cachedStatement(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)")
+        .execute(arguments: [report.id, Data(raw)])
     }
     return sequence
   }

@@ -23,6 +23,7 @@ actor StoreKeeper: Service {
   private static let hour_ms = 3_600_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
+  private static let betweenLooks_ms = 250
 
   private let configuration: Configuration
   private let store: ReportStore
@@ -57,7 +58,13 @@ actor StoreKeeper: Service {
   private func work() async {
     let news = configuration.analysis.hub.news()
     let trouble = trouble
-    let forwarding = Task { for await _ in news { trouble.wake() } }
+    let forwarding = Task {
+      for await _ in news {
+        trouble.wake()
+        // One look for all that comes meanwhile: in a storm of crashes a look for each would cost what the storing costs.
+        try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
+      }
+    }
     defer { forwarding.cancel() }
     if let aside = configuration.setAside { await rescue(aside) }
     await check()
