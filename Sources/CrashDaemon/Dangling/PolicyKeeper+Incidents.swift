@@ -14,14 +14,15 @@ extension PolicyKeeper {
 
   /// Takes what was seen since the last look: each incident once, as those of a loop say no more than one.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
+    if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)
     guard let known = services[key]?.processes[process.number] else { return }
     let build = known.build
-    let processes = services[key]?.processes.values.count { $0.build == build } ?? 1
+    let processes = Int(services[key]?.loads[build] ?? 1)
     for counted in classes.prefix(ControlPlan.wordLimit) where known.classes[counted.name] != counted {
       services[key]?.book.read(
         counted, before: known.classes[counted.name], build: build, processes: processes, at: now_s)
-      services[key]?.processes[process.number]?.classes[counted.name] = counted
+      services[key]?.remember(counted, of: process.number)
       services[key]?.isDirty = true
     }
     for found in news {

@@ -21,7 +21,9 @@ actor PolicyKeeper {
     var policy: ServicePolicy
     var book = ClassBook()
     /// Attached processes: their builds, and what was read of their classes.
-    var processes: [UInt64: Attached] = [:]
+    private(set) var processes: [UInt64: Attached] = [:]
+    /// How many there are of each build.
+    private(set) var loads: [String: Double] = [:]
     /// Changed since it was stored.
     var isDirty = false
     /// When process hours were last added up, in seconds since 1970.
@@ -30,6 +32,22 @@ actor PolicyKeeper {
     var split_s: Double?
     /// The incarnations whose crashes were counted last.
     var crashed: [String] = []
+
+    init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
+
+    /// One has come, or goes.
+    mutating func set(_ process: Attached?, at number: UInt64) {
+      if let old = processes[number] {
+        let left = loads[old.build, default: 1] - 1
+        loads[old.build] = left > 0 ? left : nil
+      }
+      processes[number] = process
+      if let process { loads[process.build, default: 0] += 1 }
+    }
+
+    mutating func remember(_ counted: ProtectedClass, of number: UInt64) {
+      processes[number]?.classes[counted.name] = counted
+    }
 
     /// Whether no crash of this incarnation was counted: its report is made anew when more of its threads are in it.
     mutating func isNew(_ incarnation: String) -> Bool {
@@ -108,7 +126,8 @@ extension PolicyKeeper {
     let key = ServiceKey(process.facts)
     guard makeService(key, name: process.facts.identity.name, peer: process.facts.peer) else { return }
     addHours(of: key)
-    services[key]?.processes[process.number] = Attached(build: Self.build(process.facts), outcome: process.control)
+    services[key]?.set(
+      Attached(build: Self.build(process.facts), outcome: process.control), at: process.number)
     receive(.load(loads(of: key)), key)
   }
 
@@ -116,7 +135,7 @@ extension PolicyKeeper {
     let key = ServiceKey(process.facts)
     guard services[key]?.processes[process.number] != nil else { return }
     addHours(of: key)
-    services[key]?.processes[process.number] = nil
+    services[key]?.set(nil, at: process.number)
     receive(.load(loads(of: key)), key)
   }
 
@@ -245,9 +264,7 @@ extension PolicyKeeper {
     }
   }
 
-  private func loads(of key: ServiceKey) -> [String: Double] {
-    (services[key]?.processes.values.map(\.build) ?? []).reduce(into: [:]) { $0[$1, default: 0] += 1 }
-  }
+  private func loads(of key: ServiceKey) -> [String: Double] { services[key]?.loads ?? [:] }
 
   private func addHours(of key: ServiceKey) {
     guard let service = services[key] else { return }

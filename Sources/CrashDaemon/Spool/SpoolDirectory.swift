@@ -115,7 +115,9 @@ struct SpoolDirectory: Sendable {
 
   /// The id of the ring that stands in a file of this name.
   static func ringID(of name: String) -> String? {
-    name.wholeMatch(of: /([0-9a-f]{32})\.ring/).map { String($0.output.1) }
+    guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
+    let id = String(name.dropLast(CS_ATTACH_SPOOL_SUFFIX.count))
+    return id.utf8.count == 32 && CacheName.isBuildID(id) ? id : nil
   }
 
   /// The name of the file of a ring.

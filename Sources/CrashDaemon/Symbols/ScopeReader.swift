@@ -8,6 +8,16 @@ import Logging
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private var running: [UInt32: Int] = [:]
+  /// What was told of a place to whom: a program that crashes again and again there costs one process.
+  private struct Question: Hashable {
+    var user: UInt32
+    var path: String
+    var buildID: String
+    var pc: UInt64
+    var isOfClasses: Bool
+  }
+  private var known: [Question: ScopeDescription] = [:]
+  private static let knownLimit = 64
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
@@ -26,6 +36,8 @@ actor ScopeReader {
   private func describe(
     _ image: ImageFile, _ pc: UInt64, _ user: UInt32, isOfClasses: Bool
   ) async -> ScopeDescription? {
+    let question = Question(user: user, path: image.path, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses)
+    if let known = known[question] { return known }
     let limits = configuration.limits
     guard let program = configuration.program, running.values.reduce(0, +) < limits.scopes,
       running[user, default: 0] < limits.scopesPerUser
@@ -40,7 +52,11 @@ actor ScopeReader {
       debugFiles: DebugFiles(
         directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
     do {
-      return try await ask(job, image, user)
+      let answer = try await ask(job, image, user)
+      if known.count >= Self.knownLimit { known = [:] }
+      // Where nothing was told, another file may tell something tomorrow.
+      if let answer, !answer.types.isEmpty || !answer.namedClasses.isEmpty { known[question] = answer }
+      return answer
     } catch {
       configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
       return nil
