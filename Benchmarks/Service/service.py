@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How many crashes a second crashd stores, and how long `crashctl list` takes over many reports.
 
-Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N]
+Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] [--ingest-only]
 
 BINARIES has crashd, crashctl, crash-analyse and crash-maker. Crashes: rings that real crashes of crash-maker have left, each
 with an id of its own in a memory file of its own, come through the attach socket as a process's do, from some clients at
-once; the symbols are there. The time ends when all are stored. Reports: the stored ones are copied inside the database
+once. The time ends when all are stored. Before it begins, the symbols of all images are made, every kind of crash has been
+stored twice, and so many more crashes have been stored that the database's log and crashd's caches are those of a crashd
+that runs for long. Reports: the stored ones are copied inside the database
 until there are so many.
 """
 
@@ -29,6 +31,7 @@ import tempfile
 import time
 
 PATIENCE_S = 600
+WARM_UP = 200
 SCENARIOS = ["array-index", "force-unwrap", "divide-by-zero", "null-write", "abort", "raise", "stack-overflow", "task-deep-async"]
 # cs_attach.h and cs_ring.h.
 ATTACH_MAGIC, ATTACH_VERSION, CRASHED = 0x0048435454415343, 2, b"\x43"
@@ -156,10 +159,10 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, c
         raise RuntimeError(f"{len(rings)} of {len(SCENARIOS)} crashes left their ring")
     daemon = Daemon(binaries, folder)
     # The symbols are made before the time begins.
-    for count in (len(rings), 2 * len(rings)):
-        sender(daemon, rings, len(rings), 1)
+    for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
+        sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
-    settled(daemon)
+        settled(daemon)
     before = daemon.stored()
     cpu = daemon.cpu_ms()
     begin = sender(daemon, rings, crashes, clients)
@@ -171,12 +174,13 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, c
     without = sum(not report["function"] for report in named)
     status = call(daemon.varlink, "Status", {})
     memory = next(line for line in open(f"/proc/{daemon.process.pid}/status") if line.startswith("VmHWM"))
-    print(f"ingest: {crashes // clients * clients} crashes of {len(rings)} kinds from {clients} clients in {took:.2f} s: "
-          f"{crashes // clients * clients / took:.0f} a second; {without} of the last {len(named)} without a function; "
+    crashes = crashes // clients * clients
+    print(f"ingest: {crashes} crashes of {len(rings)} kinds from {clients} clients in {took:.2f} s: "
+          f"{crashes / took:.0f} a second; {without} of the last {len(named)} without a function; "
           f"losses {status['losses']}; {own / crashes:.2f} ms of CPU time a crash in crashd, "
           f"{children / crashes:.2f} ms in its children; crashd's memory at most {int(memory.split()[1]) // 1024} MiB", flush=True)
     daemon.stop()
-    return crashes // clients * clients / took
+    return crashes / took
 
 
 def settled(daemon: Daemon):
@@ -250,10 +254,11 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries", type=pathlib.Path)
-    parser.add_argument("--crashes", type=int, default=2_000)
+    parser.add_argument("--crashes", type=int, default=4_000)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--reports", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=21)
+    parser.add_argument("--ingest-only", action="store_true")
     arguments = parser.parse_args()
     # Whoever is told to stop leaves no process behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -266,7 +271,7 @@ def main() -> int:
         (folder / "state").mkdir(mode=0o700)
         try:
             rate = measure_ingest(binaries, folder, arguments.crashes, arguments.clients)
-            times = measure_list(binaries, folder, arguments.reports, arguments.runs)
+            times = {} if arguments.ingest_only else measure_list(binaries, folder, arguments.reports, arguments.runs)
         finally:
             for process in Daemon.running:
                 if process.poll() is None:

@@ -55,7 +55,9 @@ public final class Daemon: Sendable {
       configuration: PolicyKeeper.Configuration(
         allowsAutomaticProtection: configuration.allowsAutomaticProtection, limits: configuration.limits))
     analysis = CrashAnalysis(
-      caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols), store: store, hub: EventHub(),
+      caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols),
+      places: LookPlaces(limit: configuration.limits.looks, limitPerUser: configuration.limits.looksPerUser),
+      store: store, hub: EventHub(),
       trouble: StoreTrouble(limits: configuration.limits), ledger: ledger, limits: configuration.limits, logger: logger,
       policy: policy)
     self.policy = policy

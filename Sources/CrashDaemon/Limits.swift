@@ -32,6 +32,11 @@ public struct Limits: Sendable, Equatable {
   /// Those of one user who is not root.
   public var danglingServicesPerUser = 64
 
+  /// Rings that are looked at at once: read, symbolicated, stored.
+  public var looks = 4
+  /// Those of one user.
+  public var looksPerUser = 3
+
   /// Reports that wait in memory while the store takes none.
   public var heldReports = 512
   /// Bytes of them.

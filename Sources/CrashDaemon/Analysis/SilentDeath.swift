@@ -16,25 +16,35 @@ struct SilentDeath: Sendable {
   private static let sharedConfidence = 0.5
   private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
+  /// Whether it can have been one, whatever its ring says: most ends are none, and no ring need be read for them.
+  static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
+    switch ended.end {
+    case .goesOn: return false
+    case .unknown: return !hasCrashed
+    case .status(let status):
+      let signal = status & 0x7f
+      guard signal != 0, !stops.contains(signal) else { return false }
+      // Whoever crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
+      return !(hasCrashed && crashSignals.contains(signal))
+    }
+  }
+
   /// nil when the process lives on, ended by its own exit, was stopped, or when nothing tells that it ended badly.
   /// - Parameters:
   ///   - ended: It, and how it ended.
   ///   - losses: What its ring could not keep.
   ///   - hasCrashed: There is a report of a crash of it.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
+    guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }
     var death = CrashReport.Death(cgroup: ended.memory?.cgroup, oomKills: ended.memory?.kills)
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
       // Most processes end well: without a sign that this one did not, it is no death. That memory ran out in its control
       // group is none: it may have been anybody's there.
-      guard (losses["torn"] ?? 0) > 0, !hasCrashed else { return nil }
+      guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
-      let signal = status & 0x7f
-      guard signal != 0, !Self.stops.contains(signal) else { return nil }
-      // Whoever crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
-      if hasCrashed && Self.crashSignals.contains(signal) { return nil }
-      death.signal = Int(signal)
+      death.signal = Int(status & 0x7f)
       death.dumpedCore = status & 0x80 != 0
     }
     if let memory = ended.memory, memory.kills > 0, death.signal == Int(SIGKILL) {

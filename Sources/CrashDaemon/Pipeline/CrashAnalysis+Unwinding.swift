@@ -8,9 +8,11 @@ extension CrashAnalysis {
   ///
   /// An agreement is no event. Better frames are: the report comes again with them.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    guard let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
+    // Asked first: to read the ring only to find that there is no place would cost most where crashes are most.
+    guard await unwinder.isOpen(for: process.facts.peer.uid),
+      let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
-        with: images, for: process.facts.peer.uid, read: { read(process, isFinal: true) })
+        with: images, for: process.facts.peer.uid, after: places, read: { read(process, isFinal: true) })
     else { return }
     do throws(StoreError) {
       let stored = try store.report(idPrefix: id)

@@ -13,6 +13,7 @@ struct CrashAnalysis: Sendable {
 
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
+  var places: LookPlaces
   var store: ReportStore
   var hub: EventHub
   var trouble: StoreTrouble
@@ -39,12 +40,23 @@ struct CrashAnalysis: Sendable {
     /// Threads that the sweep found: with it a report is whole.
     var threads: [Int32]
     var losses: [String: Int]
+    /// Of a moment when the ring held just this; nil when it changed meanwhile.
+    var stamp: RingStamp?
 
-    init(_ contents: RingContents) {
+    init(_ contents: RingContents, stamp: RingStamp? = nil) {
+      self.stamp = stamp
       records = contents.records.map { [UInt64($0.slot), $0.generation] }
       threads = contents.threads.map(\.tid)
       losses = contents.losses
     }
+
+    /// The stamp is no part of what was found.
+    static func == (left: Seen, right: Seen) -> Bool {
+      left.records == right.records && left.threads == right.threads && left.losses == right.losses
+    }
+
+    /// Whether a ring of that stamp has nothing else, nor anything that only its process's end shows.
+    func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
   /// Looks at a ring and stores what is new.
@@ -54,24 +66,47 @@ struct CrashAnalysis: Sendable {
   ///   - isFinal: Whether the process can write no more.
   /// - Returns: What it led to.
   func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool) async -> Outcome {
+    let user = process.facts.peer.uid
+    await places.enter(user)
+    defer { places.leave(user) }
+    var stamp = process.ring.stamp()
+    if let seen, seen.isAll(of: stamp) { return .nothingNew }
     var contents = read(process, isFinal: isFinal)
     if isFinal { ledger.lose(contents.losses, of: process.facts.peer, process: process.facts.identity.name) }
     guard !contents.records.isEmpty, Seen(contents) != seen else { return .nothingNew }
 
-    var symbols = await openCaches(for: contents, of: process)
+    let question = SymbolQuestion(contents)
+    let isReady = await caches.areReady(question.images, for: user)
+    if !isReady {
+      // Who waits for symbols keeps nobody else waiting, and no more of the ring than what he waits for.
+      contents.forgetAll()
+      places.leave(user)
+    }
+    var symbols = await openCaches(prepared: question, for: user)
+    if !isReady {
+      await places.enter(user)
+      stamp = process.ring.stamp()
+      contents = read(process, isFinal: isFinal)
+    }
     // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
     // this is not followed for ever: its last frames have addresses then.
     var raw: [UInt8] = []
+    var isOne = false
     for _ in 0..<Self.symbolRounds {
-      // Between two looks that saw the same: what is stored beside a report has neither more than the report, or a copy
-      // of the ring that has it, too, would not be news; nor less, or the report could not be made of it anew.
-      let before = Seen(contents)
+      // Between two moments of one stamp, with the contents: what is stored beside a report has neither more than the
+      // report, or a copy of the ring that has it, too, would not be news; nor less, or the report could not be made of
+      // it anew.
       do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
+      let after = process.ring.stamp()
+      isOne = after == stamp && symbols.cover(contents.addressesOfFrames)
+      if isOne { break }
+      stamp = after
       contents = read(process, isFinal: isFinal)
-      let isCovered = symbols.cover(contents.addressesOfFrames)
-      if isCovered && Seen(contents) == before { break }
-      if !isCovered { symbols = await openCaches(for: contents, of: process) }
+      if !symbols.cover(contents.addressesOfFrames) { symbols = await openCaches(for: contents, of: process) }
     }
+    // Of one that never stands still, the report is made of what is stored beside it.
+    if !isOne, let copy = Reanalysis.process(ofOrphan: raw) { contents = read(copy, isFinal: isFinal) }
+    let seen = Seen(contents, stamp: isOne ? stamp : nil)
     let builder = await builder(contents, of: process, symbols)
     do {
       var made: CrashReport?
@@ -80,10 +115,10 @@ struct CrashAnalysis: Sendable {
         return made
       }
       if let made { await policy?.stored(made, of: process.facts) }
-      guard place == .store else { return .held(id: id, seen: Seen(contents)) }
+      guard place == .store else { return .held(id: id, seen: seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
       if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
-      return .stored(id: id, seen: Seen(contents))
+      return .stored(id: id, seen: seen)
     } catch {
       return notStored(process, error)
     }
@@ -94,6 +129,10 @@ struct CrashAnalysis: Sendable {
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     let process = ended.process
+    guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
+    let user = process.facts.peer.uid
+    await places.enter(user)
+    defer { places.leave(user) }
     let contents = read(process, isFinal: true)
     guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
       if ended.end == .unknown && !hasCrashed {
@@ -134,9 +173,25 @@ struct CrashAnalysis: Sendable {
   }
 
   func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
-    let user = process.facts.peer.uid
-    let wanted = contents.addressesOfFrames
-    await caches.prepare(ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil }), for: user)
+    let (question, user) = (SymbolQuestion(contents), process.facts.peer.uid)
+    await caches.prepare(question.images, for: user)
+    return await openCaches(prepared: question, for: user)
+  }
+
+  /// What the frames of a ring need.
+  private struct SymbolQuestion: Sendable {
+    var wanted: [String: Set<UInt64>]
+    var images: [ImageFile]
+
+    init(_ contents: RingContents) {
+      let wanted = contents.addressesOfFrames
+      self.wanted = wanted
+      images = ImageFile.list(contents.images.filter { wanted[$0.buildID] != nil })
+    }
+  }
+
+  private func openCaches(prepared question: SymbolQuestion, for user: UInt32) async -> OpenCaches {
+    let wanted = question.wanted
     let found = await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms)
     var open = OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
     open.unreadable = await caches.judge.unreadable(of: open.names)
@@ -207,5 +262,13 @@ struct CrashAnalysis: Sendable {
   private static func derived(_ facts: ProcessFacts, _ attempt: Int) -> String {
     let text = "\(facts.identity.ringID) \(facts.peer.uid) \(facts.peer.pid) \(attempt)"
     return String(SHA256.hexadecimal(text).prefix(32))
+  }
+}
+
+extension RingContents {
+  /// What takes room goes.
+  fileprivate mutating func forgetAll() {
+    (records, threads, images, incidents) = ([], [], [], [])
+    (breadcrumbs, annotations, protectedClasses) = ([], [:], [])
   }
 }

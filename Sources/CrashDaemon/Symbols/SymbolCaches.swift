@@ -135,7 +135,14 @@ extension SymbolCaches {
       }
     }
     startJobs()
+    if configuration.servers == nil { return }
     for image in images { find(image.buildID, user).forEach(fetchDebugInformation) }
+  }
+
+  /// Sees to it as well, and tells whether `caches(of:for:timeout_ms:)` would answer at once.
+  func areReady(_ images: [ImageFile], for user: UInt32) -> Bool {
+    prepare(images, for: user)
+    return isSettled(Set(images.flatMap { find($0.buildID, user) }))
   }
 
   private func hasRoom(for user: UInt32) -> Bool {

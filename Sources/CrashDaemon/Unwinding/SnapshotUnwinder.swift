@@ -43,6 +43,13 @@ actor SnapshotUnwinder {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
+  /// Whether one who comes now is let in; one who is not is counted.
+  func isOpen(for user: UInt32) -> Bool {
+    if configuration.program == nil || places.isOpen(for: user) { return true }
+    counts["skipped", default: 0] += 1
+    return false
+  }
+
   /// Unwinds the crashed threads of a ring again; nil when that cannot be done, which is counted unless there is no
   /// copy of a stack.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
@@ -59,9 +66,10 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// The same of a ring that is read when it is its turn: until then only the names of its `images` are kept.
+  /// The same of a ring that is read when it is its turn, and when no ring waits for its first look: until then only the
+  /// names of its `images` are kept.
   func unwind(
-    with images: [ImageFile], for user: UInt32, read: @Sendable () -> RingContents
+    with images: [ImageFile], for user: UInt32, after looks: LookPlaces? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
     guard let program = configuration.program else { return nil }
     guard places.enter(user) else {
@@ -73,6 +81,8 @@ actor SnapshotUnwinder {
     // while he waits for them.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
+    // Crashes come first. He may have waited for this longer than for anything else; nobody waits for him.
+    await looks?.calm()
     guard await withCheckedContinuation({ places.take(user, $0) }) else {
       counts["skipped", default: 0] += 1
       return nil

@@ -25,12 +25,15 @@ struct UnwindPlaces {
     !isStopped && waiting.isEmpty && running < limits.unwinds && inside[user, default: 0] < limits.unwindsPerUser
   }
 
+  /// Whether one who comes now is let in.
+  func isOpen(for user: UInt32) -> Bool {
+    !isStopped && inside.values.reduce(0, +) < limits.unwinds + limits.waitingUnwinds
+      && inside[user, default: 0] < limits.unwindsPerUser
+  }
+
   /// Lets one in, who leaves by `leave`; false when too many are in.
   mutating func enter(_ user: UInt32) -> Bool {
-    let count = inside.values.reduce(0, +)
-    guard !isStopped, count < limits.unwinds + limits.waitingUnwinds,
-      inside[user, default: 0] < limits.unwindsPerUser
-    else { return false }
+    guard isOpen(for: user) else { return false }
     inside[user, default: 0] += 1
     return true
   }
