@@ -16,12 +16,16 @@ final class KnownNames: Sendable {
     var bytes: Int { 128 + simplified.utf8.count + full.utf8.count }
   }
 
+  private struct Path: Hashable {
+    var isImage: Bool
+    var text: String
+  }
+
   static let shared = KnownNames()
 
   private struct State {
     var names: [String: Name] = [:]
-    var systemImages: [String: Bool] = [:]
-    var ownFiles: [String: Bool] = [:]
+    var paths: [Path: Bool] = [:]
     var bytes = 0
 
     /// Whether there is room; everything goes when there is none.
@@ -48,18 +52,16 @@ final class KnownNames: Sendable {
     return name
   }
 
-  func isSystem(image: String) -> Bool { known(image, in: \.systemImages, Ownership.isSystem) }
+  func isSystem(image: String) -> Bool { known(Path(isImage: true, text: image), Ownership.isSystem) }
 
   /// Whether a source file may be the program's own.
-  func isOwn(file: String) -> Bool { known(file, in: \.ownFiles, Ownership.isOwn) }
+  func isOwn(file: String) -> Bool { known(Path(isImage: false, text: file), Ownership.isOwn) }
 
-  private func known(
-    _ path: String, in table: WritableKeyPath<State, [String: Bool]> & Sendable, _ answer: (String) -> Bool
-  ) -> Bool {
-    if let known = state.withLock({ $0[keyPath: table][path] }) { return known }
-    let isTrue = answer(path)
+  private func known(_ path: Path, _ answer: (String) -> Bool) -> Bool {
+    if let known = state.withLock({ $0.paths[path] }) { return known }
+    let isTrue = answer(path.text)
     state.withLock { state in
-      if state.makeRoom(64 + path.utf8.count) { state[keyPath: table][path] = isTrue }
+      if state.makeRoom(64 + path.text.utf8.count) { state.paths[path] = isTrue }
     }
     return isTrue
   }
