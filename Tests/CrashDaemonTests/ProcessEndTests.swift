@@ -32,7 +32,7 @@ struct ProcessEndTests {
     let contents = try TestRing().contents()
     func facts(_ pid: Int32, _ startTime: UInt64?) -> ProcessFacts {
       ProcessFacts(
-        contents, peer: Peer(pid: pid, uid: 7), surroundings: Surroundings(startTime: startTime))
+        contents.identity, contents.images, peer: Peer(pid: pid, uid: 7), surroundings: Surroundings(startTime: startTime))
     }
     #expect(facts(4, 9).isSameProcess(as: facts(4, 9)))
     let others = [

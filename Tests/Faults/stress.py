@@ -9,11 +9,16 @@ BINARIES has crashd, crash-analyse and crash-maker, of a release build: its memo
   rate    so many crashes a second for S seconds through the attach socket, while one subscriber never reads and a
           collector dies and comes back: each crash is stored or refused, and another subscriber hears of each
   clock   the time of day, as crashd sees it, leaps by years to and fro: no report goes, none is missing
+  disk    the state directory's file system is full while processes crash: reports wait, and are stored when there is room
+          (root only: a small file system is mounted)
+  readonly  the state directory can be written no more while processes crash, and then again
+  corrupt a database whose pages are overwritten is set aside while processes crash: what can be read of it is there again
 """
 
 import argparse
 import array
 import contextlib
+import ctypes
 import json
 import mmap
 import multiprocessing
@@ -39,6 +44,9 @@ YEAR_S = 365 * 24 * 3600
 # cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
+# <sched.h>, <sys/mount.h>.
+NEW_MOUNTS, RECURSIVE, PRIVATE, DETACH = 0x00020000, 0x4000, 1 << 18, 2
+OUTAGE_RATE, OUTAGE_S = 40, 5
 
 
 class Checks:
@@ -56,9 +64,10 @@ class Daemon:
     running: list[subprocess.Popen] = []
 
     def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, settings: list[str],
-                 environment: dict[str, str] | None = None, configuration: str = ""):
+                 environment: dict[str, str] | None = None, configuration: str = "", exists: bool = False):
         for name, mode in (("run", 0o755), ("state", 0o700)):
-            (folder / name).mkdir(mode=mode, parents=True)
+            (folder / name).mkdir(mode=mode, parents=True, exist_ok=exists)
+        (folder / "notify").unlink(missing_ok=True)
         (folder / "crashd.yaml").write_text(configuration)
         self.varlink, self.attach = str(folder / "run/io.crashshield.Crashd"), str(folder / "run/attach")
         self.log = folder / "crashd.log"
@@ -345,7 +354,107 @@ def clock(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments:
     Checks.check("crashd stops well", daemon.stop() == 0)
 
 
-PARTS = {"idle": idle, "rate": rate, "clock": clock}
+@contextlib.contextmanager
+def small_file_system(place: pathlib.Path, size: str):
+    """A file system of that size, seen by this process and its children only."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for what, result in (
+            ("unshare", lambda: library.unshare(NEW_MOUNTS)),
+            ("make mounts private", lambda: library.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None)),
+            ("mount", lambda: library.mount(b"small", str(place).encode(), b"tmpfs", 0, f"size={size}".encode()))):
+        if result() != 0:
+            raise OSError(ctypes.get_errno(), f"cannot {what}: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        library.umount2(str(place).encode(), DETACH)
+
+
+def outage(daemon: Daemon, rings: list, begin, end, stored: int = 0):
+    """Processes crash before, while and after the store takes nothing; so many were stored before."""
+    subscriber, total = Subscriber(daemon), stored
+    for step in (None, begin, end):
+        if step:
+            step()
+        sent, accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
+        total += sent
+        Checks.check("every crash is accepted", accepted == sent, f"{accepted} of {sent}")
+        if step == begin:
+            await_true("said to wait", lambda: daemon.status()["held"] > 0)
+            status = daemon.status()
+            Checks.check("meanwhile reports wait, none is lost, and crashd says why",
+                         status["losses"] == {} and len(status["trouble"]) > 0,
+                         f"{status['held']} wait: {status['trouble'][0] if status['trouble'] else ''}")
+    await_true("stored", lambda: daemon.status()["held"] == 0 and daemon.status()["reports"] >= total)
+    status = daemon.status()
+    Checks.check("afterwards each is stored", daemon.counted() == total and status["losses"] == {}, f"{total}")
+    await_true("told", lambda: len(subscriber.ids) >= total - stored)
+    Checks.check("who follows has heard of each", len(subscriber.ids) == total - stored and subscriber.lost == 0)
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place = folder / "disk"
+    (place / "state").mkdir(mode=0o700, parents=True)
+    with small_file_system(place / "state", "96m"):
+        os.chmod(place / "state", 0o700)
+        daemon = Daemon(binaries, place, [], exists=True)
+        # The symbols are made while there is room.
+        before, accepted, _ = crash(daemon, rings, 20, 1)
+        await_true("stored", lambda: daemon.status()["reports"] >= accepted)
+        service.settled(daemon)
+        filler = place / "state" / "filler"
+
+        def fill():
+            with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(1 << 12)):
+                    pass
+
+        outage(daemon, rings, fill, filler.unlink, before)
+
+
+def readonly(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place, library, switch = folder / "readonly", folder / "readonly.so", folder / "switch"
+    subprocess.run([os.environ.get("CLANG", "clang"), "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared",
+                    str(pathlib.Path(__file__).with_name("readonly.c")), "-o", library], check=True)
+    switch.write_bytes(bytes(8))
+    daemon = Daemon(binaries, place, [], {"LD_PRELOAD": str(library), "READONLY_SWITCH": str(switch),
+                                          "READONLY_DIRECTORY": str(place / "state")})
+    with open(switch, "r+b") as file:
+        word = mmap.mmap(file.fileno(), 8)
+        outage(daemon, rings, lambda: struct.pack_into("<q", word, 0, 1), lambda: struct.pack_into("<q", word, 0, 0))
+
+
+def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place = folder / "corrupt"
+    daemon = Daemon(binaries, place, [])
+    sent, accepted, _ = crash(daemon, rings, 100, 5)
+    await_true("stored", lambda: daemon.status()["reports"] >= accepted)
+    Checks.check("crashd stops well", daemon.stop() == 0)
+    database = place / "state" / "reports.sqlite"
+    pages = database.stat().st_size // 4096
+    with open(database, "r+b") as file:
+        # In the middle, where reports stand.
+        for page in range(pages // 2, pages // 2 + 16):
+            file.seek(page * 4096)
+            file.write(b"\xa5" * 4096)
+    daemon = Daemon(binaries, place, [], exists=True)
+    more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
+    await_true("told of", lambda: daemon.status()["trouble"])
+    await_true("stored", lambda: daemon.counted() >= more)
+    # Each overwritten page belongs to one report at most, and may make a neighbour of the tree unreadable.
+    await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
+    status = daemon.status()
+    Checks.check("all that crash meanwhile are stored", more == more_accepted and status["losses"] == {}, f"{more}")
+    print(f"  {daemon.counted() - more} of {sent} reports were rescued: {status['trouble'][0]}", flush=True)
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+PARTS = {"idle": idle, "rate": rate, "clock": clock, "readonly": readonly, "corrupt": corrupt, "disk": disk}
 
 
 def main() -> int:

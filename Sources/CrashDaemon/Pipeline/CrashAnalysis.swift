@@ -106,6 +106,8 @@ struct CrashAnalysis: Sendable {
     }
     // Of one that never stands still, the report is made of what is stored beside it.
     if !isOne, let copy = Reanalysis.process(ofOrphan: raw) { contents = read(copy, isFinal: isFinal) }
+    // A process can take its records back.
+    guard !contents.records.isEmpty else { return .nothingNew }
     let seen = Seen(contents, stamp: isOne ? stamp : nil)
     let builder = await builder(contents, of: process, symbols)
     do {

@@ -47,6 +47,8 @@ final class LookPlaces: Sendable {
 
   /// How many wait.
   var waitingCount: Int { state.withLock { $0.waiting } }
+  /// How many wait until nobody does.
+  var calmCount: Int { state.withLock { $0.whoWaitsForCalm.count } }
 
   /// Returns when there is a place, which is given back by `leave`.
   func enter(_ user: UInt32) async {

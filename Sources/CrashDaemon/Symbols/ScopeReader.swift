@@ -16,8 +16,10 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
   }
-  private var known: [Question: ScopeDescription] = [:]
+  private var known: [Question: (answer: ScopeDescription, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
+  /// Afterwards it is asked again: debug information may have come.
+  private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
@@ -37,7 +39,8 @@ actor ScopeReader {
     _ image: ImageFile, _ pc: UInt64, _ user: UInt32, isOfClasses: Bool
   ) async -> ScopeDescription? {
     let question = Question(user: user, path: image.path, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses)
-    if let known = known[question] { return known }
+    let now = Moment.monotonic_ns()
+    if let known = known[question], now - known.time_ns < Self.knowledge_ns { return known.answer }
     let limits = configuration.limits
     guard let program = configuration.program, running.values.reduce(0, +) < limits.scopes,
       running[user, default: 0] < limits.scopesPerUser
@@ -54,8 +57,7 @@ actor ScopeReader {
     do {
       let answer = try await ask(job, image, user)
       if known.count >= Self.knownLimit { known = [:] }
-      // Where nothing was told, another file may tell something tomorrow.
-      if let answer, !answer.types.isEmpty || !answer.namedClasses.isEmpty { known[question] = answer }
+      known[question] = answer.map { ($0, now) }
       return answer
     } catch {
       configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
