@@ -17,7 +17,8 @@
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
-#   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, and a clock that leaps: what is lost, its memory
+#   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, leaps of the clock, a state directory that is full,
+#                 read-only or corrupt: what is lost, its memory
 #   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
 #                 libFuzzer, 4.4 times FUZZ_SECONDS

@@ -1,3 +1,4 @@
+import CrashRing
 import CCrashDaemon
 import Glibc
 import Testing
@@ -32,7 +33,8 @@ struct ProcessEndTests {
     let contents = try TestRing().contents()
     func facts(_ pid: Int32, _ startTime: UInt64?) -> ProcessFacts {
       ProcessFacts(
-        contents.identity, contents.images, peer: Peer(pid: pid, uid: 7), surroundings: Surroundings(startTime: startTime))
+        contents.identity, contents.images, peer: Peer(pid: pid, uid: 7),
+        surroundings: Surroundings(startTime: startTime))
     }
     #expect(facts(4, 9).isSameProcess(as: facts(4, 9)))
     let others = [
