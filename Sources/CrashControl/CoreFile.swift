@@ -33,8 +33,12 @@ public enum CoreFile: Sendable, Equatable {
       return .none(because: "the directory of cores, '\(pattern)', has another name for each process")
     }
     let crash_s = LocalTime.seconds(rfc3339: report.time) ?? 0
+    let candidates: [(path: String, modified_s: Int)]
+    do throws(CorePlace.Unreadable) { candidates = try place.candidates() } catch {
+      return .none(because: "the directory of cores, '\(error.directory)', cannot be read: \(error.reason)")
+    }
     // The kernel writes it after the report's time; one of an earlier process of that number is older.
-    let found = place.candidates().filter { $0.modified_s >= crash_s }.min { $0.modified_s < $1.modified_s }
+    let found = candidates.filter { $0.modified_s >= crash_s }.min { $0.modified_s < $1.modified_s }
     let missing = "the kernel would have written it as '\(pattern)': it is not there"
     return found.map { .file($0.path) } ?? .none(because: missing)
   }
@@ -45,6 +49,12 @@ private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
     case anything
+  }
+
+  /// Who looks may not, or there is none.
+  struct Unreadable: Error {
+    var directory: String
+    var reason: String
   }
 
   private let directory: String
@@ -83,8 +93,14 @@ private struct CorePlace {
     }
   }
 
-  func candidates() -> [(path: String, modified_s: Int)] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+  func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
+    let names: [String]
+    do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
+      // The system's word is shorter than Foundation's, which names its own error codes. strerror of glibc ≥ 2.32 returns
+      // a constant or a thread-local string, never nil.
+      let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
+      throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : unsafe String(cString: strerror(errno)))
+    }
     return names.filter { Self.matches($0[...], name[...]) }.compactMap { name in
       let path = directory + "/" + name
       var status = stat()

@@ -21,7 +21,7 @@ struct Dump: ParsableCommand {
   @Option(name: .shortAndLong, help: ArgumentHelp("The file; standard output without it.", valueName: "file"))
   var output: String?
 
-  @Argument(help: "The first digits of the report's id.", completion: .custom(reportCompletions))
+  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {

@@ -14,7 +14,7 @@ struct Show: ParsableCommand {
     help: ArgumentHelp("In this form: text, json, apple, html; crashctl dump writes files.", valueName: "format"))
   var format: ReportFormat?
 
-  @Argument(help: "The first digits of the report's id.", completion: .custom(reportCompletions))
+  @Argument(help: "The first digits of the report's id; the newest without it.", completion: .custom(reportCompletions))
   var id: String?
 
   func run() throws {

@@ -124,6 +124,8 @@ struct LongWorkTests {
       ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
       ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),
       ("|", "hands cores to ''"), ("%", "as '%' into"),
+      ("/proc/version/core.%p", "'/proc/version', cannot be read: Not a directory"),
+      ("/proc/self/nothing/core", "'/proc/self/nothing', cannot be read: No such file or directory"),
     ])
   func noCore(pattern: String, reason: String?) throws {
     let found = CoreFile.find(of: try report(), pattern: pattern, addsPid: false)
