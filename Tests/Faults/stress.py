@@ -144,11 +144,11 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
     try:
         connection.connect(path)
         connection.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [memory]))])
-        if crashes:
-            connection.send(service.CRASHED)
         try:
+            if crashes:
+                connection.send(service.CRASHED)
             reply = connection.recv(1024)
-        except ConnectionResetError:
+        except (ConnectionResetError, BrokenPipeError):
             # Refused: who closes a socket with something unread in it takes his own reply back.
             reply = b""
     except BaseException:
