@@ -111,7 +111,7 @@ public final class Daemon: Sendable {
           analysis: analysis, settings: live,
           directory: directories.state, notifier: notifier, descriptors: store, setAside: setAside,
           pulse: pulses.store,
-          whenStored: { await pipeline.takeStored() }))
+          whenStored: { isWell in await pipeline.takeLeft(isWell: isWell) }))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,

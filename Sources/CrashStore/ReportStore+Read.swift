@@ -4,7 +4,7 @@ import GRDB
 
 extension ReportStore {
   /// The report whose id begins with `prefix`; the newest one for nil.
-  /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
+  /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unreadable`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
     let (pool, epoch) = current
     return try Self.translating(path) {
@@ -19,7 +19,7 @@ extension ReportStore {
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
         // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
-        let sql = "SELECT seq, json FROM reports \(which) ORDER BY time DESC, seq DESC LIMIT 1"
+        let sql = "SELECT seq, id, json FROM reports \(which) ORDER BY time DESC, seq DESC LIMIT 1"
         guard let row = try Row.fetchOne(database, sql: sql, arguments: wanted) else {
           throw StoreError.noSuchReport(id: prefix)
         }
@@ -75,7 +75,7 @@ extension ReportStore {
         var wanted = ReportConditions(filter, visibility)
         wanted.add(after: cursor.sequence)
         let rows = try Row.fetchAll(
-          database, sql: "SELECT seq, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
+          database, sql: "SELECT seq, id, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
           arguments: wanted.arguments(["limit": limit]))
         let events = try rows.map { try StoredReport($0, epoch: epoch) }
         let newest = StoreCursor(epoch: epoch, sequence: try Self.newestSequence(in: database))
@@ -146,8 +146,11 @@ extension ReportStore {
 }
 
 extension StoredReport {
+  /// Of a row with `seq`, `id` and `json`.
   init(_ row: Row, epoch: String) throws {
-    let report = try JSONDecoder().decode(CrashReport.self, from: row["json"])
+    guard let report = try? JSONDecoder().decode(CrashReport.self, from: row["json"]) else {
+      throw StoreError.unreadable(id: row["id"])
+    }
     self.init(cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), report: report)
   }
 }

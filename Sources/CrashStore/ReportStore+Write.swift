@@ -43,7 +43,7 @@ extension ReportStore {
         guard old["uid"] == report.process.uid, pid == report.process.pid || pid == ownPID else {
           throw StoreError.identifierTaken(id: report.id)
         }
-        if try Self.isSame(old["json"], report) { return .unchanged }
+        if Self.isSame(old["json"], report) { return .unchanged }
         try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
       } else if try Self.isRemoved(report.id, UInt32(clamping: report.process.uid), in: database) {
         return .unchanged
@@ -54,8 +54,9 @@ extension ReportStore {
     }
   }
 
-  private static func isSame(_ json: Data, _ report: CrashReport) throws -> Bool {
-    var old = try JSONDecoder().decode(CrashReport.self, from: json)
+  /// One that cannot be read is another.
+  private static func isSame(_ json: Data, _ report: CrashReport) -> Bool {
+    guard var old = try? JSONDecoder().decode(CrashReport.self, from: json) else { return false }
     old.timing = report.timing
     return old == report
   }

@@ -8,6 +8,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case tooNew(path: String, version: String)
   /// The file cannot be opened, read or written now (permissions, disk full, I/O error).
   case unavailable(path: String, reason: String)
+  /// A stored report is not what was written; the others are well. Crashes of the same process replace it.
+  case unreadable(id: String)
   /// A report of another process has this id already; nothing was stored. Store it under another id.
   case identifierTaken(id: String)
   /// No report's id begins with this.
@@ -37,6 +39,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .corrupt(let path, let reason): "'\(path)' is corrupt: \(reason)"
     case .tooNew(let path, let version): "cannot open '\(path)': it was written by a later version (\(version))"
     case .unavailable(let path, let reason): "cannot use '\(path)': \(reason)"
+    case .unreadable(let id): "report \(id) cannot be read"
     case .identifierTaken(let id): "report \(id) belongs to another process"
     case .noSuchReport(let id): "no report has an id that begins with '\(id)'"
     case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"

@@ -220,6 +220,17 @@ static int vfork_child_crashes(const char *directory) {
   return ended_by(child, SIGSEGV) && ring->header.slot_head == 0 && cs_shim_is_started() ? 0 : 1;
 }
 
+static void write_over_counts(void) {
+  // The ring is the program's memory, like all that a wild pointer finds.
+  cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
+  ring->header.image_count = UINT32_MAX;
+  ring->header.class_count = UINT32_MAX;
+  ring->header.thread_count = UINT32_MAX;
+  ring->header.breadcrumb_head = UINT64_MAX;
+  // What went wrong in the handler would be another signal.
+  abort();
+}
+
 int cs_test_way_run(cs_test_way way, const char *directory) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
   if (way >= CS_TEST_SWEEP_IDLE) return cs_test_sweep_run(way, directory);
@@ -254,6 +265,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();
   if (way == CS_TEST_STOLEN_DESCRIPTOR) cs_test_steal_descriptors();
   if (way == CS_TEST_ABANDONED_SLOT && !cs_testing_claim_and_abandon()) return 1;
+  if (way == CS_TEST_WILD_COUNTS) write_over_counts();
   if (way == CS_TEST_CLOSED_DESCRIPTORS) close_and_reuse_descriptors(directory);
   if (way == CS_TEST_FILE_SIZE_LIMIT) cs_test_limit_file_size();
   if (way == CS_TEST_LOADER_LOCK) crash_with_loader_lock_held();

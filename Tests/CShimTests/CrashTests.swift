@@ -135,6 +135,16 @@ struct CrashTests {
     #expect(outcome.spool.slot_head == 2)
   }
 
+  @Test("leaves its record in the spool whatever the program has written over the ring's counts")
+  func wildCounts() throws {
+    let outcome = try crash(.CS_TEST_WILD_COUNTS)
+    #expect(outcome.signal == SIGABRT && outcome.spool.signal == SIGABRT)
+    #expect(outcome.spool.image_count == UInt32.max)
+    #expect(outcome.spool.empty_count == 0)
+    #expect(outcome.spool.committed_count == 1)
+    #expect(outcome.spool.bad_checksum_count == 0)
+  }
+
   @Test("takes no slot that another thread has claimed since it looked, and is not done with")
   func lateClaim() throws {
     try withTemporaryDirectory { directory in

@@ -1,12 +1,13 @@
 import CShimRing
 import CrashReport
 import CrashRing
-import CrashStore
 import FoundationEssentials
+import GRDB
 import Glibc
 import Testing
 
 @testable import CrashDaemon
+@testable import CrashStore
 
 @Suite("The spool")
 struct SpoolTests {
@@ -245,6 +246,129 @@ struct SpoolTests {
       #expect(after.report.process.pid == Int(getpid()))
       #expect(try await client.call("io.crashshield.Crashd.List").array("reports").count == 1)
     }
+  }
+
+  @Test("a copy that the store could not tell anything of is taken when the store answers again, and not before")
+  func outage() async throws {
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    var copy = ring
+    copy.addCrash(slot: 1)
+    let more = copy
+    try await Self.withReport(ring) { daemon, client, before in
+      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      // What a look at a copy begins with cannot be read.
+      try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
+      try Self.leave(more, in: daemon.directories.spool)
+      try await client.until { try await !trouble().isEmpty }
+      guard case .string(let sentence)? = try await trouble().first else { return }
+      #expect(sentence.contains("cannot be stored") && sentence.hasSuffix("0 wait in memory, more in the spool"))
+      try await client.until { daemon.log.contains("critical: reports cannot be stored") }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool) == ["\(more.id).ring"])
+      try Self.move(table: "elsewhere", to: "raw_records", in: daemon)
+      try await Self.untilEmpty(daemon, client)
+      let after = try daemon.store.report(idPrefix: more.id)
+      #expect(after.cursor != before.cursor)
+      #expect(after.report.threads.count == 2)
+      #expect(after.report.process.pid == Int(getpid()))
+      try await client.until { try await trouble().isEmpty }
+      try await client.until { daemon.log.contains("reports can be stored again") }
+    }
+  }
+
+  @Test("the copy of a crash whose report cannot be read takes its place")
+  func unreadableReport() async throws {
+    var ring = TestRing(pid: 4711)
+    ring.addCrash()
+    let copy = ring
+    try await Self.withReport(ring) { daemon, client, _ in
+      try await daemon.store.pool.write { try $0.execute(sql: "UPDATE reports SET json = 'x', pid = 4711") }
+      #expect(throws: StoreError.unreadable(id: copy.id)) { try daemon.store.report(idPrefix: copy.id) }
+      try Self.leave(copy, in: daemon.directories.spool)
+      try await Self.untilEmpty(daemon, client)
+      #expect(try daemon.store.report(idPrefix: copy.id).report.threads.count == 1)
+      #expect(try await client.call("io.crashshield.Crashd.Status").array("trouble").isEmpty)
+    }
+  }
+
+  private static func move(table: String, to name: String, in daemon: TestDaemon) throws {
+    try daemon.store.pool.writeWithoutTransaction { database in
+      try database.execute(sql: "ALTER TABLE \(table) RENAME TO \(name)")
+    }
+  }
+
+  @Test("files that cannot be stored are counted once, and hide no others")
+  func failing() async throws {
+    var limits = Limits.patient
+    limits.spoolFiles = 2
+    let prepare: (Directories) throws -> Void = { directories in
+      let store = try ReportStore(path: directories.reports)
+      for id in 1...6 {
+        var ring = TestRing(id: UInt8(id))
+        ring.addCrash()
+        try Self.leave(ring, in: directories.spool)
+        if id.isMultiple(of: 3) { try Self.takeIdentifiers(of: ring, in: directories, store) }
+      }
+      try store.close()
+    }
+    let directory = try TestDirectory()
+    let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
+    let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
+    try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
+    // All is done that was begun.
+    #expect(try files() == 2)
+    #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
+  }
+
+  @Test("while the store takes nothing files stay where they are: none is lost, none takes the memory of processes")
+  func fullStore() async throws {
+    try await TestDaemon.run { daemon in
+      let client = try await daemon.client()
+      let status = { try await client.call("io.crashshield.Crashd.Status") }
+      try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
+      for id in 1...3 {
+        var ring = TestRing(id: UInt8(id))
+        ring.addCrash()
+        try Self.leave(ring, in: daemon.directories.spool)
+      }
+      try await client.until { try await !status().array("trouble").isEmpty }
+      #expect(try await status().int("held") == 0)
+      try Self.move(table: "elsewhere", to: "raw_records", in: daemon)
+      try await Self.untilEmpty(daemon, client)
+      try await client.until { try await status().array("trouble").isEmpty }
+      #expect(try await status().int("reports") == 3)
+      #expect(try await status().object("losses").isEmpty)
+    }
+  }
+
+  /// Gives each id under which a ring's report could stand to somebody else's report.
+  private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
+    let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
+    let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }
+    for id in [ring.id] + derived {
+      var report = try CrashReport.sample(id: id)
+      report.process.uid = Int(geteuid()) + 1
+      _ = try store.put(report, raw: [])
+    }
+  }
+
+  @Test("a file that is open is none of those that replace it")
+  func identity() throws {
+    let directory = try TestDirectory()
+    let ring = TestRing()
+    try Self.leave(ring, in: directory.path)
+    let spool = try SpoolDirectory(path: directory.path)
+    let name = "\(ring.id).ring"
+    let first = spool.identity(of: name)
+    let process = try spool.open(name)
+    #expect(first != nil && spool.identity(of: name) == first)
+    for _ in 0..<3 {
+      try Self.leave(ring, in: directory.path)
+      #expect(spool.identity(of: name) != first)
+    }
+    try spool.remove(name)
+    #expect(spool.identity(of: name) == nil)
+    withExtendedLifetime((directory, process)) {}
   }
 
   @Test("a process that connects after its file was taken has one report, under the pid that the connection told")

@@ -2,7 +2,7 @@
 // has stored what it was told (docs/decisions/0070).
 #include "deliver.h"
 
-#include "cs_ring_access.h"
+#include "ring_counts.h"
 #include "trusted.h"
 
 // Memory of the process stands in the file: its owner reads it, and crashd.
@@ -37,9 +37,7 @@ static bool write_texts(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const uint64_t head = cs_ring_counter(&ring->header.breadcrumb_head);
   const size_t breadcrumbs = head < CS_RING_BREADCRUMB_LIMIT ? head : CS_RING_BREADCRUMB_LIMIT;
-  // Whatever the program has written over them, there are no more than so many.
-  const uint32_t count = cs_ring_class_count_acquire(&ring->header);
-  const size_t classes = count < CS_RING_CLASS_LIMIT ? count : CS_RING_CLASS_LIMIT;
+  const size_t classes = cs_ring_classes(ring);
   if (!write_piece(file, ring->annotations, sizeof ring->annotations)) return false;
   if (!write_piece(file, ring->breadcrumbs, breadcrumbs * sizeof(cs_ring_breadcrumb))) return false;
   if (!write_piece(file, ring->classes, classes * sizeof(cs_ring_class))) return false;
@@ -57,7 +55,7 @@ static bool write_slots(int file) SIGNAL_SAFE {
     const uint64_t state = cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK;
     if (state == CS_RING_STATE_FREE) continue;
     const bool is_committed = state == CS_RING_STATE_COMMITTED;
-    const size_t stack_bytes = is_committed ? slot->record.stack_bytes : 0;
+    const size_t stack_bytes = is_committed ? cs_at_most(slot->record.stack_bytes, sizeof slot->stack) : 0;
     if (!write_piece(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes)) return false;
   }
   return true;
@@ -66,11 +64,10 @@ static bool write_slots(int file) SIGNAL_SAFE {
 // What was never used stays a hole.
 static bool write_ring(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
-  const uint32_t images = cs_ring_image_count_acquire(&ring->header);
+  const size_t images = cs_image_count(ring);
   if (!write_piece(file, ring, offsetof(cs_ring, images) + images * sizeof(cs_ring_image))) return false;
   if (!write_texts(file) || !write_slots(file)) return false;
-  const uint32_t threads = cs_ring_thread_count_acquire(&ring->header);
-  if (threads > CS_RING_THREAD_LIMIT) return false;
+  const size_t threads = cs_thread_count(ring);
   if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
   return cs_ftruncate(file, sizeof *ring) == 0;
 }

@@ -1,7 +1,7 @@
 #include "sweep.h"
 
 #include "crasher.h"
-#include "cs_ring_access.h"
+#include "ring_counts.h"
 #include "state.h"
 #include "sweep_place.h"
 #include "task_list.h"
@@ -85,7 +85,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
 
 // The first threads from `from` on that are committed are not looked at again.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
-  const uint32_t count = cs_ring_thread_count_acquire(&cs_process.ring->header);
+  const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
     const uint64_t state = cs_ring_thread_state_acquire(&cs_process.ring->threads[from]);
     const bool is_awaited = state == cs_sweep_state(CS_RING_STATE_WRITING) || state == cs_sweep_state(waited_for);
@@ -97,7 +97,7 @@ static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE
 
 // Waits until every thread has answered; or, with CS_RING_STATE_WRITING, every one that has begun.
 static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
-  const uint32_t count = cs_ring_thread_count_acquire(&cs_process.ring->header);
+  const uint32_t count = cs_thread_count(cs_process.ring);
   uint32_t done = 0;
   for (int attempt = 0; attempt < SLEEP_TRIES; attempt++) {
     done = count_of_answers(done, waited_for);
@@ -108,7 +108,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
 
 // For those that have not answered, the kernel does; or only for those that cannot, because they block the signal.
 static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
-  const uint32_t count = cs_ring_thread_count_acquire(&cs_process.ring->header);
+  const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
     cs_ring_thread *thread = &cs_process.ring->threads[index];
     const uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);

@@ -1,7 +1,7 @@
 // A thread that did not crash, when it is asked where it is.
 #include "sweep.h"
 
-#include "cs_ring_access.h"
+#include "ring_counts.h"
 #include "state.h"
 #include "sweep_place.h"
 #include "trusted.h"
@@ -41,12 +41,12 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
 // else sent before is the one that is delivered.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
-  const uint32_t count = cs_ring_thread_count_acquire(&ring->header);
+  const uint32_t count = cs_thread_count(ring);
   const uint32_t hint = (uint32_t)information->si_value.sival_int;
   if (information->si_code == SI_QUEUE && hint < count && ring->threads[hint].record.tid == tid) {
     return &ring->threads[hint];
   }
-  for (uint32_t index = 0; index < count && index < CS_RING_THREAD_LIMIT; index++) {
+  for (uint32_t index = 0; index < count; index++) {
     if (ring->threads[index].record.tid == tid) return &ring->threads[index];
   }
   return NULL;

@@ -9,7 +9,7 @@ struct CrashAnalysis: Sendable {
   /// How often the frames may lead to new images while the symbols of the others are made.
   private static let symbolRounds = 4
   /// How many ids are tried for a report.
-  private static let attempts = 8
+  static let attempts = 8
 
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
@@ -31,6 +31,8 @@ struct CrashAnalysis: Sendable {
     case stored(id: String, seen: Seen)
     /// It waits in memory for a store that takes it.
     case held(id: String, seen: Seen)
+    /// The store takes nothing now; the file that it came from is as safe a place as memory.
+    case unanswered(StoreError)
     case failed
   }
 
@@ -64,16 +66,23 @@ struct CrashAnalysis: Sendable {
   ///   - process: Whose ring.
   ///   - seen: What the last look found.
   ///   - isFinal: Whether the process can write no more.
+  ///   - isFile: Whether the ring stands in a file, which stays until this has stored it.
   /// - Returns: What it led to.
-  func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool) async -> Outcome {
+  func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool = false) async -> Outcome {
     let user = process.facts.peer.uid
     await places.enter(user)
     defer { places.leave(user) }
     var stamp = process.ring.stamp()
     if let seen, seen.isAll(of: stamp) { return .nothingNew }
     var contents = read(process, isFinal: isFinal)
-    if isFinal { ledger.lose(contents.losses, of: process.facts.peer, process: process.facts.identity.name) }
-    guard !contents.records.isEmpty, Seen(contents) != seen else { return .nothingNew }
+    let losses = isFinal ? contents.losses : [:]
+    let tellLosses = { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
+    // Of a file that is looked at again they would be told again.
+    if !isFile { tellLosses() }
+    guard !contents.records.isEmpty, Seen(contents) != seen else {
+      if isFile { tellLosses() }
+      return .nothingNew
+    }
 
     let question = SymbolQuestion(contents)
     let isReady = await caches.areReady(question.images, for: user)
@@ -112,16 +121,18 @@ struct CrashAnalysis: Sendable {
     let builder = await builder(contents, of: process, symbols)
     do {
       var made: CrashReport?
-      let (id, place) = try put(raw, of: process) { id in
+      let (id, place) = try put(raw, of: process, isFile: isFile) { id in
         made = builder.report(id: id)
         return made
       }
+      if isFile { tellLosses() }
       if let made { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
       if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
       return .stored(id: id, seen: seen)
     } catch {
+      if isFile, let error = error as? StoreError, error.isOutage { return .unanswered(error) }
       return notStored(process, error)
     }
   }
@@ -244,7 +255,8 @@ struct CrashAnalysis: Sendable {
   /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
   /// process is; so is the id of a process's second report.
   private func put(
-    _ raw: [UInt8], of process: AttachedProcess, isSecond: Bool = false, _ make: (String) -> CrashReport?
+    _ raw: [UInt8], of process: AttachedProcess, isSecond: Bool = false, isFile: Bool = false,
+    _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
     let facts = process.facts
     let first = isSecond ? Self.attempts : 0
@@ -253,7 +265,7 @@ struct CrashAnalysis: Sendable {
       guard var report = make(id) else { return (id, .store) }
       report.timing?.stored_ns = Moment.monotonic_ns()
       do throws(StoreError) {
-        return (id, try keep(report, raw: raw, of: process))
+        return (id, try keep(report, raw: raw, of: process, isFile: isFile))
       } catch .identifierTaken {
         continue
       }
@@ -261,7 +273,7 @@ struct CrashAnalysis: Sendable {
     throw StoreError.identifierTaken(id: facts.identity.ringID)
   }
 
-  private static func derived(_ facts: ProcessFacts, _ attempt: Int) -> String {
+  static func derived(_ facts: ProcessFacts, _ attempt: Int) -> String {
     let text = "\(facts.identity.ringID) \(facts.peer.uid) \(facts.peer.pid) \(attempt)"
     return String(SHA256.hexadecimal(text).prefix(32))
   }

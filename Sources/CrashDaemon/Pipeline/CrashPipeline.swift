@@ -68,7 +68,15 @@ actor CrashPipeline: Service {
   private var isSpoolBusy = false
   /// The last list of the spool was cut off.
   private var isListFull = false
-  private var removedFiles = 0
+  /// Files that are not looked at again: removed, or failed.
+  private var settledFiles = 0
+  /// Files that could not be taken, as they are: they would fail again, until the store has failed and is well again.
+  private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
+  /// Names of files that were refused for want of something, which is told once.
+  private var toldFiles: Set<String> = []
+  /// The keeper of the store wants to know when these were looked at, and how many had been left until then.
+  private var asked: (names: Set<String>, leavings: UInt64?)?
+  private var taking: Task<Void, Never>?
   /// How often a report that changes meanwhile is improved.
   private static let improvements = 4
   /// Second unwindings, for which no other ring and nobody who waits for a report waits.
@@ -102,6 +110,7 @@ actor CrashPipeline: Service {
       isStopping = true
       await analysis.caches.endLate()
     }
+    await taking?.value
     for unwinding in unwindings.values { await unwinding.value }
     // A service that returns before its turn counts as failed.
     try await gracefulShutdown()
@@ -188,7 +197,7 @@ extension CrashPipeline {
   private func record(_ outcome: CrashAnalysis.Outcome, of number: UInt64) {
     switch outcome {
     case .nothingNew: entries[number]?.emptyWakes += 1
-    case .failed: break
+    case .failed, .unanswered: break
     case .stored(let id, let seen), .held(let id, let seen):
       entries[number]?.seen = seen
       if entries[number]?.reports.contains(id) == false { entries[number]?.reports.append(id) }
@@ -304,10 +313,25 @@ extension CrashPipeline {
     waiters.removeValue(forKey: number)?.continuation.resume()
   }
 
-  /// Reports that waited in memory are stored: who waits for them may go on, and spool files can be let go of.
-  func takeStored() async {
+  /// Reports that waited in memory are stored, and who waits for them may go on, or files of the spool are due again.
+  ///
+  /// The keeper of the store does not wait for these: as long as somebody puts files there, there are more.
+  func takeLeft(isWell: Bool) {
     wakeWaiters()
-    await takeSpool(nil)
+    if isWell { failedFiles = [:] }
+    guard !isStopping, asked == nil else { return }
+    let leavings = analysis.trouble.leavings
+    guard queueSpool(nil) else { return }
+    asked = (spooled, leavings)
+    if !isSpoolBusy { taking = Task { await takeSpool([]) } }
+    answerKeeper()
+  }
+
+  private func answerKeeper(_ name: String? = nil) {
+    if let name { asked?.names.remove(name) }
+    guard let asked, asked.names.isEmpty else { return }
+    self.asked = nil
+    analysis.trouble.looked(since: asked.leavings)
   }
 
   private func wakeWaiters() {
@@ -326,22 +350,30 @@ extension CrashPipeline {
     guard !isSpoolBusy else { return }
     isSpoolBusy = true
     repeat {
-      let before = removedFiles
-      while let name = spooled.popFirst() { await takeSpoolFile(name) }
+      let before = settledFiles
+      while let name = spooled.popFirst() {
+        await takeSpoolFile(name)
+        answerKeeper(name)
+      }
       // There were more than a list has: those that follow, as long as there is room for them.
-      guard isListFull, removedFiles != before else { break }
+      guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty
     isSpoolBusy = false
   }
 
-  private func queueSpool(_ names: [String]?) {
+  /// - Returns: false: the spool cannot be read.
+  @discardableResult
+  private func queueSpool(_ names: [String]?) -> Bool {
+    if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }
     do {
-      let found = try names ?? spool.list(limit: limits.spoolFiles)
+      let found = try names ?? spool.list(limit: limits.spoolFiles, except: Set(failedFiles.keys))
       if names == nil { isListFull = found.count >= limits.spoolFiles }
       spooled.formUnion(found)
+      return true
     } catch {
       analysis.logger.error("cannot read the spool directory: \(error)")
+      return false
     }
   }
 
@@ -353,16 +385,20 @@ extension CrashPipeline {
   }
 
   private func takeSpoolFile(_ name: String) async {
-    guard !isTakenCareOf(name) else { return }
-    let file = spool.identity(of: name)
+    guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
+    // Open until the end: its number is no other file's as long.
+    var left: AttachedProcess?
+    defer { withExtendedLifetime(left) {} }
     do throws(SpoolRefusal) {
-      guard let left = try spool.open(name) else { return }
-      switch await analysis.compare(left) {
-      case .stored: break
-      case .unknown: return
-      case .news(let process): guard await take(process) else { return }
-      }
+      left = try spool.open(name)
+      guard let left else { return }
+      guard await take(left, name, file) else { return }
     } catch {
+      // crashd's own want: it is looked at again, and told once.
+      if error.isPassing {
+        analysis.trouble.leaveFile()
+        guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
+      }
       if error.isLoss {
         analysis.ledger.lose(["spool": 1], of: error.owner, process: CleanName.of(name))
       } else {
@@ -370,25 +406,48 @@ extension CrashPipeline {
       }
       if error.isPassing { return }
     }
-    // A process that lives may have put another one there meanwhile: the watch tells of that.
+    toldFiles.remove(name)
+    // A process that lives may have put another one there meanwhile: the watch tells of that. One that its owner has only
+    // changed waits for the next list.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
-      removedFiles += 1
+      settledFiles += 1
     } catch {
       analysis.logger.warning("\(error), ignoring")
+      leave(name, file)
     }
   }
 
-  /// Stores what a file says.
+  /// It is not looked at again as it is.
+  private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
+    guard failedFiles.count < limits.spoolFiles else { return }
+    failedFiles[name] = file
+    settledFiles += 1
+  }
+
+  /// Stores what a file says, unless all of it is stored.
   /// - Returns: false: not stored, or not yet; the file stays for the next start, or until it is.
-  private func take(_ process: AttachedProcess) async -> Bool {
-    switch await analysis.look(at: process, seen: nil, isFinal: true) {
-    case .failed, .held: return false
-    case .nothingNew: return true
-    case .stored(let id, _):
-      unwindAgain(process, report: id)
-      return true
+  private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
+    switch await analysis.compare(left) {
+    case .stored: return true
+    case .unknown(let error):
+      analysis.trouble.leaveFile(because: error)
+      return false
+    case .news(let process):
+      switch await analysis.look(at: process, seen: nil, isFinal: true, isFile: true) {
+      case .unanswered(let error):
+        analysis.trouble.leaveFile(because: error)
+        return false
+      case .held: return false
+      case .failed:
+        leave(name, file)
+        return false
+      case .nothingNew: return true
+      case .stored(let id, _):
+        unwindAgain(process, report: id)
+        return true
+      }
     }
   }
 

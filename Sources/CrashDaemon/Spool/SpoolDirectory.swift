@@ -36,8 +36,8 @@ struct SpoolDirectory: Sendable {
     directory = Descriptor(owning: number)
   }
 
-  /// The finished files; partial ones that nobody will finish are removed.
-  func list(limit: Int) throws(SystemError) -> [String] {
+  /// The finished files but for `known` ones; partial ones that nobody will finish are removed.
+  func list(limit: Int, except known: Set<String> = []) throws(SystemError) -> [String] {
     let copy = fcntl(directory.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("read '\(path)'") }
     // closedir closes the copy.
@@ -54,7 +54,7 @@ struct SpoolDirectory: Sendable {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
-      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { names.append(name) }
+      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX), !known.contains(name) { names.append(name) }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name) }
     }
     return names.sorted()
@@ -126,8 +126,20 @@ struct SpoolDirectory: Sendable {
   /// Who left a file; nil when there is none of this name.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
+  /// Which file, and since when as it is: a file system gives the number of one that is gone to the next.
+  struct FileIdentity: Equatable {
+    private let numbers: [Int]
+
+    init(_ status: stat) {
+      numbers = [
+        Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), status.st_ctim.tv_sec,
+        status.st_ctim.tv_nsec,
+      ]
+    }
+  }
+
   /// Which file stands under a name.
-  func identity(of name: String) -> ino_t? { status(of: name)?.st_ino }
+  func identity(of name: String) -> FileIdentity? { status(of: name).map(FileIdentity.init) }
 
   private func status(of name: String) -> stat? {
     var status = stat()

@@ -12,7 +12,7 @@ enum SpooledRing: Sendable {
   /// The store has nothing of it, or less: the process, as well as it is known.
   case news(AttachedProcess)
   /// The store does not answer now.
-  case unknown
+  case unknown(StoreError)
 
   /// Whether a look at a ring found anything that the stored one lacks.
   static func hasNews(_ found: CrashAnalysis.Seen, beside stored: CrashAnalysis.Seen) -> Bool {
@@ -35,8 +35,8 @@ extension CrashAnalysis {
     do throws(StoreError) {
       (old, raw) = try stored(facts)
     } catch {
-      if case .noSuchReport = error { return .news(process) }
-      return .unknown
+      // Anything else that is wrong is found by whoever stores it, and counted.
+      return error.isOutage ? .unknown(error) : .news(process)
     }
     if let before = try? Reanalysis.process(of: old.report, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))

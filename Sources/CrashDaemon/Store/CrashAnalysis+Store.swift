@@ -12,15 +12,15 @@ extension CrashAnalysis {
   }
 
   /// Stores a report, and tells whoever follows.
-  /// - Throws: `StoreError`; one that is an outage only when there is no room in memory either.
+  /// - Throws: `StoreError`; one that is an outage when it stands in a file, or there is no room in memory either.
   func keep(
-    _ report: CrashReport, raw: [UInt8], of process: AttachedProcess
+    _ report: CrashReport, raw: [UInt8], of process: AttachedProcess, isFile: Bool = false
   ) throws(StoreError) -> Place {
     let facts = process.facts
     do throws(StoreError) {
       if try store.put(report, raw: raw, knownAs: Int(facts.identity.pid)) == .unchanged { return .store }
     } catch {
-      guard error.isOutage else { throw error }
+      guard error.isOutage, !isFile else { throw error }
       let item = StoreTrouble.Held(
         report: report, raw: raw, owner: facts.peer, process: facts.identity.name, ownPID: Int(facts.identity.pid),
         keptName: process.keptName)

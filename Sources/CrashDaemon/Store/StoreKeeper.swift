@@ -16,8 +16,10 @@ actor StoreKeeper: Service {
     var setAside: ReportStore.SetAside?
     /// Shows the watchdog that it moves while it works.
     var pulse = Pulse("store")
-    /// Has whoever waits for a process look again, and spool files that could not be stored.
-    var whenStored: @Sendable () async -> Void
+    /// Has whoever waits for a process look again, and files of the spool that were left.
+    ///
+    /// Those that failed as well, when the store is well again. Does not wait for them.
+    var whenStored: @Sendable (_ isWell: Bool) async -> Void
   }
 
   private static let hour_ms = 3_600_000
@@ -30,6 +32,8 @@ actor StoreKeeper: Service {
   private let trouble: StoreTrouble
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
+  /// When files that were left are looked at again.
+  private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
   private var isInTrouble = false
@@ -44,8 +48,8 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // Nobody stores anything any more.
-    await storeHeld()
+    // Nobody stores anything any more; files that were left are for the next crashd.
+    if storeHeld() { await configuration.whenStored(false) }
     let lost = trouble.count
     guard lost > 0 else { return }
     logger.critical("\(lost) reports were never stored: \(trouble.sentences.first ?? "")")
@@ -71,7 +75,7 @@ actor StoreKeeper: Service {
     trouble.wake()
     var wakeUps = trouble.wakeUps.makeAsyncIterator()
     while !Task.isCancelled {
-      let delay = trouble.count > 0 ? retry_ms : Self.hour_ms
+      let delay = trouble.count > 0 || trouble.leavings != nil ? retry_ms : Self.hour_ms
       let alarm = Task {
         try await Task.sleep(for: .milliseconds(delay))
         trouble.wake()
@@ -87,12 +91,21 @@ actor StoreKeeper: Service {
     configuration.pulse.beat()
     if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
     await retain()
-    await storeHeld()
+    let isStored = storeHeld()
+    let isWell = recover()
     tell()
+    // As long as reports wait in memory, files would only wait, too.
+    let isDue = trouble.count == 0 && trouble.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
+    if isDue {
+      nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
+      retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
+    }
+    if isStored || isWell || isDue { await configuration.whenStored(isWell) }
   }
 
   /// Reports that wait, the oldest first.
-  private func storeHeld() async {
+  /// - Returns: Whether there is one less.
+  private func storeHeld() -> Bool {
     var isStored = false
     while let item = trouble.first {
       configuration.pulse.beat()
@@ -114,21 +127,20 @@ actor StoreKeeper: Service {
       configuration.analysis.ledger.report(
         done.report.id, of: done.owner, process: done.process, sentence: done.report.diagnosis.sentence)
     }
-    if trouble.count == 0 {
-      retry_ms = Self.firstRetry_ms
-      trouble.recovered()
-    }
-    guard isStored else { return }
-    configuration.analysis.hub.notify()
-    // The spool may have thousands of files, and symbols are waited for.
-    configuration.pulse.rest()
-    await configuration.whenStored()
-    configuration.pulse.beat()
+    if isStored { configuration.analysis.hub.notify() }
+    return isStored
+  }
+
+  /// - Returns: Whether the store was in trouble, and nothing waits any more.
+  private func recover() -> Bool {
+    guard trouble.count == 0, trouble.leavings == nil else { return false }
+    (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
+    return trouble.recovered()
   }
 
   /// Says loudly that something is wrong, and that it is not any more.
   private func tell() {
-    let isWrong = trouble.count > 0
+    let isWrong = trouble.count > 0 || (trouble.leavings != nil && trouble.isFailing)
     guard isWrong != isInTrouble else { return }
     isInTrouble = isWrong
     let sentence = trouble.sentences.first ?? ""

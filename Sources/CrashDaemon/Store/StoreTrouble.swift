@@ -29,6 +29,9 @@ final class StoreTrouble: Sendable {
     var since: String?
     var corruption: String?
     var notes: [String] = []
+    /// Spool files that were left where they are, counted each time.
+    var leavings: UInt64 = 0
+    var hasLeftFiles = false
   }
 
   private let state = Mutex(State())
@@ -79,6 +82,30 @@ final class StoreTrouble: Sendable {
     }
   }
 
+  /// A file stays in the spool, because the store does not answer or crashd itself lacks something: the keeper has the
+  /// spool looked through again.
+  func leaveFile(because error: StoreError? = nil) {
+    if let error { note(error) }
+    let isFirst = state.withLock { state in
+      state.leavings &+= 1
+      defer { state.hasLeftFiles = true }
+      return !state.hasLeftFiles
+    }
+    // The others are left while the keeper knows of it: it comes again when it is time.
+    if isFirst { wake() }
+  }
+
+  /// How often a file was left; nil: none waits.
+  var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
+
+  /// The files were looked at that were there when there had been so many `leavings`.
+  func looked(since leavings: UInt64?) {
+    state.withLock { state in
+      if state.leavings == leavings { state.hasLeftFiles = false }
+    }
+    wake()
+  }
+
   /// What is found to be corrupt; it is told once.
   func takeCorruption() -> String? {
     state.withLock { state in
@@ -125,11 +152,15 @@ final class StoreTrouble: Sendable {
     }
   }
 
+  /// Whether the store is known not to work.
+  var isFailing: Bool { state.withLock { $0.failure != nil } }
+
   /// The store takes reports again.
-  func recovered() {
+  /// - Returns: Whether it did not before.
+  func recovered() -> Bool {
     state.withLock { state in
-      state.failure = nil
-      state.since = nil
+      defer { (state.failure, state.since) = (nil, nil) }
+      return state.failure != nil
     }
   }
 
@@ -138,9 +169,12 @@ final class StoreTrouble: Sendable {
     state.withLock { state in
       var sentences = state.notes
       if let failure = state.failure {
+        let files = state.hasLeftFiles ? ", more in the spool" : ""
         sentences.insert(
-          "reports cannot be stored since \(state.since ?? "the start"): \(failure); \(state.held.count) wait in memory",
-          at: 0)
+          """
+          reports cannot be stored since \(state.since ?? "the start"): \(failure); \(state.held.count) wait in \
+          memory\(files)
+          """, at: 0)
       }
       return sentences
     }

@@ -42,7 +42,7 @@ struct VarlinkError: Error, Sendable, Equatable {
     case .noSuchSubscriber(let name): self.init(own: "NoSuchSubscriber", ["subscriber": .string(name)])
     case .tooManySubscribers(let limit): self.init(own: "TooManySubscribers", ["limit": .int(Int64(limit))])
     case .invalidCursor(let text): self.init(own: "InvalidCursor", ["cursor": .string(text)])
-    case .notADatabase, .corrupt, .tooNew, .unavailable, .identifierTaken, .changedMeanwhile:
+    case .notADatabase, .corrupt, .tooNew, .unavailable, .unreadable, .identifierTaken, .changedMeanwhile:
       self.init(own: "StoreUnavailable", ["reason": .string(error.description)])
     }
   }

@@ -32,6 +32,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_NO_DESCRIPTORS,     // RLIMIT_NOFILE is used up
   CS_TEST_STOLEN_DESCRIPTOR,  // the same, and another thread holds the descriptor that we give back, for 30 ms
   CS_TEST_ABANDONED_SLOT,     // a slot is left half-written, then a crash
+  CS_TEST_WILD_COUNTS,        // the program has written over the counts of the ring, then SIGABRT
   CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened files of its own
   CS_TEST_LOADER_LOCK,        // another thread sits in a dl_iterate_phdr callback
   CS_TEST_PREVIOUS_RETURNS,   // an earlier handler of SIGTRAP returns; exits 0 if it ran once and errno was kept
