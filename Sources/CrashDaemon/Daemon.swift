@@ -97,11 +97,14 @@ public final class Daemon: Sendable {
       // What is left of something whose other half was let go of.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
+      let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
+        analysis.logger.warning("\($0): hellos that end crashd are looked at without end")
+      }
       let attach = try AttachServer(
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, board: board, pulse: pulses.attach))
+          keptConnections: connections, trials: trials, board: board, pulse: pulses.attach))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
         pulse: pulses.pipeline)

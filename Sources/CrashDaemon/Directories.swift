@@ -34,6 +34,8 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
+  /// Hellos that ended crashd, perhaps; it goes when systemd's descriptors go, with the machine's end.
+  var helloTrials: String { "\(runtime)/hello-trials" }
   // Of another name, because both directories may be one.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }

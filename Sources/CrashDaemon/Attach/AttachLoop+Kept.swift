@@ -1,4 +1,5 @@
 import CrashRing
+import Glibc
 
 // Processes that one crashd leaves to the next: what is kept of them while none runs.
 extension AttachLoop {
@@ -28,7 +29,31 @@ extension AttachLoop {
       announce(process)
     }
     // After the processes: one of these may be the same that says hello again.
-    for kept in configuration.keptConnections { accepted(kept.socket, keptName: kept.name) }
+    var trials = configuration.trials
+    for kept in configuration.keptConnections {
+      configuration.pulse.beat()
+      switch trials?.begin(kept.name) ?? .look {
+      case .look:
+        accepted(kept.socket, keptName: kept.name)
+        // Its hello is kept until it was taken: one that ends crashd would do so at each start.
+        trials?.end(kept.name)
+      case .skip: _ = leave(kept)
+      case .giveUp:
+        let peer = leave(kept)
+        configuration.store?.forget(kept.name)
+        configuration.ledger.lose(["hello": 1], of: peer, process: kept.name)
+      }
+    }
+  }
+
+  /// Its hello stays unread, for another crashd; who lives, and crashes later, is told that nobody reads there.
+  /// - Returns: Whose it is.
+  private func leave(_ kept: KeptConnection) -> Peer {
+    let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
+    let reason = "\(kept.name): crashd has ended \(HelloTrials.limit) times while it looked at this hello"
+    refuse(kept.socket, peer, .limit(reason), as: "kept hello")
+    kept.socket.hangUp()
+    return peer
   }
 
   /// Keeps a process's descriptors for a crashd that comes after this one.

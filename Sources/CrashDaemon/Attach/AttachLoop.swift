@@ -34,6 +34,8 @@ struct AttachLoop {
     var kept: [KeptProcess] = []
     /// The same of connections that have not said hello yet.
     var keptConnections: [KeptConnection] = []
+    /// What is known of those that end crashd; nil: nobody looks.
+    var trials: (any HelloBook)?
     /// What processes are to do.
     var board = ProtectionBoard()
     /// Shows the watchdog that the loop moves.
@@ -232,8 +234,8 @@ extension AttachLoop {
     }
   }
 
-  private func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal) {
-    configuration.ledger.refuse("attach", from: peer, because: refusal.reason)
+  func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal, as kind: String = "attach") {
+    configuration.ledger.refuse(kind, from: peer, because: refusal.reason)
     // A peer that does not take the reply sees the closed socket.
     _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
   }

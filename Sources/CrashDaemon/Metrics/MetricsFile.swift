@@ -29,7 +29,7 @@ struct MetricsFile: Service {
     var isTold = false
     while !Task.isCancelled {
       do {
-        try Self.replace(path, by: try await interface.metricsText())
+        try SmallFile.replace(path, by: try await interface.metricsText())
         isTold = false
       } catch {
         if !isTold { logger.warning("cannot write metrics: \(error)") }
@@ -37,20 +37,5 @@ struct MetricsFile: Service {
       }
       do { try await Task.sleep(for: .seconds(max(1, interval_s))) } catch { return }
     }
-  }
-
-  /// A reader sees the old file or the new one.
-  static func replace(_ path: String, by text: String) throws(SystemError) {
-    let temporary = path + ".tmp"
-    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
-    let number = unsafe open(temporary, flags, 0o644)
-    guard number >= 0 else { throw SystemError("write '\(temporary)'") }
-    let file = Descriptor(owning: number)
-    let bytes = Array(text.utf8)
-    // Others read it, whatever the umask. write reads as many bytes as the array has.
-    guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
-      throw SystemError("write '\(temporary)'")
-    }
-    guard unsafe rename(temporary, path) == 0 else { throw SystemError("rename '\(temporary)'") }
   }
 }

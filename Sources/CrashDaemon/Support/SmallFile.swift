@@ -1,8 +1,8 @@
 import Glibc
 
-/// Files of the kernel, which tell no size.
+/// Files that are read and written in one piece.
 enum SmallFile {
-  /// Its beginning, at most `limitBytes`; nil when it cannot be read.
+  /// A file's beginning (those of the kernel tell no size), at most `limitBytes`; nil when it cannot be read.
   static func text(at path: String, limitBytes: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -19,5 +19,20 @@ enum SmallFile {
       total += count
     }
     return total > 0 ? String(decoding: bytes.prefix(total), as: UTF8.self) : nil
+  }
+
+  /// A reader sees the old file or the new one.
+  static func replace(_ path: String, by text: String) throws(SystemError) {
+    let temporary = path + ".tmp"
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+    let number = unsafe open(temporary, flags, 0o644)
+    guard number >= 0 else { throw SystemError("write '\(temporary)'") }
+    let file = Descriptor(owning: number)
+    let bytes = Array(text.utf8)
+    // Others read it, whatever the umask. write reads as many bytes as the array has.
+    guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
+      throw SystemError("write '\(temporary)'")
+    }
+    guard unsafe rename(temporary, path) == 0 else { throw SystemError("rename '\(temporary)'") }
   }
 }

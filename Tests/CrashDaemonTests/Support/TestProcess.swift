@@ -55,6 +55,13 @@ final class TestProcess: Sendable {
     return (status, text)
   }
 
+  /// Whether the daemon has said something.
+  var hasAnswer: Bool {
+    var entry = pollfd(fd: socket.descriptor.number, events: Int16(POLLIN), revents: 0)
+    // poll reads and writes the one entry.
+    return unsafe poll(&entry, 1, 0) == 1
+  }
+
   /// Says hello with a ring and waits for the answer.
   func attach(_ memory: Descriptor) async throws -> cs_attach_status? {
     try send(Self.hello(), [memory])
