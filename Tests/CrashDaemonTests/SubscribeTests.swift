@@ -75,7 +75,7 @@ struct SubscribeTests {
   func slowReader() async throws {
     var limits = Limits()
     // Long enough for the reader that does read, on the slowest of machines: the limit is the same for both.
-    limits.write_ms = 6_000
+    limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
       let slow = try await daemon.client()
