@@ -69,9 +69,15 @@ struct CrashAnalysis: Sendable {
   ///   - isFile: Whether the ring stands in a file, which stays until this has stored it.
   /// - Returns: What it led to.
   func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool = false) async -> Outcome {
+    // Thousands may wait for their place: they have the little frame of this function only.
+    await places.enter(process.facts.peer.uid)
+    defer { places.leave(process.facts.peer.uid) }
+    return await lookInPlace(at: process, seen: seen, isFinal: isFinal, isFile: isFile)
+  }
+
+  @inline(never)
+  private func lookInPlace(at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool) async -> Outcome {
     let user = process.facts.peer.uid
-    await places.enter(user)
-    defer { places.leave(user) }
     var stamp = process.ring.stamp()
     if let seen, seen.isAll(of: stamp) { return .nothingNew }
     var contents = read(process, isFinal: isFinal)
@@ -141,11 +147,16 @@ struct CrashAnalysis: Sendable {
   ///
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
-    let process = ended.process
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
-    let user = process.facts.peer.uid
+    let user = ended.process.facts.peer.uid
     await places.enter(user)
     defer { places.leave(user) }
+    return await buryInPlace(ended, hasCrashed: hasCrashed)
+  }
+
+  @inline(never)
+  private func buryInPlace(_ ended: EndedProcess, hasCrashed: Bool) async -> Outcome {
+    let process = ended.process
     let contents = read(process, isFinal: true)
     guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
       if ended.end == .unknown && !hasCrashed {
