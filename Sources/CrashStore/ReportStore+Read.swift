@@ -62,12 +62,25 @@ extension ReportStore {
     try eventPage(after: cursor, filter, visibility: visibility, limit: limit).events
   }
 
-  /// Events after `cursor` in their order, at most `limit`, and where the next page begins: behind everything that was
-  /// looked at, so that events that the filter leaves out are not looked at again.
+  /// Some events in their order.
+  public struct EventPage: Sendable {
+    /// Those that can be read.
+    public var events: [StoredReport]
+    /// How many stood among them that cannot be read any more.
+    ///
+    /// One such does not keep the others from who waits for them.
+    public var unreadable: Int
+    /// Where the next page begins: behind everything that was looked at, so that events that the filter leaves out are not looked at again.
+    public var end: StoreCursor
+    /// Whether there was nothing behind it.
+    public var isLast: Bool
+  }
+
+  /// Events after `cursor`, of which at most `limit` are looked at.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
-  ) throws(StoreError) -> (events: [StoredReport], end: StoreCursor) {
+  ) throws(StoreError) -> EventPage {
     let (pool, epoch) = current
     return try Self.translating(path) {
       try pool.read { database in
@@ -77,9 +90,13 @@ extension ReportStore {
         let rows = try Row.fetchAll(
           database, sql: "SELECT seq, id, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
           arguments: wanted.arguments(["limit": limit]))
-        let events = try rows.map { try StoredReport($0, epoch: epoch) }
-        let newest = StoreCursor(epoch: epoch, sequence: try Self.newestSequence(in: database))
-        return (events, events.count < limit ? newest : events.last?.cursor ?? cursor)
+        let events = rows.compactMap { try? StoredReport($0, epoch: epoch) }
+        let isLast = rows.count < limit
+        let last: Int64? = rows.last?["seq"]
+        let end = isLast ? try Self.newestSequence(in: database) : last ?? cursor.sequence
+        return EventPage(
+          events: events, unreadable: rows.count - events.count, end: StoreCursor(epoch: epoch, sequence: end),
+          isLast: isLast)
       }
     }
   }

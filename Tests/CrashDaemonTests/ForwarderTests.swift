@@ -141,6 +141,23 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
+  @Test("events that cannot be read any more, first or among others, are told as lost, and the others come")
+  func unreadable() async throws {
+    try await collecting({ daemon, path in
+      for id in ["aa", "bb", "cc", "dd", "ee"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      for id in ["aa", "bb", "dd"] { try daemon.spoil(id) }
+      let collector = try TestCollector(path: path)
+      daemon.hub.notify()
+      let connection = try await collector.accept()
+      for (id, lost) in [("cc", JSONValue.int(3)), ("ee", nil)] {
+        let message = try #require(try await connection.message())
+        #expect(message.string("id") == id)
+        #expect(message["lost"] == lost)
+        try connection.acknowledge(message)
+      }
+    }) { $0.acknowledges = true }
+  }
+
   /// More than a socket holds, so that crashd has to wait for the collector.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
     for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }

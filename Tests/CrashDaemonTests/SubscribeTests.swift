@@ -191,6 +191,33 @@ struct SubscribeTests {
     }
   }
 
+  @Test("an event that cannot be read any more is counted as lost, and the others come")
+  func unreadable() async throws {
+    try await TestDaemon.run { daemon in
+      let start = try daemon.store.newestCursor()
+      for id in ["aa", "bb", "cc", "dd"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      for id in ["aa", "cc"] { try daemon.spoil(id) }
+      let page = try daemon.store.eventPage(after: start, limit: 3)
+      #expect(page.events.map(\.report.id) == ["bb"])
+      #expect(page.unreadable == 2 && !page.isLast)
+      let client = try await daemon.client()
+      try await client.send(Self.method, ["cursor": .string(start.description)], more: true)
+      _ = try await client.reply()
+      for (id, lost) in [("bb", JSONValue.int(2)), ("dd", nil)] {
+        let event = try await client.reply().object("parameters")
+        #expect(event.object("report").string("id") == id)
+        #expect(event["lost"] == lost)
+      }
+      // One alone tells nothing, and keeps nothing back.
+      _ = try daemon.store.put(.sample(id: "ee"), raw: [])
+      try daemon.spoil("ee")
+      daemon.hub.notify()
+      _ = try daemon.store.put(.sample(id: "ff"), raw: [])
+      daemon.hub.notify()
+      #expect(try await client.event().id == "ff")
+    }
+  }
+
   @Test("a second call on a subscribed connection ends it")
   func callMeanwhile() async throws {
     try await TestDaemon.run { daemon in

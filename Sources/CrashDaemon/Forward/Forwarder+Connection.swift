@@ -94,7 +94,7 @@ extension Forwarder {
     repeat {
       while true {
         let page = try store.eventPage(after: cursor, filter, limit: batch)
-        lost += try store.removed(after: cursor, through: page.end).count
+        lost += try store.removed(after: cursor, through: page.end).count + page.unreadable
         // Rules may have changed since the last page.
         let scrubber = forward.scrubs ? try Scrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
@@ -113,7 +113,7 @@ extension Forwarder {
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
-        if page.events.count < batch { break }
+        if page.isLast { break }
       }
     } while await news.next() != nil
   }

@@ -69,15 +69,17 @@ struct Forwarder: Sendable {
     // Listening begins before the first look: no event falls between the two.
     var news = configuration.hub.news().makeAsyncIterator()
     var cursor = try enter()
+    var (seen, unreadable) = (cursor, 0)
     while !Task.isCancelled {
-      let page = try configuration.store.eventPage(after: cursor, filter, limit: 1)
+      let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
-      // What was removed is told with the next event, so the cursor stays before it until then.
-      if page.end != cursor, try configuration.store.removed(after: cursor, through: page.end).count == 0 {
-        try keep(page.end)
-        cursor = page.end
+      (seen, unreadable) = (page.end, unreadable + page.unreadable)
+      // What was removed or cannot be read is told with the next event, so the cursor stays before it until then.
+      if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
+        try keep(seen)
+        cursor = seen
       }
-      guard await news.next() != nil else { return nil }
+      if page.isLast, await news.next() == nil { return nil }
     }
     return nil
   }

@@ -116,7 +116,7 @@ extension VarlinkConnection {
           while true {
             let page = try store.eventPage(after: cursor, filter, visibility: visibility, limit: batch)
             let missing = try store.removed(after: cursor, through: page.end, visibility: visibility).count
-            gone += max(0, missing - told)
+            gone += max(0, missing - told) + page.unreadable
             told = max(0, told - missing)
             for event in page.events {
               let reply = SubscribeReply(
@@ -126,7 +126,7 @@ extension VarlinkConnection {
             }
             cursor = page.end
             hub.read(reader, to: cursor)
-            if page.events.count < batch { break }
+            if page.isLast { break }
           }
         } while await news.next() != nil
       } catch let error as StoreError {

@@ -1,5 +1,6 @@
 import CrashStore
 import FoundationEssentials
+import GRDB
 import Logging
 import Synchronization
 
@@ -70,6 +71,12 @@ final class TestDaemon: Sendable {
   func client() async throws -> TestClient { try await TestClient(path: directories.varlinkSocket) }
 
   func attach() async throws -> TestProcess { try await TestProcess(path: directories.attachSocket) }
+
+  /// What is stored of a report is no report any more.
+  func spoil(_ id: String) throws {
+    let database = try DatabaseQueue(path: "\(directories.state)/reports.sqlite")
+    try database.write { try $0.execute(sql: "UPDATE reports SET json = '{' WHERE id = ?", arguments: [id]) }
+  }
 
   /// What Status counts.
   func refusals() async throws -> [String: JSONValue] {
