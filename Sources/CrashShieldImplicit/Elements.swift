@@ -59,19 +59,3 @@ func notesElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type)
 private func reason(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> String {
   "\(position) is outside of \(lower)..<\(upper) of \(list)"
 }
-
-/// What stands for no value of a type: its `shieldDefault`, zero, or nil.
-private enum StandIn {
-  static func exists<Value>(of type: Value.Type) -> Bool {
-    type is any ShieldDefault.Type || type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type
-      || type is any ExpressibleByNilLiteral.Type
-  }
-
-  static func value<Value>() -> Value? {
-    if let type = Value.self as? any ShieldDefault.Type { return type.shieldDefault as? Value }
-    if let type = Value.self as? any BinaryInteger.Type { return type.init(0) as? Value }
-    if let type = Value.self as? any BinaryFloatingPoint.Type { return type.init(0) as? Value }
-    if let type = Value.self as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
-    return nil
-  }
-}

@@ -34,6 +34,11 @@ extension Dictionary: ShieldDefault {
   public static var shieldDefault: [Key: Value] { [:] }
 }
 
+extension Set: ShieldDefault {
+  /// What stands for no value.
+  public static var shieldDefault: Set<Element> { [] }
+}
+
 extension Shield {
   /// The value as this type; nil where it is none, which is recorded as `cast`, or as `null` for a null.
   ///
@@ -90,9 +95,7 @@ extension Shield {
   static func otherwiseCast<Target>(_ value: Any?, to target: Target.Type, _ site: ShieldSite) -> Target? {
     let value = Casts.unwrapped(value)
     if let cast = value as? Target { return cast }
-    let isAbsorbed = absorbs(Casts.isNull(value) ? .null : .cast, at: site) {
-      "\(value.map { "a \(type(of: $0))" } ?? "nil") where a \(Target.self) was expected"
-    }
+    let isAbsorbed = absorbs(Casts.isNull(value) ? .null : .cast, at: site) { Casts.reason(value, target) }
     // A forced cast of what cannot be cast: the same trap as without the guard.
     // swift-format-ignore: NeverForceUnwrap
     guard isAbsorbed else { return .some(value as! Target) }
@@ -106,15 +109,20 @@ extension Shield {
 package enum Casts {
   /// Optionals in `Any` may be nested.
   package static func unwrapped(_ value: Any?) -> Any? {
-    guard let value else { return nil }
+    // A mirror may be the program's own; that of an optional is not.
+    guard let value, type(of: value) is any ExpressibleByNilLiteral.Type else { return value }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }
     return unwrapped(mirror.children.first?.value)
   }
 
-  static func isNull(_ value: Any?) -> Bool {
+  package static func isNull(_ value: Any?) -> Bool {
     // Foundation's; this module does not import it.
     value.map { "\(type(of: $0))" == "NSNull" } ?? true
+  }
+
+  package static func reason(_ value: Any?, _ target: Any.Type) -> String {
+    "\(value.map { "a \(type(of: $0))" } ?? "nil") where a \(target) was expected"
   }
 
   package static func converted<Target>(_ value: Any, to target: Target.Type) -> Target? {
@@ -122,6 +130,10 @@ package enum Casts {
       if target == Int.self { return Int(text) as? Target }
       if target == Double.self { return Double(text) as? Target }
       if target == Bool.self { return Bool(text) as? Target }
+      if let integer = target as? any FixedWidthInteger.Type { return integer.init(text, radix: 10) as? Target }
+      if let number = target as? any (BinaryFloatingPoint & LosslessStringConvertible).Type {
+        return number.init(text) as? Target
+      }
       return nil
     }
     guard target == String.self else { return nil }
