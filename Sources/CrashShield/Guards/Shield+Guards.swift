@@ -86,7 +86,7 @@ enum Guards {
   ) {
     var count: UInt64 = 0
     guard let record = unsafe counted(kind, site, pc, &count) else { return }
-    if count == 1 { unsafe describe(record, mode, reason()) }
+    if count == 1 { unsafe describe(record, mode, pc, reason()) }
     unsafe tell(record)
     if count.isPowerOfTen, cs_guard_enter_observer() {
       if let observer = presentObserver() { unsafe observer(ShieldIncident(record)) }
@@ -122,21 +122,33 @@ enum Guards {
     }
   }
 
-  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, _ reason: String) {
+  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, _ pc: UInt, _ reason: String) {
     var here = cs_quarantine_stack()
     // It fills in the structure.
     unsafe cs_quarantine_here(&here)
     var reason = reason
     reason.withUTF8 { reason in
-      unsafe withUnsafeBytes(of: here.frames) { frames in
-        // The texts and frames are copied during the call.
-        var details = unsafe cs_guard_details(
-          reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
-          thread: Int32(clamping: here.thread), frame_count: here.count,
-          frames: frames.bindMemory(to: UInt64.self).baseAddress)
-        unsafe cs_guard_describe(record, &details)
+      unsafe withUnsafeBytes(of: here.frames) { bytes in
+        // As many as were written are read.
+        let frames = unsafe own(Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count))), from: UInt64(pc))
+        unsafe frames.withUnsafeBufferPointer { frames in
+          // The texts and frames are copied during the call.
+          var details = unsafe cs_guard_details(
+            reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
+            thread: Int32(clamping: here.thread), frame_count: UInt32(clamping: frames.count),
+            frames: frames.baseAddress)
+          unsafe cs_guard_describe(record, &details)
+        }
       }
     }
+  }
+
+  /// The frames from the place on: those before it are the guard's.
+  ///
+  /// Where the stack does not lead there it is the only one.
+  private static func own(_ frames: [UInt64], from pc: UInt64) -> [UInt64] {
+    if pc == 0 { return frames }
+    return frames.firstIndex(of: pc).map { Array(frames[$0...]) } ?? [pc]
   }
 
   private static func tell(_ record: OpaquePointer) {
