@@ -38,6 +38,7 @@ var products: [Product] = [
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
+  .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
@@ -70,6 +71,14 @@ var targets: [Target] = [
   .target(
     name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"],
     swiftSettings: swift),
+  // A program that links it has its forced casts. The tests' program has, the tests have not: it is started by its path.
+  .target(name: "CShimCasts", path: "CShim/Casts", cSettings: c),
+  .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield"], swiftSettings: swift),
+  .target(name: "CastsFaults", dependencies: ["CrashShield"], path: "Tests/CastsFaults", swiftSettings: swift),
+  .executableTarget(
+    name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"], path: "Tests/CastsHost",
+    swiftSettings: swift),
+  .testTarget(name: "CastsTests", dependencies: ["CastsFaults"], swiftSettings: swift),
   // A program that links it has its malloc.
   .target(
     name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages",

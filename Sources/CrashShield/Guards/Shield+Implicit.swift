@@ -69,6 +69,9 @@ package enum ImplicitGuards {
     return try body()
   }
 
+  /// Whether this thread is in such a test.
+  package static var isProbed: Bool { cs_guard_probe_line() != 0 }
+
   /// Where the last fault of this thread's test was met.
   package static var probedPC: UInt { UInt(cs_guard_probe_pc()) }
 }

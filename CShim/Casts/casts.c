@@ -1,0 +1,77 @@
+// What a program's casts go through. A conditional one costs a comparison and a jump, a forced one that succeeds a call
+// more; both leave the source and the target to the runtime. Nothing is locked or allocated before a forced cast has
+// failed.
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "casts.h"
+
+// The runtime's DynamicCastFlags, which the compiler writes into programs. Others are handed on.
+#define UNCONDITIONAL      ((uintptr_t)1)
+#define TAKE_ON_SUCCESS    ((uintptr_t)2)
+#define DESTROY_ON_FAILURE ((uintptr_t)4)
+
+// Leaves no frame of ours behind: where the cast ends the process, its stack is that of a program without us.
+#define MUST_JUMP __attribute__((musttail))
+
+cs_casts_function *cs_casts_original;
+
+static const char *obstacle = "the program has not started yet";
+// CrashShieldCasts is asked on this thread: casts of its own, and of functions that it calls, are the runtime's.
+static __thread bool is_asking;
+static __thread bool is_testing;
+static __thread cs_casts_seen seen;
+
+static bool gives(void *target, void *source, const void *source_type, const void *target_type, uintptr_t flags,
+                  uint64_t pc) {
+  const bool was_asking = is_asking;
+  is_asking = true;
+  const bool is_given = cs_casts_meet(target, source, source_type, target_type, pc);
+  is_asking = was_asking;
+  // As the runtime does when a cast succeeds: the caller counts on it.
+  if (is_given && (flags & TAKE_ON_SUCCESS) != 0) cs_casts_destroy(source, source_type);
+  return is_given;
+}
+
+__attribute__((noinline)) static bool cast_or_ask(void *target, void *source, const void *source_type,
+                                                  const void *target_type, uintptr_t flags) {
+  if (is_testing) seen = (cs_casts_seen){(uintptr_t)source_type, (uintptr_t)target_type, flags};
+  // A source that cannot be cast is left as it is, so that it can be asked about, and be cast again.
+  if (cs_casts_original(target, source, source_type, target_type, flags & ~(UNCONDITIONAL | DESTROY_ON_FAILURE)))
+    return true;
+  const uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
+  if ((!is_asking || is_testing) && gives(target, source, source_type, target_type, flags, pc)) return true;
+  MUST_JUMP return cs_casts_original(target, source, source_type, target_type, flags);
+}
+
+bool cs_casts_cast(void *target, void *source, const void *source_type, const void *target_type, uintptr_t flags) {
+  if ((flags & UNCONDITIONAL) == 0) {
+    MUST_JUMP return cs_casts_original(target, source, source_type, target_type, flags);
+  }
+  MUST_JUMP return cast_or_ask(target, source, source_type, target_type, flags);
+}
+
+// Before main, so that no other thread writes the tables at the same time, unless this is a library that is loaded
+// later.
+__attribute__((constructor)) static void start(void) {
+  static const char name[] = "swift_dynamicCast";
+  cs_casts_original = (cs_casts_function *)dlsym(RTLD_DEFAULT, name);
+  obstacle = cs_casts_original == NULL ? "the Swift runtime is a part of the program (static standard library)"
+                                       : cs_casts_write_tables(name, cs_casts_cast);
+}
+
+const char *cs_casts_obstacle(void) {
+  return obstacle;
+}
+
+bool cs_casts_begin_test(void) {
+  const bool goes_on = is_testing;
+  is_testing = true;
+  seen = (cs_casts_seen){0};
+  return goes_on;
+}
+
+cs_casts_seen cs_casts_end_test(bool goes_on) {
+  is_testing = goes_on;
+  return seen;
+}

@@ -1,0 +1,129 @@
+// Exchanges a function in the tables by which images call functions of others (x86-64's relocations JUMP_SLOT and
+// GLOB_DAT), after the loader has filled them.
+//
+// Not by a definition of the same name in the program, as for malloc: where the standard library is part of the
+// program, its own definition stands in an archive, whose member the linker then leaves out, or takes as well and
+// refuses both.
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "casts.h"
+
+#if defined(__x86_64__)
+
+typedef struct search {
+  const char *name;
+  cs_casts_function *function;
+  uint64_t page_bytes;
+  bool has_own;   // this image has such a table
+  bool is_closed; // one could not be written
+} search;
+
+typedef struct image {
+  uint64_t base;
+  uint64_t sealed_start; // what the loader has closed when it had filled it
+  uint64_t sealed_end;
+  const char *names;
+  const ElfW(Sym) * symbols;
+  bool is_own;
+} image;
+
+// glibc adds the image's base to what its dynamic section holds, but for the kernel's own image.
+static const void *at(const image *image, const ElfW(Dyn) * entry) {
+  const uint64_t value = entry->d_un.d_ptr;
+  return (const void *)(value < image->base ? image->base + value : value);
+}
+
+static void write_slot(search *search, const image *image, uint64_t address) {
+  void *const page = (void *)(address & ~(search->page_bytes - 1));
+  const bool is_sealed = address >= image->sealed_start && address < image->sealed_end;
+  if (is_sealed && mprotect(page, search->page_bytes, PROT_READ | PROT_WRITE) != 0) {
+    search->is_closed = true;
+    return;
+  }
+  __atomic_store_n((uint64_t *)address, (uint64_t)(uintptr_t)search->function, __ATOMIC_RELEASE);
+  if (is_sealed) (void)mprotect(page, search->page_bytes, PROT_READ);
+  if (image->is_own) search->has_own = true;
+}
+
+static void look_through(search *search, const image *image, const ElfW(Rela) * relocations, uint64_t bytes) {
+  for (uint64_t index = 0; index < bytes / sizeof *relocations; index++) {
+    const uint64_t info = relocations[index].r_info;
+    if (ELF64_R_TYPE(info) != R_X86_64_JUMP_SLOT && ELF64_R_TYPE(info) != R_X86_64_GLOB_DAT) continue;
+    const char *const name = image->names + image->symbols[ELF64_R_SYM(info)].st_name;
+    if (strcmp(name, search->name) == 0) write_slot(search, image, image->base + relocations[index].r_offset);
+  }
+}
+
+static void look_into(search *search, image *image, const ElfW(Dyn) * dynamic) {
+  const ElfW(Rela) *relocations = NULL, *jumps = NULL;
+  uint64_t relocation_bytes = 0, jump_bytes = 0;
+  for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
+    switch (entry->d_tag) {
+    case DT_STRTAB:
+      image->names = at(image, entry);
+      break;
+    case DT_SYMTAB:
+      image->symbols = at(image, entry);
+      break;
+    case DT_RELA:
+      relocations = at(image, entry);
+      break;
+    case DT_RELASZ:
+      relocation_bytes = entry->d_un.d_val;
+      break;
+    case DT_JMPREL:
+      jumps = at(image, entry);
+      break;
+    case DT_PLTRELSZ:
+      jump_bytes = entry->d_un.d_val;
+      break;
+    default:
+      break;
+    }
+  }
+  if (image->names == NULL || image->symbols == NULL) return;
+  if (relocations != NULL) look_through(search, image, relocations, relocation_bytes);
+  if (jumps != NULL) look_through(search, image, jumps, jump_bytes);
+}
+
+static int visit(struct dl_phdr_info *info, size_t info_bytes, void *context) {
+  (void)info_bytes;
+  search *const search = context;
+  const uint64_t own = (uint64_t)(uintptr_t)search->function;
+  image image = {.base = info->dlpi_addr};
+  const ElfW(Dyn) *dynamic = NULL;
+  for (int index = 0; index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *const segment = &info->dlpi_phdr[index];
+    const uint64_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+    if (segment->p_type == PT_DYNAMIC) dynamic = (const void *)start;
+    if (segment->p_type == PT_LOAD && own >= start && own < end) image.is_own = true;
+    if (segment->p_type == PT_GNU_RELRO) {
+      image.sealed_start = start & ~(search->page_bytes - 1);
+      image.sealed_end = end & ~(search->page_bytes - 1);
+    }
+  }
+  if (dynamic != NULL) look_into(search, &image, dynamic);
+  return 0;
+}
+
+const char *cs_casts_write_tables(const char *name, cs_casts_function *function) {
+  search search = {.name = name, .function = function, .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
+  (void)dl_iterate_phdr(visit, &search);
+  if (search.has_own) return NULL;
+  if (search.is_closed) return "a table of the loader's cannot be written";
+  // It exports its functions: dlsym knew one.
+  return "the Swift runtime is a part of the program (static standard library)";
+}
+
+#else
+
+const char *cs_casts_write_tables(const char *name, cs_casts_function *function) {
+  (void)name, (void)function;
+  return "they are made for x86-64";
+}
+
+#endif

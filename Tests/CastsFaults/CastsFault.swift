@@ -1,0 +1,206 @@
+// As a program writes it: nothing here knows that casts are watched.
+// swift-format-ignore-file: NeverForceUnwrap
+public import CrashShield
+import Foundation
+
+/// A forced cast that fails.
+public struct CastsFault: Sendable {
+  /// What is cast to what.
+  public var name: String
+  /// What it is recorded as.
+  public var kind: ShieldKind
+  /// Of the cast.
+  public var line: Int
+  /// What comes of it, in words.
+  public var body: @Sendable () -> String
+
+  init(_ name: String, _ kind: ShieldKind = .cast, line: Int = #line, _ body: @escaping @Sendable () -> String) {
+    self.name = name
+    self.kind = kind
+    self.line = line + 1
+    self.body = body
+  }
+
+  /// Those that there is a value for, and the value.
+  public static let given: [(fault: CastsFault, value: String)] = [
+    (
+      CastsFault("null for a number", .null) {
+        "\(reply("null") as! Int)"
+      }, "0"
+    ),
+    (
+      CastsFault("null for a text", .null) {
+        "\(reply("null") as! String)"
+      }, ""
+    ),
+    (
+      CastsFault("null for a truth", .null) {
+        "\(reply("null") as! Bool)"
+      }, "false"
+    ),
+    (
+      CastsFault("null for a fraction", .null) {
+        "\(reply("null") as! Double)"
+      }, "0.0"
+    ),
+    (
+      CastsFault("null for a small number", .null) {
+        "\(reply("null") as! UInt8)"
+      }, "0"
+    ),
+    (
+      CastsFault("null for a list", .null) {
+        "\(reply("null") as! [Any])"
+      }, "[]"
+    ),
+    (
+      CastsFault("null for an object", .null) {
+        "\(reply("null") as! [String: Any])"
+      }, "[:]"
+    ),
+    (
+      CastsFault("null for a set", .null) {
+        "\(reply("null") as! Set<String>)"
+      }, "[]"
+    ),
+    (
+      CastsFault("null for a number that may be nil", .null) {
+        "\(String(describing: reply("null") as! Int?))"
+      }, "nil"
+    ),
+    (
+      CastsFault("nil for a number", .null) {
+        "\(opaque(Int?.none as Any) as! Int)"
+      }, "0"
+    ),
+    (
+      CastsFault("a number for a text") {
+        "\(reply("number") as! String)"
+      }, "42"
+    ),
+    (
+      CastsFault("a fraction for a text") {
+        "\(reply("fraction") as! String)"
+      }, "3.5"
+    ),
+    (
+      CastsFault("a truth for a text") {
+        "\(reply("truth") as! String)"
+      }, "true"
+    ),
+    (
+      CastsFault("Swift's number for a text") {
+        "\(opaque(UInt16(42) as Any) as! String)"
+      }, "42"
+    ),
+    (
+      CastsFault("a text for a number") {
+        "\(reply("text") as! Int)"
+      }, "42"
+    ),
+    (
+      CastsFault("a text for a fraction") {
+        "\(reply("fractionText") as! Double)"
+      }, "3.5"
+    ),
+    (
+      CastsFault("a text for a small number") {
+        "\(reply("text") as! Int8)"
+      }, "42"
+    ),
+    (
+      CastsFault("a text for a truth") {
+        "\(opaque("true" as Any) as! Bool)"
+      }, "true"
+    ),
+    (
+      CastsFault("a text for a number that may be nil") {
+        "\(String(describing: reply("text") as! Int?))"
+      }, "Optional(42)"
+    ),
+    (
+      CastsFault("Foundation's text for a number") {
+        "\(opaque(NSString(string: "42") as Any) as! Int)"
+      }, "42"
+    ),
+    (
+      CastsFault("a number for a text, of another static type") {
+        "\(opaque(7 as any Sendable) as! String)"
+      }, "7"
+    ),
+  ]
+
+  /// Those that end the process in every mode.
+  public static let refused: [CastsFault] = [
+    CastsFault("a text that only begins with a number") {
+      "\(opaque("12abc" as Any) as! Int)"
+    },
+    CastsFault("a number with a blank") {
+      "\(opaque(" 42" as Any) as! Int)"
+    },
+    CastsFault("a fraction in a text for a number") {
+      "\(reply("fractionText") as! Int)"
+    },
+    CastsFault("a text of a number that is too large") {
+      "\(opaque("256" as Any) as! UInt8)"
+    },
+    CastsFault("a text that is no number, which may be nil") {
+      "\(String(describing: opaque("" as Any) as! Int?))"
+    },
+    CastsFault("a number for a truth") {
+      "\(opaque(1 as Any) as! Bool)"
+    },
+    CastsFault("Swift's fraction for a number") {
+      "\(opaque(3.0 as Any) as! Int)"
+    },
+    CastsFault("null for a date", .null) {
+      "\(reply("null") as! Date)"
+    },
+    CastsFault("null for a date that may be nil", .null) {
+      "\(String(describing: reply("null") as! Date?))"
+    },
+    CastsFault("null for an object of a class", .null) {
+      "\(reply("null") as! Counted)"
+    },
+    CastsFault("null for what has a requirement", .null) {
+      "\(reply("null") as! any Named)"
+    },
+    CastsFault("null for a tuple", .null) {
+      "\(reply("null") as! (Int, Int))"
+    },
+    CastsFault("a list with a null for one of numbers") {
+      "\(reply("list") as! [Int])"
+    },
+    CastsFault("a list for a text") {
+      "\(reply("list") as! String)"
+    },
+    CastsFault("an object for a number") {
+      "\(opaque(["a": 1] as Any) as! Int)"
+    },
+    CastsFault("a text for a list") {
+      "\(reply("text") as! [Any])"
+    },
+    CastsFault("a date for a number") {
+      "\(opaque(Date(timeIntervalSince1970: 0) as Any) as! Int)"
+    },
+    CastsFault("an object for one of another class") {
+      "\(opaque(Counted() as Any) as! Other)"
+    },
+    CastsFault("an error for another") {
+      "\(opaque(Trouble.here as any Error) as! OtherTrouble)"
+    },
+  ]
+}
+
+/// A member of what JSON says.
+public func reply(_ key: String) -> Any {
+  let text =
+    #"{"null": null, "number": 42, "fraction": 3.5, "truth": true, "text": "42", "fractionText": "3.5", "list": [1, null]}"#
+  let reply = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+  return reply?[key] ?? "no reply"
+}
+
+/// A value that the optimizer does not know.
+@inline(never)
+@_optimize(none)
+public func opaque<Value>(_ value: Value) -> Value { value }

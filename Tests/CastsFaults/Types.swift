@@ -1,0 +1,50 @@
+import Synchronization
+
+/// An object that is counted.
+///
+/// It has nothing; only a class that is open for others may not be said to be sendable without more.
+public class Counted: @unchecked Sendable {
+  static let alive = Atomic(0)
+
+  /// How many there are.
+  public static var count: Int { alive.load(ordering: .relaxed) }
+
+  /// Makes one.
+  public init() { Counted.alive.add(1, ordering: .relaxed) }
+
+  deinit { Counted.alive.subtract(1, ordering: .relaxed) }
+}
+
+final class Derived: Counted, @unchecked Sendable, Named, CustomStringConvertible {
+  var name: String { "derived" }
+  var description: String { "a derived object" }
+}
+
+final class Other {}
+
+protocol Named {
+  var name: String { get }
+}
+
+protocol Sized<Size> {
+  associatedtype Size
+  var size: Size { get }
+}
+
+struct Box<Value>: Named, Sized {
+  var value: Value
+  var name: String { "a box of \(Value.self)" }
+  var size: Int { 1 }
+}
+
+extension Box: Equatable where Value: Equatable {}
+extension Box: Hashable where Value: Hashable {}
+
+enum Trouble: Error, Equatable { case here, there(Int) }
+
+struct OtherTrouble: Error {}
+
+struct Point: Hashable, Codable, Sendable {
+  var x = 1
+  var y = 2.5
+}

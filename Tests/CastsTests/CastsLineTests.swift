@@ -1,0 +1,20 @@
+import CastsFaults
+import Foundation
+import Testing
+
+/// Where a fault is said to be.
+///
+/// Not for the sanitizers, whose own instructions have other lines.
+@Suite
+struct CastsLineTests {
+  @Test("each record's first frame is at the line of its cast", arguments: CastsTests.given)
+  func line(number: Int) async throws {
+    let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
+    let frame = try #require(answer.records.last?.dropFirst(3).first, "\(answer)")
+    let place = try CastsHost.runHere(
+      URL(fileURLWithPath: "/usr/bin/addr2line"), ["-e", CastsHost.program.path, "\(frame)"])
+    let name = try #require(place.output.firstRange(of: "CastsFault.swift:"), "\(place)")
+    let line = Int(place.output[name.upperBound...].prefix { $0.isNumber })
+    #expect(line == CastsFault.given[number].fault.line, "\(place)")
+  }
+}

@@ -1,0 +1,111 @@
+import CastsFaults
+import Foundation
+import Testing
+
+/// Forced casts that fail, in each mode.
+///
+/// Each in a process of its own, which has CrashShieldCasts. This one has not.
+@Suite
+struct CastsTests {
+  static let given = Array(CastsFault.given.indices)
+  static let refused = Array(CastsFault.refused.indices)
+
+  @Test("without the product each ends the process by SIGABRT", arguments: given)
+  func plain(number: Int) async {
+    await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.given[number].fault.name)") { [number] in
+      beginCrash()
+      _ = CastsFault.given[number].fault.body()
+    }
+  }
+
+  @Test("off: the same, and nothing is recorded", arguments: given)
+  func off(number: Int) async throws {
+    let answer = try await CastsHost.run("given", "\(number)", mode: "off")
+    #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(CastsFault.given[number].fault.name): \(answer)")
+  }
+
+  @Test("observe, as at the start: one record, then the same with the same words", arguments: given)
+  func observe(number: Int) async throws {
+    let answer = try await CastsHost.run("given", "\(number)")
+    expectObserved(answer, CastsFault.given[number].fault)
+  }
+
+  @Test("absorb: the documented value, and one record", arguments: given)
+  func absorb(number: Int) async throws {
+    let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
+    let (fault, value) = CastsFault.given[number]
+    #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
+    // At the first fault, and in the end.
+    #expect(answer.records.count == 2, "\(answer)")
+    #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
+  }
+
+  @Test("a count is exact on four threads", arguments: [0, 10, 14])
+  func threads(number: Int) async throws {
+    let answer = try await CastsHost.run("threads", "\(number)", mode: "absorb")
+    #expect(answer.status == 0 && answer.lines.count == 1, "\(answer)")
+    #expect(answer.records.first?.dropFirst(2).first == "400", "\(answer)")
+  }
+
+  @Test("without the product what has no value ends the process by SIGABRT", arguments: refused)
+  func plainRefusal(number: Int) async {
+    await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.refused[number].name)") { [number] in
+      beginCrash()
+      _ = CastsFault.refused[number].body()
+    }
+  }
+
+  @Test("absorb: what has no value is observed at most", arguments: refused)
+  func refusal(number: Int) async throws {
+    let answer = try await CastsHost.run("refused", "\(number)", mode: "absorb")
+    expectObserved(answer, CastsFault.refused[number])
+  }
+
+  @Test("kinds have modes of their own")
+  func kinds() async throws {
+    #expect(try await CastsHost.run("given", "0", mode: "off,null=absorb").output.hasPrefix("record null absorb 1"))
+    #expect(try await CastsHost.run("given", "10", mode: "absorb,cast=off").status == -SIGABRT)
+  }
+
+  @Test("casts of all kinds that work are as without the product", arguments: ["off", "observe", "absorb"])
+  func works(mode: String) async throws {
+    let answer = try await CastsHost.run("works", mode: mode)
+    #expect(answer.status == 0)
+    #expect(answer.output == castsThatWork().map { $0 + "\n" }.joined())
+  }
+
+  @Test("a source is released as often as it is retained")
+  func objects() async throws {
+    let answer = try await CastsHost.run("objects", mode: "absorb")
+    #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
+  }
+
+  @Test("a cast that fails in a function that is told of another is the runtime's")
+  func within() async throws {
+    let answer = try await CastsHost.run("within", mode: "absorb")
+    #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
+  }
+
+  @Test("it is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
+  func status(mode: String) async throws {
+    let answer = try await CastsHost.run("status", mode: mode)
+    #expect(answer.lines.count == 5 && answer.lines.first == "live", "\(answer)")
+    #expect(answer.lines.dropFirst().allSatisfy { $0.hasSuffix(": absorbs") }, "\(answer)")
+  }
+}
+
+/// One record, and then the signal and the words of a program without the product.
+private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
+  #expect(answer.status == -SIGABRT, "\(fault.name): \(answer)")
+  #expect(answer.error.contains("Could not cast value of type"), "\(fault.name): \(answer)")
+  #expect(answer.lines.count == 1, "\(answer)")
+  #expect(answer.records.first?.prefix(3) == ["\(fault.kind)", "observe", "1"], "\(answer)")
+}
+
+/// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
+func beginCrash() {
+  for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
+  var none = rlimit(rlim_cur: 0, rlim_max: 0)
+  // setrlimit reads the structure during the call.
+  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+}
