@@ -69,6 +69,11 @@ public struct CastsFault: Sendable {
       }, "nil"
     ),
     (
+      CastsFault("null for a type that says what it is", .null) {
+        "\((reply("null") as! Plan).name)"
+      }, "none"
+    ),
+    (
       CastsFault("nil for a number", .null) {
         "\(opaque(Int?.none as Any) as! Int)"
       }, "0"
@@ -129,6 +134,11 @@ public struct CastsFault: Sendable {
       }, "7"
     ),
   ]
+
+  /// One that Foundation ends the process for, by SIGILL.
+  public static let fraction = CastsFault("Foundation's fraction for a number") {
+    "\(reply("fraction") as! Int)"
+  }
 
   /// Those that end the process in every mode.
   public static let refused: [CastsFault] = [
@@ -192,15 +202,9 @@ public struct CastsFault: Sendable {
   ]
 }
 
-/// A member of what JSON says.
-public func reply(_ key: String) -> Any {
-  let text =
-    #"{"null": null, "number": 42, "fraction": 3.5, "truth": true, "text": "42", "fractionText": "3.5", "list": [1, null]}"#
-  let reply = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
-  return reply?[key] ?? "no reply"
-}
+/// What the program says that a null is.
+private struct Plan: ShieldDefault {
+  var name = "none"
 
-/// A value that the optimizer does not know.
-@inline(never)
-@_optimize(none)
-public func opaque<Value>(_ value: Value) -> Value { value }
+  static var shieldDefault: Plan { Plan() }
+}

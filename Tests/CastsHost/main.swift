@@ -1,5 +1,5 @@
 // casts-host: a program whose forced casts are watched, for Tests/CastsTests, which has none of that itself.
-// Usage: casts-host given NUMBER | refused NUMBER | threads NUMBER | works | objects | within | status
+// Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CastsFaults
 import CrashShield
 import CrashShieldCasts
@@ -30,6 +30,9 @@ case "given":
 case "refused":
   Shield.onIncident { _ in tellRecords() }
   tell("value \(CastsFault.refused[number].body())")
+case "fraction":
+  Shield.onIncident { _ in tellRecords() }
+  tell("value \(CastsFault.fraction.body())")
 case "threads":
   let (fault, value) = CastsFault.given[number]
   DispatchQueue.concurrentPerform(iterations: 4) { _ in

@@ -40,7 +40,7 @@ struct CastsTests {
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
 
-  @Test("a count is exact on four threads", arguments: [0, 10, 14])
+  @Test("a count is exact on four threads", arguments: [0, 11, 15])
   func threads(number: Int) async throws {
     let answer = try await CastsHost.run("threads", "\(number)", mode: "absorb")
     #expect(answer.status == 0 && answer.lines.count == 1, "\(answer)")
@@ -61,10 +61,21 @@ struct CastsTests {
     expectObserved(answer, CastsFault.refused[number])
   }
 
+  @Test("a fraction of Foundation's is no integer: one record, then Foundation's own trap")
+  func fraction() async throws {
+    await #expect(processExitsWith: .signal(SIGILL)) {
+      beginCrash()
+      _ = CastsFault.fraction.body()
+    }
+    let answer = try await CastsHost.run("fraction", mode: "absorb")
+    #expect(answer.status == -SIGILL && answer.lines.count == 1, "\(answer)")
+    #expect(answer.records.first?.prefix(3) == ["cast", "observe", "1"], "\(answer)")
+  }
+
   @Test("kinds have modes of their own")
   func kinds() async throws {
     #expect(try await CastsHost.run("given", "0", mode: "off,null=absorb").output.hasPrefix("record null absorb 1"))
-    #expect(try await CastsHost.run("given", "10", mode: "absorb,cast=off").status == -SIGABRT)
+    #expect(try await CastsHost.run("given", "11", mode: "absorb,cast=off").status == -SIGABRT)
   }
 
   @Test("casts of all kinds that work are as without the product", arguments: ["off", "observe", "absorb"])

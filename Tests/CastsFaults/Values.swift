@@ -1,0 +1,14 @@
+import Foundation
+
+/// A member of what JSON says.
+public func reply(_ key: String) -> Any {
+  let text =
+    #"{"null": null, "number": 42, "fraction": 3.5, "truth": true, "text": "42", "fractionText": "3.5", "list": [1, null]}"#
+  let reply = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+  return reply?[key] ?? "no reply"
+}
+
+/// A value that the optimizer does not know.
+@inline(never)
+@_optimize(none)
+public func opaque<Value>(_ value: Value) -> Value { value }
