@@ -11,7 +11,7 @@
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make measure-guards  what guards at call sites add where nothing is wrong, in instructions and time, and what a fault costs
 #   make docs     the documentation of CrashShield as a DocC archive, a page a guard; its examples have to compile
-#   make measure-implicit  what an import of CrashShieldImplicit adds where nothing is wrong, in instructions
+#   make measure-implicit  what an import of CrashShieldImplicit or CrashShieldCasts adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
@@ -121,6 +121,7 @@ check-dangling: test-packages build dynamic
 # What the optimizer leaves of faults that are met at no call of ours.
 check-implicit: test-packages dynamic
 	scripts/check-implicit $(DYNAMIC)/release
+	scripts/check-casts $(DYNAMIC)/release
 	scripts/check-twelve $(DYNAMIC)/release
 
 # Guard slots beside other allocators.
@@ -177,9 +178,9 @@ matrix: test-packages build dynamic static
 # sanitizer's own code, whose debug information has lines only.
 test-sanitizers: test-packages $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip "OracleTests|ImplicitLineTests"
+	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip "OracleTests|ImplicitLineTests|CastsLineTests"
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip "OracleTests|ImplicitLineTests"
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip "OracleTests|ImplicitLineTests|CastsLineTests"
 
 fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
