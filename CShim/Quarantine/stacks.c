@@ -143,3 +143,9 @@ uint64_t cs_quarantine_caller(void) {
   if (callers <= own || callers >= end || callers % 8 != 0) return 0;
   return ((const uint64_t *)callers)[1];
 }
+
+void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end) {
+  const cs_thread *const thread = cs_thread_known();
+  *ret_start = thread->stack_start;
+  *ret_end = thread->stack_end;
+}

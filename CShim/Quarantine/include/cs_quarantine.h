@@ -96,6 +96,8 @@ typedef struct cs_quarantine_stack {
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
 // Where the caller's caller goes on, by the caller's frame pointer; 0: not on a stack of the thread's own.
 uint64_t cs_quarantine_caller(void);
+// Between which addresses the frames of this thread's own stack lie; an empty range: not known.
+void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
 // Shows that a handle was asked for an object of this class that had gone. `name` is `bytes` of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 

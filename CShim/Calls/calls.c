@@ -1,0 +1,104 @@
+// Steps from frame to frame, on the thread's own stack only.
+#include <link.h>
+#include <stddef.h>
+
+#include "cs_calls.h"
+#include "cs_quarantine.h"
+
+// Of the runtime's frames there are four at most; the rest is for hooks of others.
+#define STEPS 32
+// From a check to one that it stands under.
+#define DEPTH 256
+
+typedef struct search {
+  uintptr_t address;
+  cs_calls_range *range;
+} search;
+
+static int look_at_image(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  const search *const search = context;
+  cs_calls_range range = {.start = UINTPTR_MAX, .end = 0};
+  for (uint16_t index = 0; index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *const header = &info->dlpi_phdr[index];
+    if (header->p_type != PT_LOAD) continue;
+    const uintptr_t start = info->dlpi_addr + header->p_vaddr;
+    if (start < range.start) range.start = start;
+    if (start + header->p_memsz > range.end) range.end = start + header->p_memsz;
+  }
+  if (search->address < range.start || search->address >= range.end) return 0;
+  *search->range = range;
+  return 1;
+}
+
+bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range) {
+  search search = {.address = address, .range = ret_range};
+  return dl_iterate_phdr(look_at_image, &search) == 1;
+}
+
+// Steps outwards, to words of this thread's own stack.
+typedef struct walk {
+  uintptr_t start;
+  uintptr_t end;
+  uintptr_t frame;
+} walk;
+
+static walk begin(const void *frame) {
+  walk walk = {.frame = (uintptr_t)frame};
+  cs_quarantine_stack_bounds(&walk.start, &walk.end);
+  return walk;
+}
+
+// Both words of a frame can be read.
+static bool is_known(const walk *walk) {
+  const uintptr_t at = walk->frame;
+  return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;
+}
+
+// The frames of others are not what a sanitizer knows of this function's.
+#define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
+
+// Where the caller goes on.
+READS_FRAMES static uint64_t return_address(const walk *walk) {
+  return ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): checked to lie on the stack
+}
+
+READS_FRAMES static bool step(walk *walk) {
+  const uint64_t saved = ((const uint64_t *)walk->frame)[0]; // NOLINT(performance-no-int-to-ptr): as above
+  // Swift marks the saved frame pointer of an async function by bit 60.
+  const uintptr_t next = saved & ~(UINT64_C(1) << 60);
+  if (next <= walk->frame) return false;
+  walk->frame = next;
+  return is_known(walk);
+}
+
+bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call *ret_call) {
+  walk walk = begin(frame);
+  if (!is_known(&walk)) return false;
+  for (uint32_t distance = 0; distance < STEPS; distance++) {
+    const uint64_t pc = return_address(&walk);
+    if (pc < 4096) return false;
+    const bool has_next = step(&walk);
+    // Before a return address is the call, of the function that it goes on in.
+    if (pc - 1 < range->start || pc - 1 >= range->end) {
+      *ret_call = (cs_calls_call){.pc = pc,
+                                  .frame = has_next ? walk.frame : 0,
+                                  .caller = has_next ? return_address(&walk) : 0,
+                                  .distance = distance};
+      return true;
+    }
+    if (!has_next) return false;
+  }
+  return false;
+}
+
+uint64_t cs_calls_still(const void *frame, const cs_calls_call *call) {
+  walk walk = begin(frame);
+  if (call->frame == 0 || !is_known(&walk)) return 0;
+  for (uint32_t distance = 0; distance < DEPTH; distance++) {
+    const uint64_t pc = return_address(&walk);
+    if (!step(&walk) || walk.frame > call->frame) return 0;
+    if (walk.frame == call->frame) return return_address(&walk) == call->caller ? pc : 0;
+  }
+  return 0;
+}
