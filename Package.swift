@@ -40,6 +40,7 @@ var products: [Product] = [
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
+  .library(name: "CrashShieldIsolation", targets: ["CrashShieldIsolation"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
@@ -85,6 +86,18 @@ var targets: [Target] = [
     cSettings: signalSafeC),
   .target(
     name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"], swiftSettings: swift),
+
+  // A program that links it has its checks of executors watched, by the hooks of Swift's concurrency runtime.
+  .target(name: "CShimCalls", dependencies: ["CShimQuarantine"], path: "CShim/Calls", cSettings: c),
+  .target(name: "CShimIsolation", dependencies: ["CShimCalls"], path: "CShim/Isolation", cSettings: c),
+  .target(
+    name: "CrashShieldIsolation", dependencies: ["CShimIsolation", "CrashShield"], swiftSettings: swift),
+  .target(name: "CIsolationEarly", path: "Tests/IsolationEarly", cSettings: c),
+  .executableTarget(
+    name: "isolation-host", dependencies: ["CIsolationEarly", "CrashShieldIsolation", "CrashShield"],
+    path: "Tests/IsolationHost", swiftSettings: swift),
+  // isolation-host is started by its path: the tests of others are not to have these hooks.
+  .testTarget(name: "IsolationTests", swiftSettings: swift),
 
   // Out of it, without package dependencies.
   .target(name: "CrashReport", swiftSettings: swift),

@@ -2,7 +2,8 @@ internal import CShimGuards
 internal import CShimQuarantine
 
 extension Shield {
-  /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`, `CrashShieldCasts`.
+  /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`, `CrashShieldCasts`,
+  /// `CrashShieldIsolation`.
   ///
   /// Until then it is what `CRASHSHIELD_IMPLICIT` says, such as `absorb` or `observe,arithmetic=off`; else `observe`: the fault is
   /// recorded, and the process ends as it would have. An operator's word (`crashctl guards set --implicit`) is stronger; this
@@ -58,6 +59,11 @@ package enum ImplicitGuards {
     case .site(let site): Guards.record(kind, mode, site, reason)
     }
     return mode == .absorb
+  }
+
+  /// Whether a fault of the kind would be absorbed; for one that is not to be recorded, because it comes of another.
+  package static func goesOn(_ kind: ShieldKind) -> Bool {
+    cs_guard_probe_line() != 0 || Shield.implicitMode(for: kind) == .absorb
   }
 
   /// Runs the body as a test: its faults are absorbed and recorded nowhere, but for a self-test's check whose line this is.

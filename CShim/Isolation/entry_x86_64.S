@@ -1,0 +1,27 @@
+// The hook that is asked whether an executor runs here. What its caller has in the registers that a call keeps is laid
+// down as a cs_isolation_asker, before compiled code uses them.
+  .text
+  .globl cs_isolation_asked
+  .hidden cs_isolation_asked
+  .type cs_isolation_asked, @function
+cs_isolation_asked:
+  .cfi_startproc
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  mov %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  mov %rsp, %rcx
+  sub $8, %rsp
+  call cs_isolation_answer
+  leave
+  .cfi_def_cfa %rsp, 8
+  ret
+  .cfi_endproc
+  .size cs_isolation_asked, . - cs_isolation_asked
+  .section .note.GNU-stack, "", @progbits

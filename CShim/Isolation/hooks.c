@@ -1,0 +1,108 @@
+// What the runtime asks before it ends the process. The executor's own answer, or that of a hook that was there before,
+// is the first; only one that ends the process is ours to change.
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "isolation.h"
+
+// The answers of the runtime's question.
+#define ISOLATED  1
+#define ELSEWHERE 0
+#define UNKNOWN   (-1)
+
+typedef __attribute__((swiftcall)) int8_t ask_hook(uintptr_t identity, uintptr_t implementation,
+                                                   cs_isolation_ask *original);
+typedef __attribute__((swiftcall)) void check_hook(uintptr_t identity, uintptr_t implementation,
+                                                   cs_isolation_check *original);
+
+// The runtime's. It reads them without order, at each check.
+extern __attribute__((weak, visibility("default"))) ask_hook *swift_task_isIsolatingCurrentContext_hook;
+extern __attribute__((weak, visibility("default"))) check_hook *swift_task_checkIsolated_hook;
+extern __attribute__((weak, visibility("default"))) const void *swift_getObjectType(uintptr_t object);
+
+static ask_hook *previous_ask;
+static check_hook *previous_check;
+static cs_isolation_obstacle obstacle = CS_ISOLATION_NO_HOOKS;
+
+static void check(uintptr_t identity, uintptr_t implementation, cs_isolation_check *original)
+    __attribute__((swiftcall));
+
+static bool are_ours(void) {
+  return __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_RELAXED) == cs_isolation_asked &&
+         __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_RELAXED) == check;
+}
+
+// Whether a check that fails is to pass.
+static bool passes(uintptr_t identity, bool is_main, const void *frame) {
+  if (obstacle != CS_ISOLATION_WORKS || cs_isolation_met == NULL) return false;
+  const void *const type = swift_getObjectType(identity);
+  cs_calls_call call;
+  if (!cs_isolation_find_call(frame, &call)) return cs_isolation_met(type, is_main, 0, false);
+  const bool is_consequence = cs_isolation_is_consequence(identity, &call, frame);
+  if (!cs_isolation_met(type, is_main, cs_isolation_place(&call), is_consequence)) return false;
+  if (!is_consequence) cs_isolation_passed(identity, &call);
+  return true;
+}
+
+int8_t cs_isolation_answer(uintptr_t identity, uintptr_t implementation, cs_isolation_ask *original,
+                           const cs_isolation_asker *asker) {
+  if (cs_isolation_is_probe(identity)) {
+    cs_isolation_probe_asked(asker);
+    return UNKNOWN;
+  }
+  const int8_t answer =
+      previous_ask != NULL ? previous_ask(identity, implementation, original) : original(identity, implementation);
+  // Who does not know is asked to check.
+  if (answer != ELSEWHERE || obstacle != CS_ISOLATION_WORKS) return answer;
+  // A hook that came after ours may not know of the probe.
+  if (!are_ours() || !cs_isolation_must_hold(asker)) return answer;
+  const bool is_main = swift_task_isMainExecutor(identity, implementation);
+  return passes(identity, is_main, &asker->registers[CS_ISOLATION_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
+}
+
+// The runtime calls it in checks only. What it returns from has passed.
+static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t implementation,
+                                             cs_isolation_check *original) {
+  const void *const frame = __builtin_frame_address(0);
+  if (cs_isolation_is_probe(identity)) {
+    cs_isolation_probe_checked(frame);
+    return;
+  }
+  // An actor without an executor of its own is known to the runtime wherever it runs, so this is where it does not.
+  // Other executors say what they know by ending the process, or not.
+  const bool is_plain_actor = identity != 0 && implementation == 0;
+  const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
+  const bool fails = is_plain_actor || (is_main && cs_isolation_is_off_main_queue(identity));
+  if (fails && passes(identity, is_main, frame)) return;
+  if (previous_check != NULL) {
+    previous_check(identity, implementation, original);
+  } else {
+    original(identity, implementation);
+  }
+}
+
+cs_isolation_obstacle cs_isolation_status(void) {
+  if (obstacle == CS_ISOLATION_WORKS && !are_ours()) return CS_ISOLATION_REPLACED;
+  return obstacle;
+}
+
+// One step a hook, so that one that somebody else sets at the same time is not lost.
+static void set_hooks(void) {
+  previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_isolation_asked,
+                                      false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    ;
+  previous_check = __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&swift_task_checkIsolated_hook, &previous_check, check, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE))
+    ;
+}
+
+__attribute__((constructor)) static void start(void) {
+  if (&swift_task_isIsolatingCurrentContext_hook == NULL || &swift_task_checkIsolated_hook == NULL ||
+      swift_task_isCurrentExecutor == NULL || swift_task_isCurrentExecutorWithFlags == NULL ||
+      swift_task_isMainExecutor == NULL || swift_getObjectType == NULL)
+    return;
+  set_hooks();
+  obstacle = cs_isolation_test();
+}

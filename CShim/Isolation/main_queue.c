@@ -1,0 +1,96 @@
+// Whether this thread works for the main queue. Dispatch tells that by ending the process only; but a queue holds the
+// number of the thread that works for it. Where in the queue that is shows on a queue of our own.
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolation.h"
+
+// What a queue begins with, in halves of words; it has more.
+#define HALVES 24
+// The other bits of an owner's number are the lock's own.
+#define NUMBER     UINT32_C(0x3fffffff)
+#define NOWHERE    (-1)
+#define NOT_LOOKED (-2)
+
+#define DISPATCH(result) extern __attribute__((weak, visibility("default"))) result
+DISPATCH(void *) dispatch_queue_create(const char *label, void *attributes);
+DISPATCH(void) dispatch_sync_f(void *queue, void *context, void (*work)(void *context));
+DISPATCH(void) dispatch_release(void *object);
+DISPATCH(uint32_t) _dispatch_main_q[];
+
+typedef struct {
+  const char *text;
+  uintptr_t bytes;
+} type_name;
+extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_getTypeName(const void *type,
+                                                                                           bool is_qualified);
+
+// The half of a queue's words that holds its owner's number.
+static _Atomic int32_t owner_half = NOT_LOOKED;
+// The main executor that is known to be Dispatch's main queue; 0: none yet.
+static _Atomic uintptr_t dispatch_executor;
+// A forked child's threads have other numbers than Dispatch knows.
+static pid_t process;
+
+typedef struct look {
+  const uint32_t *queue;
+  uint32_t number;
+  uint32_t found; // a bit a half
+} look;
+
+__attribute__((no_sanitize("address", "thread"))) static uint32_t halves_with(const uint32_t *queue, uint32_t number) {
+  uint32_t found = 0;
+  for (uint32_t half = 0; half < HALVES; half++) {
+    if ((__atomic_load_n(&queue[half], __ATOMIC_RELAXED) & NUMBER) == number) found |= 1u << half;
+  }
+  return found;
+}
+
+static void look_within(void *context) {
+  look *const look = context;
+  look->found = halves_with(look->queue, look->number);
+}
+
+static int32_t find_owner_half(uint32_t number) {
+  void *const queue = dispatch_queue_create("crash-shield.isolation", NULL);
+  if (queue == NULL) return NOWHERE;
+  look look = {.queue = queue, .number = number};
+  const uint32_t before = halves_with(queue, number);
+  dispatch_sync_f(queue, &look, look_within);
+  const uint32_t after = halves_with(queue, number);
+  dispatch_release(queue);
+  const bool is_one = before == 0 && after == 0 && __builtin_popcount(look.found) == 1;
+  return is_one ? __builtin_ctz(look.found) : NOWHERE;
+}
+
+static bool is_dispatch_executor(uintptr_t identity) {
+  static const char name[] = "Swift.DispatchMainExecutor";
+  if (atomic_load_explicit(&dispatch_executor, memory_order_relaxed) == identity) return true;
+  // An object begins with its type.
+  const type_name type = swift_getTypeName(*(const void *const *)identity, true); // NOLINT(performance-no-int-to-ptr)
+  if (type.bytes != sizeof name - 1 || memcmp(type.text, name, sizeof name - 1) != 0) return false;
+  atomic_store_explicit(&dispatch_executor, identity, memory_order_relaxed);
+  return true;
+}
+
+bool cs_isolation_is_off_main_queue(uintptr_t identity) {
+  if (_dispatch_main_q == NULL || dispatch_queue_create == NULL || dispatch_sync_f == NULL ||
+      dispatch_release == NULL || swift_getTypeName == NULL || getpid() != process)
+    return false;
+  const uint32_t number = (uint32_t)syscall(SYS_gettid);
+  int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
+  if (half == NOT_LOOKED) {
+    // Whoever else looks finds the same.
+    half = find_owner_half(number);
+    atomic_store_explicit(&owner_half, half, memory_order_relaxed);
+  }
+  if (half == NOWHERE || !is_dispatch_executor(identity)) return false;
+  return (__atomic_load_n(&_dispatch_main_q[half], __ATOMIC_RELAXED) & NUMBER) != number;
+}
+
+__attribute__((constructor)) static void know_process(void) {
+  process = getpid();
+}

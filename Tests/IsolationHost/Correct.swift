@@ -1,0 +1,71 @@
+import CrashShield
+import Foundation
+import Synchronization
+
+/// Work where it belongs, of which the runtime asks the executors nevertheless; and questions that may be answered with no.
+enum Correct {
+  /// Has all of it done, then ends the process.
+  static func begin() {
+    Task.detached {
+      await checks()
+      await questions()
+      tell("right")
+      tellRecords()
+      exit(0)
+    }
+  }
+
+  /// They must hold, and do.
+  private static func checks() async {
+    let teller = Fault.teller
+    let loop = teller.executor
+    await MainActor.run { assumeMain() }
+    await Task { @MainActor in requireMain() }.value
+    await Fault.counter.verify()
+    await teller.verify()
+    await Fault.silent.verify()
+    // Without a task, so that only the executors know.
+    await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
+    await later(
+      { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)
+    await later(loop.execute) { assumeTeller(teller) }
+    await later(loop.execute) { requireTeller(teller) }
+    await later(Telling.executor.execute) { Fault.told.changed() }
+    await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
+  }
+
+  /// They may be answered with no.
+  private static func questions() async {
+    await Task.immediate { @MainActor in Screen.shared.draw() }.value
+    await Task.immediate { @Telling in Fault.told.changed() }.value
+    // Of the main actor and of another one, whether a conformance of theirs can be used here.
+    let values: [Any] = [Window(), Told()]
+    if values.contains(where: { $0 is any Shown }) { tell("wrong: shown elsewhere") }
+    await withCheckedContinuation { continuation in _ = Leaving { continuation.resume() } }
+  }
+
+  private static func later(
+    _ schedule: (@escaping @Sendable () -> Void) -> Void, _ body: @escaping @Sendable () -> Void
+  ) async {
+    await withCheckedContinuation { continuation in
+      schedule {
+        body()
+        continuation.resume()
+      }
+    }
+  }
+}
+
+protocol Shown {}
+extension Window: @MainActor Shown {}
+extension Told: @Telling Shown {}
+
+/// Let go elsewhere than where it is to end.
+@Telling
+final class Leaving {
+  nonisolated let hasLeft: @Sendable () -> Void
+
+  nonisolated init(_ hasLeft: @escaping @Sendable () -> Void) { self.hasLeft = hasLeft }
+
+  isolated deinit { hasLeft() }
+}

@@ -1,0 +1,144 @@
+// Checks that fail, as a program writes them: nothing here knows of the shield. The line of each is in the first function of
+// this file that its record names.
+import Foundation
+
+@MainActor
+final class Screen {
+  static let shared = Screen()
+  var frames = 0
+
+  nonisolated init() {}
+
+  func draw() { frames += 1 }
+}
+
+actor Counter {
+  var count = 0
+
+  func verify() { requireCounter(self) }
+}
+
+/// An actor on an executor that knows where it runs.
+actor Teller {
+  nonisolated let executor = Loop()
+  var count = 0
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+  func verify() { requireTeller(self) }
+}
+
+/// An actor on an executor that can only check.
+actor Silent {
+  nonisolated let executor = CheckingLoop()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+  func verify() { requireSilent(self) }
+}
+
+@globalActor
+actor Storage {
+  static let shared = Storage()
+}
+
+protocol Delegate {
+  func changed()
+}
+
+/// The compiler checks where this is called from.
+@MainActor
+final class Window: @preconcurrency Delegate {
+  nonisolated init() {}
+
+  func changed() { Screen.shared.draw() }
+}
+
+/// The same of an actor's own executor.
+@globalActor
+actor Telling {
+  static let shared = Telling()
+  nonisolated static let executor = Loop()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe Self.executor.asUnownedSerialExecutor() }
+}
+
+@Telling
+final class Told: @preconcurrency Delegate {
+  nonisolated init() {}
+  var count = 0
+
+  func changed() { count += 1 }
+}
+
+@inline(never) func assumeMain() { MainActor.assumeIsolated { Screen.shared.draw() } }
+@inline(never) func requireMain() { MainActor.preconditionIsolated() }
+@inline(never) func assertMain() { MainActor.assertIsolated() }
+@inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count += 1 } }
+@inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
+@inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { Screen.shared.frames = 0 } }
+@inline(never) func assumeCounterElsewhere(_ counter: Counter) { counter.assumeIsolated { $0.count = 0 } }
+@inline(never) func assumeTeller(_ teller: Teller) { teller.assumeIsolated { $0.count += 1 } }
+@inline(never) func requireTeller(_ teller: Teller) { teller.preconditionIsolated() }
+@inline(never) func requireExecutor(_ loop: Loop) { loop.preconditionIsolated() }
+@inline(never) func requireStorage() { Storage.preconditionIsolated() }
+@inline(never) func requireSilent(_ silent: Silent) { silent.preconditionIsolated() }
+
+struct Fault: Sendable {
+  var name: String
+  var body: @Sendable () -> Void
+
+  static let counter = Counter()
+  static let teller = Teller()
+  static let silent = Silent()
+  static let window: any Delegate & Sendable = Window()
+  static let told: any Delegate & Sendable = Told()
+
+  static let all: [Fault] = [
+    Fault(name: "assume-main") { assumeMain() },
+    Fault(name: "require-main") { requireMain() },
+    Fault(name: "assert-main") { assertMain() },
+    Fault(name: "assume-actor") { assumeCounter(counter) },
+    Fault(name: "require-actor") { requireCounter(counter) },
+    Fault(name: "assume-teller") { assumeTeller(teller) },
+    Fault(name: "require-teller") { requireTeller(teller) },
+    Fault(name: "require-executor") { requireExecutor(teller.executor) },
+    Fault(name: "require-global") { requireStorage() },
+    Fault(name: "require-silent") { requireSilent(silent) },
+    Fault(name: "conformance-main") { window.changed() },
+    Fault(name: "conformance-teller") { told.changed() },
+    Fault(name: "task-main") {
+      let done = DispatchSemaphore(value: 0)
+      Task.detached {
+        assumeMain()
+        done.signal()
+      }
+      done.wait()
+    },
+    Fault(name: "other-actor") {
+      let done = DispatchSemaphore(value: 0)
+      Task.detached {
+        await Other().work()
+        done.signal()
+      }
+      done.wait()
+    },
+  ]
+}
+
+extension Fault {
+  /// All called by one call, of another place each.
+  static let places: [@Sendable () -> Void] = [
+    { MainActor.preconditionIsolated() },
+    { requireMain() },
+    { assumeMain() },
+    { assumeMainElsewhere() },
+    { assumeCounter(counter) },
+    { assumeCounterElsewhere(counter) },
+  ]
+}
+
+/// Work of one actor that takes itself for another's.
+actor Other {
+  func work() { requireTeller(Fault.teller) }
+}

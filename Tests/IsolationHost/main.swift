@@ -1,0 +1,117 @@
+// isolation-host: a program whose checks of executors fail, with CrashShieldIsolation linked; for its tests, which start it by its
+// path: in their own process these hooks would be everybody's.
+// Usage: isolation-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
+// chained | replaced | status, where MODE is plain, off, observe or absorb
+import CIsolationEarly
+import CrashShield
+import CrashShieldIsolation
+import Foundation
+import Glibc
+
+/// Written at once, as the process may end.
+func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+/// What the shield knows; each frame as an address in this program.
+func tellRecords() {
+  let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+  // The program lies first in memory, which begins there.
+  let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
+  for incident in Shield.guardIncidents {
+    let addresses = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
+    tell(
+      "record \(incident.kind) \(incident.mode) \(incident.count) \(addresses.joined(separator: " ")) | \(incident.reason)"
+    )
+  }
+}
+
+/// On a thread that no task ever ran on.
+func elsewhere(_ body: @escaping @Sendable () -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  Thread.detachNewThread {
+    body()
+    done.signal()
+  }
+  done.wait()
+}
+
+func setMode(_ word: String) {
+  // Told before the process ends.
+  Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
+  if word == "plain" {
+    Hooks.clear()
+  } else if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) {
+    Shield.setImplicitMode(mode)
+  }
+}
+
+let arguments = CommandLine.arguments.dropFirst() + Array(repeating: "", count: 5)
+let words = Array(arguments)
+switch words[0] {
+case "fault":
+  guard let fault = Fault.all.first(where: { $0.name == words[1] }) else { exit(2) }
+  setMode(words[2])
+  let times = Int(words[3]) ?? 1
+  let threads = Int(words[4]) ?? 1
+  tell("before")
+  if threads == 1 {
+    elsewhere { for _ in 0..<times { fault.body() } }
+  } else {
+    DispatchQueue.global().sync {
+      DispatchQueue.concurrentPerform(iterations: threads) { _ in
+        elsewhere { for _ in 0..<times { fault.body() } }
+      }
+    }
+  }
+  tell("after")
+  tellRecords()
+case "correct":
+  setMode(words[1])
+  Correct.begin()
+  dispatchMain()
+case "served":
+  // The main queue has no thread of its own any more: any works for it.
+  setMode(words[2])
+  let fault = Fault.all.first { $0.name == words[1] }
+  DispatchQueue.main.async {
+    tell("of the main thread: \(Thread.isMainThread)")
+    MainActor.assumeIsolated { Screen.shared.draw() }
+    DispatchQueue.global().async {
+      tell("before")
+      fault?.body()
+      tell("after")
+      tellRecords()
+      exit(0)
+    }
+  }
+  dispatchMain()
+case "self-test":
+  setMode(words[1])
+  let done = DispatchSemaphore(value: 0)
+  Task.detached {
+    for result in await Shield.selfTest(including: ShieldCheck.isolation) where result.check.hasPrefix("an implicit") {
+      tell("\(result.verdict)")
+    }
+    done.signal()
+  }
+  done.wait()
+  tell("records \(Shield.guardIncidents.count)")
+case "places":
+  setMode(words[1])
+  elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
+  tellRecords()
+case "chained":
+  // The executor does not know, and checks.
+  let done = DispatchSemaphore(value: 0)
+  Fault.silent.executor.loop.execute {
+    requireSilent(Fault.silent)
+    done.signal()
+  }
+  done.wait()
+  tell("status \(Shield.isolationUnavailable ?? "works")")
+  tell("asked \(early_asked() > 0) checked \(early_checked())")
+case "replaced":
+  Hooks.clear()
+  tell("status \(Shield.isolationUnavailable ?? "works")")
+default:
+  tell("status \(Shield.isolationUnavailable ?? "works")")
+}
