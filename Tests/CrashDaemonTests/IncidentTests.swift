@@ -130,6 +130,22 @@ struct IncidentTests {
     #expect(sentences == [said, "Isolated work trapped."])
   }
 
+  @Test("a check of executors is told from the program's call on, not from the runtime's own")
+  func checkFrames() {
+    func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {
+      CrashReport.Frame(address: Address(1), function: function, mangled: mangled, trust: .framePointer)
+    }
+    let hook = [frame("cs_quarantine_here"), frame("record", "$s11CrashShield6GuardsO"), frame("check")]
+    let runtime = [
+      frame("swift_task_isCurrentExecutorWithFlags"),
+      frame("preconditionIsolated", "$sScAsE20preconditionIsolated_4file4lineySSyXK_s12StaticStringVSutFTm"),
+      frame("preconditionIsolated", "$ss11GlobalActorPsE20preconditionIsolated_4file4lineySSyXK_s12StaticStringVSutFZ"),
+    ]
+    let program = [frame("draw", "$s4shop4drawyyF"), frame("main")]
+    #expect(GuardIncident.behindCheck(hook + runtime + program).map(\.function) == ["draw", "main"])
+    #expect(GuardIncident.behindCheck(hook + program).map(\.function) == ["check", "draw", "main"])
+  }
+
   @Test("every kind of guard has its name in crashd", arguments: ShieldKind.allCases)
   func guardNames(kind: ShieldKind) {
     #expect(GuardIncident.name(of: UInt32(kind.rawValue)) == kind.name)

@@ -28,8 +28,30 @@ struct GuardIncident: Sendable {
   }
 
   /// The frames of the program: those of the guard itself lie before them.
-  static func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
-    Array(frames.drop(while: isOurs))
+  func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
+    // Without a place of its own it was met by a hook of the runtime's.
+    if incident.word == 0, kind == "isolation" { return Self.behindCheck(frames) }
+    return Array(frames.drop(while: Self.isOurs))
+  }
+
+  /// From the program's call on that led to a check of executors: before it lie the hook's frames and the runtime's.
+  static func behindCheck(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
+    guard let asked = frames.firstIndex(where: { $0.function == question || $0.mangled == question }) else {
+      return Array(frames.drop(while: isOurs))
+    }
+    return Array(frames[(asked + 1)...].drop(while: isCheck))
+  }
+
+  /// The runtime's function that every check of executors comes to.
+  private static let question = "swift_task_isCurrentExecutorWithFlags"
+
+  /// `assumeIsolated`, `preconditionIsolated` and `assertIsolated`, also where they are compiled into the program, and the check
+  /// at the begin of a function.
+  private static func isCheck(_ frame: CrashReport.Frame) -> Bool {
+    let types = ["$sScM", "$sScAsE", "$sScfsE", "$ss11GlobalActorPsE"]
+    let names = ["14assumeIsolated", "20preconditionIsolated", "14assertIsolated"]
+    return frame.mangled.hasPrefix("$ss22_checkExpectedExecutor")
+      || types.contains { type in names.contains { frame.mangled.hasPrefix(type + $0) } }
   }
 
   private static func isOurs(_ frame: CrashReport.Frame) -> Bool {

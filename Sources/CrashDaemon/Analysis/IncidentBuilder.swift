@@ -14,7 +14,7 @@ struct IncidentBuilder: Sendable {
     let expanded = expanded(incident.use, isFirstExact: incident.isExact)
     let found = expanded.frames
     let guarding = incident.source == .guarding ? GuardIncident(incident) : nil
-    let use = guarding == nil ? found : GuardIncident.own(found)
+    let use = guarding?.own(found) ?? found
     let mode = Self.name(incident.mode)
     let kind = Self.kind(incident)
     let object = incident.record.map { record in
