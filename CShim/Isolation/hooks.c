@@ -50,8 +50,12 @@ int8_t cs_isolation_answer(uintptr_t identity, uintptr_t implementation, cs_isol
     cs_isolation_probe_asked(asker);
     return UNKNOWN;
   }
-  const int8_t answer =
-      previous_ask != NULL ? previous_ask(identity, implementation, original) : original(identity, implementation);
+  int8_t answer;
+  if (previous_ask != NULL) {
+    answer = previous_ask(identity, implementation, original);
+  } else {
+    answer = original(identity, implementation);
+  }
   // Who does not know is asked to check.
   if (answer != ELSEWHERE || obstacle != CS_ISOLATION_WORKS) return answer;
   // A hook that came after ours may not know of the probe.

@@ -21,7 +21,7 @@ struct Host: Sendable {
   var lines: [String]
   var error: String
 
-  /// To its end. `variables` go before those of this process.
+  /// Runs it to its end; `variables` go before those of this process.
   init(_ arguments: String..., variables: [String: String] = [:]) async throws {
     self = try await withCheckedThrowingContinuation { continuation in
       // A thread that may wait.
