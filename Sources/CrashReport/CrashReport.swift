@@ -44,6 +44,10 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var guardedObject: GuardedObject?
   /// What a second unwinding of the crashed threads, outside of the process, found; nil when there was none.
   public var unwinding: [Unwinding]?
+  /// Who said that nothing of the program's memory is kept; nil where some is, and in older reports.
+  ///
+  /// Its stacks were not unwound a second time, and no verdict goes by words of memory.
+  public var memoryOmitted: MemoryOmission?
 
   /// Makes a report from its parts.
   public init(

@@ -90,6 +90,11 @@ extension RingContents {
       case scrubbed
       /// All.
       case full
+      /// Nothing, because an operator has asked for that by way of crashd.
+      case withheld
+
+      /// Whether anything of it is kept.
+      public var keepsAny: Bool { self == .scrubbed || self == .full }
     }
 
     /// Makes facts from their parts.

@@ -57,6 +57,12 @@ public final class RingMapping: Sendable {
     return reader.introduction()
   }
 
+  /// What its records keep of the program's memory, as the process says now.
+  public func memoryMode() -> RingContents.MemoryFacts.Mode {
+    defer { letGo() }
+    return reader.memoryMode()
+  }
+
   /// What tells one state of its records from another, at a fraction of the cost of `contents`.
   /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
   /// - Returns: It, of now.

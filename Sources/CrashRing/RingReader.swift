@@ -101,13 +101,22 @@ public struct RingReader: @unchecked Sendable {
   /// Whether an entry that begins at `offset`, with a word that is zero until it is used, may be one that is used.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
+  /// What records keep of the program's memory, as the process says now.
+  public func memoryMode() -> RingContents.MemoryFacts.Mode {
+    mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
+  }
+
+  private func mode(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts.Mode {
+    switch cs_ring_memory_mode(rawValue: header[\.memory_mode]) {
+    case .CS_RING_MEMORY_SCRUBBED: .scrubbed
+    case .CS_RING_MEMORY_FULL: .full
+    case .CS_RING_MEMORY_WITHHELD: .withheld
+    default: .none
+    }
+  }
+
   private func memory(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts {
-    let mode: RingContents.MemoryFacts.Mode =
-      switch cs_ring_memory_mode(rawValue: header[\.memory_mode]) {
-      case .CS_RING_MEMORY_SCRUBBED: .scrubbed
-      case .CS_RING_MEMORY_FULL: .full
-      default: .none
-      }
+    let mode = mode(header)
     let key = header[\.heap_key]
     let start = header[\.heap_start]
     return RingContents.MemoryFacts(mode: mode, heapKey: key == 0 ? nil : key, heapStart: start == 0 ? nil : start)

@@ -25,6 +25,7 @@ static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
   // The children are forked by a task of the test program.
   spool->flags = record->flags & ~CS_RING_RECORD_TASK;
   spool->has_task = (record->flags & CS_RING_RECORD_TASK) != 0;
+  spool->stack_start = record->stack_start;
   spool->stack_bytes = record->stack_bytes;
   spool->memory_count = record->memory_count;
   for (uint32_t index = 0; index < record->stack_bytes; index++) {

@@ -43,6 +43,7 @@ struct MemoryTests {
     #expect(outcome.signal == SIGSEGV)
     #expect(found == [false, false, false])
     #expect(outcome.spool.stack_bytes == 0 && outcome.spool.memory_count == 0)
+    #expect(outcome.spool.stack_start != 0)
     #expect(outcome.spool.frame_count > 3)
   }
 

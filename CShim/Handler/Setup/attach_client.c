@@ -99,6 +99,12 @@ static bool may_control(int socket) {
 
 static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
   if (!client.is_remote_allowed || !may_control(socket)) return CS_CONTROL_FORBIDDEN;
+  // The shim's own matter, also where no library above it can do anything.
+  if (control->kind == CS_CONTROL_WITHHOLD) {
+    cs_memory_mode_withhold(control->round);
+    return CS_CONTROL_DONE;
+  }
+  if (control->kind == CS_CONTROL_SWEEP) cs_memory_mode_sweep(control->round);
   return client.control == NULL ? CS_CONTROL_UNAVAILABLE : client.control(control, ret_count);
 }
 

@@ -79,6 +79,13 @@ static bool read_guards(reader *reader, cs_shim_control *control) {
   return true;
 }
 
+static bool read_withhold(reader *reader, cs_shim_control *control) {
+  cs_control_withhold withhold;
+  if (!take(reader, &withhold, sizeof withhold)) return false;
+  control->round = withhold.round;
+  return true;
+}
+
 cs_control_result cs_control_read(const void *message, size_t size, cs_shim_control *ret_control,
                                   uint32_t *ret_number) {
   *ret_number = 0;
@@ -106,6 +113,9 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
     break;
   case CS_CONTROL_GUARDS:
     is_good = read_guards(&reader, &control);
+    break;
+  case CS_CONTROL_WITHHOLD:
+    is_good = read_withhold(&reader, &control);
     break;
   default:
     return CS_CONTROL_UNKNOWN;

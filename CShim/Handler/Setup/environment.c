@@ -159,7 +159,7 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
 }
 
 void cs_environment_apply(const cs_environment *environment) {
-  cs_process.memory_mode = cs_process.ring->header.memory_mode = environment->memory_mode;
+  cs_memory_mode_choose(environment->memory_mode);
   cs_process.socket_address = (struct sockaddr_un){.sun_family = AF_UNIX};
   memcpy(cs_process.socket_address.sun_path, environment->socket_path, sizeof environment->socket_path);
   cs_process.socket_address_bytes =

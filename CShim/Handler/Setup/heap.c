@@ -50,7 +50,7 @@ void cs_heap_describe(cs_ring_header *header) {
   // A forked child has its parent's heap.
   static uint64_t key;
   static uint64_t start;
-  if (cs_process.memory_mode == CS_RING_MEMORY_NONE) return;
+  if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   if (key == 0) key = heap_key();
   if (start == 0) start = heap_start();
   header->heap_key = key;

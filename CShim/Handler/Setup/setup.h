@@ -49,6 +49,12 @@ bool cs_environment_asks_for_backtracer(void);
 // Fills the paths of cs_process; the spool file is named after the ring.
 void cs_environment_apply(const cs_environment *environment);
 
+// What a record keeps of the program's memory, as the program chose (cs_ring_memory_mode).
+void cs_memory_mode_choose(uint32_t mode);
+// Nothing is kept, until a sweep of another round: crashd's word.
+void cs_memory_mode_withhold(uint32_t round);
+void cs_memory_mode_sweep(uint32_t round);
+
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
 // Keeps the spool directory open, if there is one.
 void cs_spool_open(void);

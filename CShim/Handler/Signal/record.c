@@ -37,7 +37,10 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   cs_thread_name((char *)record->thread_name);
 
   const uint64_t pc = record->registers.general[CS_REGISTER_PC];
-  record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
+  // After a jump to where no code is, data stand there.
+  if (cs_memory_mode() != CS_RING_MEMORY_NONE || !cs_registers_show_bad_fetch(&record->registers)) {
+    record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
+  }
   // The walk replaces this; if it never gets so far, the record still has the place of the crash.
   record->frames[0] = (cs_ring_frame){
       .pc = pc, .trust = CS_RING_TRUST_CONTEXT, .flags = CS_RING_FRAME_EXACT, .image = cs_image_index(pc)};

@@ -20,7 +20,7 @@ static size_t stack_limit(uint64_t start, size_t limit) SIGNAL_SAFE {
 
 void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
-  if (cs_process.memory_mode == CS_RING_MEMORY_NONE) return;
+  const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
   // Below a guard page there may be the stack of another thread: what is no part of this one is not skipped over.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
@@ -28,9 +28,12 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
+  if (!cs_memory_is_readable(start)) return;
+  // Where it begins is told in each mode: an overflow is known by that.
   record->stack_start = start;
+  if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));
-  if (cs_process.memory_mode != CS_RING_MEMORY_FULL) cs_scrub(slot->stack, size, &record->registers);
+  if (mode != CS_RING_MEMORY_FULL) cs_scrub(slot->stack, size, &record->registers);
   record->stack_bytes = (uint32_t)size;
   memory->low = start;
   memory->high = start + record->stack_bytes;
@@ -55,14 +58,14 @@ static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (!cs_memory_is_readable(start)) start = address & ~(CS_PAGE_BYTES - 1);
   cs_ring_memory *memory = &record->memory[record->memory_count];
   const size_t size = cs_memory_copy(memory->contents, start, sizeof memory->contents) & ~(size_t)7;
-  if (cs_process.memory_mode != CS_RING_MEMORY_FULL) cs_scrub(memory->contents, size, &record->registers);
+  if (cs_memory_mode() != CS_RING_MEMORY_FULL) cs_scrub(memory->contents, size, &record->registers);
   memory->start = start;
   memory->bytes = (uint32_t)size;
   record->memory_count++;
 }
 
 void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
-  if (cs_process.memory_mode == CS_RING_MEMORY_NONE) return;
+  if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
   for (uint32_t index = 0; index < CS_REGISTER_COUNT; index++) {
     // Those of the pc are in `instruction`.

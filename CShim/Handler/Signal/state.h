@@ -40,7 +40,7 @@ typedef struct cs_state {
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
   size_t spool_name_offset; // in both: where the file's name begins
 
-  uint32_t memory_mode;     // cs_ring_memory_mode
+  uint32_t memory_mode;     // atomic: cs_ring_memory_mode, NONE where crashd withholds it
   uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
   uint32_t delivery_wanted; // atomic: threads that found no connection, ever
@@ -83,6 +83,11 @@ typedef struct cs_state {
 } cs_state;
 
 extern cs_state cs_process;
+
+// Relaxed: it stands alone, and each part of a record may go by what holds when it is written.
+static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
+}
 
 // Nonzero when the handlers stand; the pid says in which process. Atomic.
 extern int cs_started_pid;

@@ -55,6 +55,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
   CS_CONTROL_SWEEP = 3,    // what earlier rounds asked for, and this one does not, is over
   CS_CONTROL_SETTINGS = 4, // of all classes together
   CS_CONTROL_GUARDS = 5,   // what guards do about a fault
+  CS_CONTROL_WITHHOLD = 6, // keep nothing of the memory in a record, whatever the program chose: an operator's word
 } cs_control_kind;
 
 #define CS_CONTROL_OPERATOR    1u // an operator says so: stronger than what the program itself asks for
@@ -149,6 +150,12 @@ typedef struct cs_control_guards {
   uint8_t modes[CS_CONTROL_GUARD_KINDS];          // of guards at call sites
   uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // of protections that nobody asked for at the place
 } cs_control_guards;
+
+// CS_CONTROL_WITHHOLD
+typedef struct cs_control_withhold {
+  uint32_t round; // a sweep of another one ends it
+  uint32_t reserved;
+} cs_control_withhold;
 
 typedef struct cs_control_answer {
   uint64_t magic;

@@ -98,6 +98,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uin
   CS_RING_MEMORY_NONE = 0,     // neither stack nor words around registers
   CS_RING_MEMORY_SCRUBBED = 1, // without texts: their bytes are CS_RING_SCRUBBED_BYTE
   CS_RING_MEMORY_FULL = 2,
+  CS_RING_MEMORY_WITHHELD = 3, // as NONE, which an operator has asked for by way of crashd
 } cs_ring_memory_mode;
 
 // In the place of each byte of a text. It occurs in no UTF-8, and eight of it are no address.

@@ -83,6 +83,12 @@ static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
+// Takes the program's memory out of a private copy of a header or of a slot, for readers: the stack, the words around
+// registers, and what stood at pc where that is no code. A slot that was whole is whole afterwards, one that was
+// damaged is damaged. Who crashed, where and why stays, with its frames and registers.
+void cs_ring_header_withhold(cs_ring_header *header);
+void cs_ring_slot_withhold(cs_ring_slot *slot);
+
 // A counter that only grows; no order with other fields.
 static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);

@@ -46,10 +46,21 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
+    report.memoryOmitted = memoryOmitted
     report.guardedObject =
       main.facts.page?.object ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
     noteGaps(in: &report)
     return report
+  }
+
+  /// One whose records have some, from before it was switched off, is as any other.
+  private var memoryOmitted: CrashReport.MemoryOmission? {
+    guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
+    switch contents.memory.mode {
+    case .none: return .program
+    case .withheld: return .operator
+    case .scrubbed, .full: return nil
+    }
   }
 
   /// The image may have gone since, and with it what the variables or the functions told.

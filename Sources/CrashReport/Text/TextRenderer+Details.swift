@@ -11,7 +11,7 @@ extension TextRenderer {
     var rows = [
       ("Signal", describe(report.signal, in: report)), ("Cause", cause), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
-      (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report.death)), ("Report", report.id),
+      (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report)), ("Report", report.id),
       ("Group", "\(report.group.key)  \(report.group.title)"),
     ]
     if verbose, let timing = report.timing {
@@ -28,9 +28,9 @@ extension TextRenderer {
     }
   }
 
-  /// What the control group counted, where it counted something.
-  private func memory(_ death: CrashReport.Death?) -> String {
-    guard let death, let kills = death.oomKills, kills > 0 else { return "" }
+  /// What the control group counted, where it counted something; of a crash, why nothing of the memory is known.
+  private func memory(_ report: CrashReport) -> String {
+    guard let death = report.death, let kills = death.oomKills, kills > 0 else { return Self.memoryText(report) }
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"
   }
 

@@ -161,6 +161,7 @@ typedef struct cs_test_spool {
   int32_t pid;
   uint32_t flags; // without CS_RING_RECORD_TASK
   bool has_task;
+  uint64_t stack_start;
   uint32_t stack_bytes;
   uint32_t memory_count;
   uint32_t scrubbed_count; // bytes of the stack

@@ -15,7 +15,7 @@ static void check(const cs_shim_control *control, size_t size) {
     promise((uint8_t)control->name[index] >= 0x20 && control->name[index] != 0x7f);
   const bool is_class = control->kind == CS_CONTROL_PROTECT || control->kind == CS_CONTROL_RELEASE;
   promise(is_class || control->kind == CS_CONTROL_SWEEP || control->kind == CS_CONTROL_SETTINGS ||
-          control->kind == CS_CONTROL_GUARDS);
+          control->kind == CS_CONTROL_GUARDS || control->kind == CS_CONTROL_WITHHOLD);
   for (uint32_t kind = 0; kind < CS_CONTROL_GUARD_KINDS; kind++) {
     promise(control->guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);
     promise(control->implicit_guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);

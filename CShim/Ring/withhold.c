@@ -1,0 +1,40 @@
+// Records without the program's memory. For who keeps copies of rings; no handler calls it.
+#include <signal.h>
+#include <stdbool.h>
+
+#include "cs_ring_access.h"
+
+static uint32_t checksum(const cs_ring_slot *slot) {
+  const uint32_t limit = sizeof slot->stack;
+  const uint32_t size = slot->record.stack_bytes < limit ? slot->record.stack_bytes : limit;
+  return cs_ring_crc32c(cs_ring_crc32c(0, &slot->record, sizeof slot->record), slot->stack, size);
+}
+
+// The processor could not fetch what is at pc: a jump to data, or to nothing.
+static bool is_bad_fetch(const cs_ring_record *record) {
+  const uint64_t fault_address = record->registers.fault_address;
+  if (record->signal != SIGSEGV && record->signal != SIGBUS) return false;
+  // The first frame is the place of the crash, in each record that has any.
+  return record->frame_count == 0 || record->frames[0].pc == fault_address || record->frames[0].pc == record->address;
+}
+
+void cs_ring_header_withhold(cs_ring_header *header) {
+  if (header->memory_mode != CS_RING_MEMORY_NONE) header->memory_mode = CS_RING_MEMORY_WITHHELD;
+  header->heap_key = header->heap_start = 0;
+}
+
+void cs_ring_slot_withhold(cs_ring_slot *slot) {
+  cs_ring_record *record = &slot->record;
+  // One whose length lies is damaged, and stays so.
+  const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
+  // All of it, and not only what is in use: a slot that is used again has the rest of the crash before.
+  memset(slot->stack, 0, sizeof slot->stack);
+  memset(record->memory, 0, sizeof record->memory);
+  if (is_bad_fetch(record)) {
+    memset(record->instruction, 0, sizeof record->instruction);
+    record->instruction_bytes = 0;
+  }
+  record->stack_bytes = record->memory_count = 0;
+  record->heap_end = 0;
+  slot->crc = is_whole ? checksum(slot) : ~checksum(slot);
+}

@@ -1,0 +1,36 @@
+import CrashReport
+import Testing
+
+@Suite("A report without memory")
+struct MemoryOmissionTests {
+  private func report(_ omission: CrashReport.MemoryOmission?) -> CrashReport {
+    var report = Sample.indexOutOfRange
+    report.memoryOmitted = omission
+    return report
+  }
+
+  @Test(
+    "says in one line whose word it was, in text and in HTML",
+    arguments: [
+      (CrashReport.MemoryOmission.program, "not taken: switched off by the program"),
+      (.operator, "not taken: switched off for this program in crashd's settings"),
+    ])
+  func text(omission: CrashReport.MemoryOmission, line: String) {
+    let lines = TextRenderer().render(report(omission)).split(separator: "\n")
+    #expect(lines.contains("Memory   \(line)"))
+    #expect(HTMLRenderer().render(report(omission)).contains("<dt>Memory</dt>"))
+    #expect(!TextRenderer().render(report(nil)).contains("Memory  "))
+    #expect(!HTMLRenderer().render(report(nil)).contains("<dt>Memory</dt>"))
+  }
+
+  @Test("survives the JSON form, and is not in that of a report with memory, nor in older ones")
+  func json() throws {
+    let json = try ReportCoding.encode(report(.operator))
+    #expect(json.contains(#""memoryOmitted":"operator""#))
+    #expect(try ReportCoding.decode(json.utf8) == report(.operator))
+    #expect(try !ReportCoding.encode(report(nil)).contains("memoryOmitted"))
+    // A later version may know others.
+    let later = try ReportCoding.decode(json.replacing(#""operator""#, with: #""somebody""#).utf8)
+    #expect(later.memoryOmitted?.rawValue == "somebody")
+  }
+}
