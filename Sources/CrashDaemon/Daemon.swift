@@ -50,6 +50,7 @@ public final class Daemon: Sendable {
       directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
       limits: configuration.limits, ledger: ledger, logger: logger)
     let board = ProtectionBoard()
+    let live = LiveSettings(configuration.settings.live)
     let policy = PolicyKeeper(
       store: store, board: board, ledger: ledger, logger: logger,
       configuration: PolicyKeeper.Configuration(
@@ -59,9 +60,8 @@ public final class Daemon: Sendable {
       places: LookPlaces(limit: configuration.limits.looks, limitPerUser: configuration.limits.looksPerUser),
       store: store, hub: EventHub(),
       trouble: StoreTrouble(limits: configuration.limits), ledger: ledger, limits: configuration.limits, logger: logger,
-      policy: policy)
+      settings: live, policy: policy)
     self.policy = policy
-    let live = LiveSettings(configuration.settings.live)
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     (services, watchdog) = try Self.services(
       configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live)
@@ -104,7 +104,7 @@ public final class Daemon: Sendable {
         AttachLoop.Configuration(
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
-          keptConnections: connections, trials: trials, board: board, pulse: pulses.attach))
+          keptConnections: connections, trials: trials, board: board, settings: live, pulse: pulses.attach))
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
         pulse: pulses.pipeline)

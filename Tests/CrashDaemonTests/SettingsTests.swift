@@ -27,6 +27,10 @@ struct SettingsTests {
       privacy:
         annotations: [one, two]
         home-directories: no
+        no-memory:
+          - exe: /usr/bin/pay*
+          - {unit: shop, user: root}
+          - {user: 4294967294, name: 'vault-?'}
       forward:
         - path: /run/a.sock
         - {path: /run/b.sock, format: varlink, name: shop, scrub: false}
@@ -39,6 +43,11 @@ struct SettingsTests {
     wanted.limits.symbolWait_ms = 30_000
     wanted.privacy.annotations = ["one", "two"]
     wanted.privacy.homeDirectories = false
+    var rules = [MemoryRule(), MemoryRule(), MemoryRule()]
+    rules[0].executable = "/usr/bin/pay*"
+    (rules[1].unit, rules[1].user) = ("shop.service", 0)
+    (rules[2].user, rules[2].name) = (4_294_967_294, "vault-?")
+    wanted.noMemory = rules
     var other = ForwardSettings(path: "/run/b.sock")
     (other.format, other.name, other.scrubs) = (.varlink, "shop", false)
     wanted.forward = [ForwardSettings(path: "/run/a.sock"), other]
@@ -100,6 +109,31 @@ struct SettingsTests {
     Wrong(
       yaml: "privacy:\n  patterns: ['(']",
       error: "crashd.yaml:2: privacy.patterns takes a list of regular expressions, not this list"),
+    Wrong(
+      yaml: "privacy:\n  no-memroy: []",
+      error: "crashd.yaml:2: there is no key 'privacy.no-memroy'; 'privacy.no-memory' is meant, perhaps"),
+    Wrong(
+      yaml: "privacy:\n  no-memory:\n    - uint: shop",
+      error: "crashd.yaml:3: privacy.no-memory has no key 'uint'; 'unit' is meant, perhaps"),
+    Wrong(
+      yaml: "privacy:\n  no-memory:\n    - exe: shop",
+      error:
+        "crashd.yaml:3: privacy.no-memory's exe takes a path, in which * stands for any characters, not 'shop'"),
+    Wrong(
+      yaml: "privacy:\n  no-memory:\n    - {name: a, user: no body}",
+      error:
+        "crashd.yaml:3: privacy.no-memory's user takes the name or the number of a user of this machine, not 'no body'"
+    ),
+    Wrong(
+      yaml: "privacy:\n  no-memory: all",
+      error: "crashd.yaml:2: privacy.no-memory takes a list of rules, such as - exe: /usr/bin/shop"),
+    Wrong(
+      yaml: "privacy:\n  no-memory:\n    - {}",
+      error: "crashd.yaml:3: each of privacy.no-memory's has keys, such as exe: /usr/bin/shop"),
+    Wrong(
+      yaml: "privacy:\n  no-memory:\n    - name: ''",
+      error:
+        "crashd.yaml:3: privacy.no-memory's name takes a program's name, in which * stands for any characters, not ''"),
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 
@@ -174,7 +208,12 @@ struct SettingsTests {
     settings.retention.bytes = (3 << 30) + 1
     settings.limits.symbolWait_ms = 5_000
     settings.metricsFile = "/run/x.prom"
-    for line in SettingsReader.text(settings).split(separator: "\n") where line.contains(": ") {
+    var rule = MemoryRule()
+    (rule.executable, rule.unit, rule.user) = ("/usr/bin/it's", "shop.service", 7)
+    settings.noMemory = [rule]
+    let text = SettingsReader.text(settings)
+    #expect(text.hasSuffix("\nprivacy.no-memory: {exe: '/usr/bin/it''s', unit: 'shop.service', user: 7}\n"))
+    for line in text.split(separator: "\n") where line.contains(": ") && !line.hasPrefix(SettingKey.noMemory) {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard !parts[1].contains("[") else { continue }
       var reader = SettingsReader()
@@ -208,6 +247,7 @@ struct SettingsTests {
       if !isPlace { #expect(key.show(full.settings) == key.show(Settings()), "\(key.name)") }
     }
     #expect(full.settings.forward.map(\.path) == ["/run/collector.sock"])
+    #expect(full.settings.noMemory.map(\.executable) == ["/usr/bin/pay*", nil, nil])
   }
 
   @Test("a reload changes what can be changed, and says what waits for a restart")
@@ -219,11 +259,14 @@ struct SettingsTests {
       var new = Settings()
       new.retention.age_s = 5
       new.limits.processes = 7
+      new.noMemory = [MemoryRule()]
       return new
     }
     #expect(live.current.retention.age_s == 5)
+    #expect(live.current.noMemory.count == 1 && running.noMemory.count == 1)
     #expect(running.retention.age_s == 5 && running.limits.processes == Limits().processes)
-    #expect(log.contains("changed: retention.age") && log.contains("restart of crashd: limits.processes"))
+    #expect(log.contains("changed: privacy.no-memory, retention.age"))
+    #expect(log.contains("restart of crashd: limits.processes"))
     let same = service.reload(running) { () throws(SettingsError) in
       throw SettingsError(place: "crashd.yaml:3", reason: "it is wrong")
     }

@@ -1,15 +1,16 @@
 // What processes are told to do.
 extension AttachLoop {
-  /// Tells every process whose plan is another one.
+  /// Tells every process whose plan is another one, or whose memory is to be kept no more, or again.
   mutating func control() {
-    let version = configuration.board.version
-    guard version != boardVersion else { return }
-    boardVersion = version
+    let (version, rules) = (configuration.board.version, configuration.settings.current.noMemory)
+    guard version != boardVersion || rules != memoryRules else { return }
+    (boardVersion, memoryRules) = (version, rules)
     for (number, connection) in connections {
       guard let process = connection.process, let socket = connection.socket, !connection.isSuperseded else { continue }
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
-      guard plan != connection.control.plan else { continue }
-      connections[number]?.control.take(plan, outcome: process.control)
+      let isWithheld = rules.hold(for: process.facts)
+      guard plan != connection.control.plan || isWithheld != connection.control.isWithheld else { continue }
+      connections[number]?.control.take(plan, isWithheld: isWithheld, outcome: process.control)
       connections[number]?.control.send(to: socket)
     }
   }

@@ -38,6 +38,8 @@ struct AttachLoop {
     var trials: (any HelloBook)?
     /// What processes are to do.
     var board = ProtectionBoard()
+    /// Of which processes no memory is kept.
+    var settings = LiveSettings()
     /// Shows the watchdog that the loop moves.
     var pulse = Pulse("attach")
   }
@@ -81,6 +83,8 @@ struct AttachLoop {
   private var listensAgain_ns: UInt64 = 0
   /// Of the board, when it was looked at last.
   var boardVersion: UInt64 = 0
+  /// The rules of then.
+  var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
     self.configuration = configuration
@@ -319,7 +323,10 @@ extension AttachLoop {
       }
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
-      if plan != nil { connections[number]?.control.take(plan, outcome: process.control) }
+      let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
+      if plan != nil || isWithheld {
+        connections[number]?.control.take(plan, isWithheld: isWithheld, outcome: process.control)
+      }
       let count = connections[number]?.control.firstCount ?? 0
       _ = socket.send(AttachReply.bytes(status: .accepted, text: "", controlCount: count))
       connections[number]?.control.send(to: socket)

@@ -26,6 +26,7 @@ final class AttachServer: Service {
     let poller = try Poller()
     self.poller = poller
     configuration.board.onChange { poller.wake() }
+    configuration.settings.onChange { poller.wake() }
   }
 
   /// Serves until a graceful stop; then everything that was sent is in the pipeline.

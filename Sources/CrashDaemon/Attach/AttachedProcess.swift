@@ -38,6 +38,9 @@ struct RingSource: Sendable {
   /// Everything that it holds now; what was never used is not touched.
   func contents() -> RingContents { mapping.contents(usedBy: descriptor.number) }
 
+  /// What its records keep of its memory, as it says now.
+  func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
+
   /// Who it is, and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
@@ -78,13 +81,16 @@ final class AttachedProcess: Sendable {
   /// What its descriptors are kept under while crashd is away; set once, before others know of it.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
+  /// Its ring is a stored one: what was to be taken out of it was, before it was stored.
+  let isStored: Bool
 
   var keptName: String? {
     get { kept.withLock { $0 } }
     set { kept.withLock { $0 = newValue } }
   }
 
-  init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil) {
+  init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil, isStored: Bool = false) {
+    self.isStored = isStored
     self.number = number
     self.facts = facts
     self.ring = ring

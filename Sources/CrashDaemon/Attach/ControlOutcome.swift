@@ -55,7 +55,9 @@ final class ControlOutcome: Sendable {
   func note(_ answer: ControlAnswer, of subject: String, _ kind: cs_control_kind, isLast: Bool) {
     change { state in
       if isLast { state.isComplete = true }
-      if kind == .CS_CONTROL_GUARDS {
+      if kind == .CS_CONTROL_WITHHOLD {
+        // A process that does not do it is none that is less safe: crashd throws away what it keeps.
+      } else if kind == .CS_CONTROL_GUARDS {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {

@@ -14,6 +14,8 @@ struct ControlQueue {
   private static let window = Int(CS_CONTROL_UNANSWERED_LIMIT)
 
   private(set) var plan: ControlPlan?
+  /// Nothing of its memory is to be kept: no part of the plan, which is one for all processes of a program.
+  private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
   private var nextNumber: UInt32 = 1
@@ -23,12 +25,14 @@ struct ControlQueue {
   var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
 
   /// Takes another plan; what still waits of the last one is left out, as the new one says everything again.
-  mutating func take(_ plan: ControlPlan?, outcome: ControlOutcome) {
-    self.plan = plan
+  mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
+    (self.plan, self.isWithheld) = (plan, isWithheld)
     // Different from every round that an earlier crashd may have begun.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = []
-    for message in ControlPlan.messages(of: plan, round: round) {
+    // First of all: a process may crash any moment.
+    let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
+    for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(
         Message(
           number: nextNumber, round: round, subject: message.subject, kind: message.kind, payload: message.payload))

@@ -11,22 +11,42 @@ enum RingExcerpt {
 
   /// Reads what of a ring's file is in use: everything up to the slots, then slots and threads up to the first that was
   /// never used.
-  static func read(descriptor: Int32) throws(SystemError) -> [UInt8] {
+  /// - Parameters:
+  ///   - descriptor: The file's.
+  ///   - withoutMemory: Whether the program's memory stays out of it.
+  /// - Returns: The excerpt.
+  /// - Throws: `SystemError` where it cannot be read.
+  static func read(descriptor: Int32, withoutMemory: Bool = false) throws(SystemError) -> [UInt8] {
     let slot = MemoryLayout<cs_ring_slot>.size
     let thread = MemoryLayout<cs_ring_thread>.size
     let threads = MemoryLayout<cs_ring>.size - thread * Int(CS_RING_THREAD_LIMIT)
     let slots = threads - slot * Int(CS_RING_SLOT_LIMIT)
     var packed = start
-    packed += pieces(try bytes(of: descriptor, from: 0, to: slots), at: 0)
+    var tables = try bytes(of: descriptor, from: 0, to: slots)
+    if withoutMemory { unsafe edit(&tables) { unsafe cs_ring_header_withhold($0) } }
+    packed += pieces(tables, at: 0)
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
-        let element = try bytes(of: descriptor, from: offset, to: offset + size)
+        var element = try bytes(of: descriptor, from: offset, to: offset + size)
         // They begin with their state, and are used in their order.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
+        if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
       }
     }
     return packed
+  }
+
+  /// Changes the structure that bytes begin with; of a file that ended before, nothing is left.
+  private static func edit<Structure>(_ bytes: inout [UInt8], _ change: (UnsafeMutablePointer<Structure>?) -> Void) {
+    guard bytes.count >= MemoryLayout<Structure>.size else {
+      bytes = []
+      return
+    }
+    // As many bytes as the structure has; an array's are aligned for any, and any bytes are a valid one.
+    unsafe bytes.withUnsafeMutableBytes { buffer in
+      unsafe change(buffer.baseAddress?.assumingMemoryBound(to: Structure.self))
+    }
   }
 
   /// What stands between two places of the file; less where it ends before.

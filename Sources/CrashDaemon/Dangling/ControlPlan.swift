@@ -40,6 +40,11 @@ struct ControlPlan: Sendable, Equatable {
     return guards + deadObjects(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
+  /// That nothing of the memory is to be kept; it is said of a process, not of a plan.
+  static func withhold(round: UInt32) -> Message {
+    ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
+  }
+
   private static func deadObjects(_ plan: ControlPlan, round: UInt32) -> [Message] {
     guard let budgetBytes = plan.budgetBytes else { return [] }
     let flags = (plan.isOperator ? CS_CONTROL_OPERATOR : 0) | (plan.isOff ? CS_CONTROL_OFF : 0)

@@ -21,6 +21,8 @@ struct CrashAnalysis: Sendable {
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
+  /// Of which processes no memory is kept.
+  var settings = LiveSettings()
   /// Learns of dangling crashes and of what the quarantine saw; nil in tests that have none.
   var policy: PolicyKeeper?
 
@@ -251,14 +253,21 @@ struct CrashAnalysis: Sendable {
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
     var contents = process.ring.contents()
+    if withholdsMemory(of: process) { contents.withholdMemory() }
     // While the process lives, a record without an end is being written, and a thread may still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
   }
 
+  /// Whether an operator wants nothing of its memory kept, whatever it has put into its ring.
+  func withholdsMemory(of process: AttachedProcess) -> Bool {
+    !process.isStored && settings.current.noMemory.hold(for: process.facts)
+  }
+
   private func excerpt(_ process: AttachedProcess) throws(SystemError) -> [UInt8] {
-    try RingExcerpt.read(descriptor: process.ring.descriptor.number)
+    try RingExcerpt.read(
+      descriptor: process.ring.descriptor.number, withoutMemory: withholdsMemory(of: process))
   }
 
   /// Stores under the ring's id.

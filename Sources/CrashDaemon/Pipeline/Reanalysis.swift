@@ -145,7 +145,7 @@ actor Reanalysis {
       let source = try RingSource(file: file.descriptor)
       let facts = ProcessFacts(
         source.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
-      return AttachedProcess(number: 0, facts: facts, ring: source)
+      return AttachedProcess(number: 0, facts: facts, ring: source, isStored: true)
     } catch {
       throw .unreadable("\(error)")
     }
@@ -160,7 +160,7 @@ actor Reanalysis {
       let source = try RingSource(file: file.descriptor)
       let contents = source.contents()
       let facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: geteuid()), unit: nil)
-      return AttachedProcess(number: 0, facts: facts, ring: source)
+      return AttachedProcess(number: 0, facts: facts, ring: source, isStored: true)
     } catch {
       return nil
     }

@@ -9,6 +9,7 @@ final class LiveSettings: Sendable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []
     var privacy = PrivacySettings()
+    var noMemory: [MemoryRule] = []
     var metricsFile: String?
     var metricsInterval_s = 60
   }
@@ -17,6 +18,7 @@ final class LiveSettings: Sendable {
     var values: Values
     var next = 0
     var listeners: [Int: AsyncStream<Values>.Continuation] = [:]
+    var wake: (@Sendable () -> Void)?
   }
 
   private let state: Mutex<State>
@@ -25,12 +27,17 @@ final class LiveSettings: Sendable {
 
   var current: Values { state.withLock { $0.values } }
 
+  /// What is called after a change, from any thread.
+  func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
   func change(to new: Values) {
     // Told under the lock, so that nobody is told of two changes in the wrong order; whoever waits goes on elsewhere.
-    state.withLock { state in
+    let wake = state.withLock { state in
       state.values = new
       for listener in state.listeners.values { listener.yield(new) }
+      return state.wake
     }
+    wake?()
   }
 
   /// The values of now, then those of each change.

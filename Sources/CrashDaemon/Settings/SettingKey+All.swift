@@ -47,6 +47,12 @@ extension SettingKey {
   /// The list of collectors, which is no single value.
   static let forward = "forward"
 
+  /// The rules that say of which processes no memory is kept: no single value either.
+  static let noMemory = "privacy.no-memory"
+
+  /// Both.
+  static let parts = [forward, noMemory]
+
   @Sendable static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
 
   static func isHexadecimal(_ text: String) -> Bool {

@@ -20,6 +20,8 @@ public struct Settings: Sendable, Equatable {
   public var forward: [ForwardSettings] = []
   /// What is taken out of events before.
   public var privacy = PrivacySettings()
+  /// Of which processes no memory is kept.
+  public var noMemory: [MemoryRule] = []
   /// Where metrics are written for node_exporter; nil: nowhere.
   public var metricsFile: String?
   /// How often, in seconds.
@@ -31,7 +33,7 @@ public struct Settings: Sendable, Equatable {
   /// What can be changed while crashd runs.
   var live: LiveSettings.Values {
     LiveSettings.Values(
-      retention: retention, forward: forward, privacy: privacy, metricsFile: metricsFile,
+      retention: retention, forward: forward, privacy: privacy, noMemory: noMemory, metricsFile: metricsFile,
       metricsInterval_s: metricsInterval_s)
   }
 }

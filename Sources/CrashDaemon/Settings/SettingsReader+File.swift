@@ -66,7 +66,7 @@ extension SettingsReader {
       // A section with nothing in it, as when all of its keys are comments.
       if Self.isNothing(value) {
         guard
-          name == SettingKey.forward
+          SettingKey.parts.contains(name)
             || SettingKey.all.contains(where: { $0.name == name || $0.name.hasPrefix(name + ".") })
         else {
           throw Self.unknown(name, Self.place(path, keyNode))
@@ -101,12 +101,16 @@ extension SettingsReader {
   /// A key or a section that there is not.
   private static func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = SettingKey.all.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } }
-    let names = [SettingKey.forward] + Array(Set(sections)).sorted() + SettingKey.all.map(\.name)
+    let names = SettingKey.parts + Array(Set(sections)).sorted() + SettingKey.all.map(\.name)
     return SettingsError(place: place, reason: "there is no key '\(name)'" + Spelling.meant(name, among: names))
   }
 
-  /// The one key that is no single value.
+  /// The keys that are no single values.
   private mutating func readPart(_ name: String, _ value: Node, _ path: String) throws(SettingsError) -> Bool {
+    if name == SettingKey.noMemory {
+      setNoMemory(try Self.memoryRules(value, path))
+      return true
+    }
     guard name == SettingKey.forward else { return false }
     guard case .sequence(let sequence) = value else {
       throw SettingsError(place: Self.place(path, value), reason: "forward takes a list, each with a path")

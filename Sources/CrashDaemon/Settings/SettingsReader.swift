@@ -57,17 +57,21 @@ public struct SettingsReader: Sendable {
 
   mutating func setForward(_ forward: [ForwardSettings]) { settings.forward = forward }
 
+  mutating func setNoMemory(_ rules: [MemoryRule]) { settings.noMemory = rules }
+
   /// Every key with its value, a line each, as a file would have it.
   public static func text(_ settings: Settings) -> String {
     let keys = SettingKey.all.map { "\($0.name): \($0.show(settings))".trimmingEnd + "\n" }.joined()
     return keys + settings.forward.map { "forward: \($0.path) \($0.format.rawValue)\n" }.joined()
+      + settings.noMemory.map { "\(SettingKey.noMemory): \($0.text)\n" }.joined()
   }
 
   /// What differs between two settings.
   static func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
     let changed = SettingKey.all.filter { $0.show(old) != $0.show(new) }
     let forward = old.forward == new.forward ? [] : [SettingKey.forward]
-    return (forward + changed.filter(\.isLive).map(\.name), changed.filter { !$0.isLive }.map(\.name))
+    let noMemory = old.noMemory == new.noMemory ? [] : [SettingKey.noMemory]
+    return (forward + noMemory + changed.filter(\.isLive).map(\.name), changed.filter { !$0.isLive }.map(\.name))
   }
 }
 

@@ -30,6 +30,7 @@ struct SettingsReload: Sendable {
     // What waits is told again by the next one, until it is done.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
+    running.noMemory = new.noMemory
     (running.metricsFile, running.metricsInterval_s) = (new.metricsFile, new.metricsInterval_s)
     return running
   }

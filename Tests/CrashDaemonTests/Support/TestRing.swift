@@ -136,9 +136,18 @@ struct TestRing {
   /// A complete record of a trap at 0x10010 in image 0.
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
-    unwindStop: UInt32 = 0
+    unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = []
   ) {
     let base = record(slot)
+    let words = base + offset(\cs_ring_record.memory)
+    put(UInt32(memory.isEmpty ? 0 : 1), at: base + offset(\cs_ring_record.memory_count))
+    if !memory.isEmpty {
+      put(UInt64(0x5000_0000), at: words + offset(\cs_ring_memory.start))
+      put(UInt32(memory.count), at: words + offset(\cs_ring_memory.bytes))
+      put(memory, at: words + offset(\cs_ring_memory.contents))
+    }
+    put(UInt32(instruction.count), at: base + offset(\cs_ring_record.instruction_bytes))
+    put(instruction, at: base + offset(\cs_ring_record.instruction))
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
@@ -147,7 +156,7 @@ struct TestRing {
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
     put(UInt64(1_700_000_001_000_000_000), at: base + offset(\cs_ring_record.time_ns))
-    put(UInt64(0x10010), at: base + offset(\cs_ring_record.address))
+    put(address, at: base + offset(\cs_ring_record.address))
     put(Int32(4712 + slot), at: base + offset(\cs_ring_record.tid))
     put(signal, at: base + offset(\cs_ring_record.signal))
     put(Int32(2), at: base + offset(\cs_ring_record.code))
@@ -171,6 +180,17 @@ struct TestRing {
     }
     put(crc, at: self.slot(slot) + offset(\cs_ring_slot.crc))
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
+  }
+
+  /// What records keep of the memory: a `cs_ring_memory_mode`.
+  mutating func setMemory(mode: UInt32, heapKey: UInt64) {
+    put(mode, at: offset(\cs_ring_header.memory_mode))
+    put(heapKey, at: offset(\cs_ring_header.heap_key))
+  }
+
+  /// Changes a byte of a record under its checksum.
+  mutating func damage(slot: Int) {
+    bytes[record(slot) + offset(\cs_ring_record.thread_name)] ^= 1
   }
 
   /// A slot whose writer has not finished.
