@@ -143,6 +143,9 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   public var attachTime: String
   /// A word for people, such as `running`.
   public var state: String
+  /// What is kept of its memory when it crashes: `full`, `scrubbed`, `none` (the program's choice), `withheld` (crashd's
+  /// settings), `discarded` (the same; the program takes some, and crashd keeps none); nil from an older crashd.
+  public var memory: String?
 }
 
 /// How crashd is.

@@ -72,6 +72,7 @@ public enum Listings: Sendable {
       .init(title: "UID", alignsRight: true),
       .init(title: "NAME", minimum: 8, maximum: 32, style: .bold),
       .init(title: "STATE"),
+      .init(title: "MEMORY", dropOrder: 3),
       .init(title: "STARTED"),
       .init(title: "ATTACHED", dropOrder: 2),
       .init(title: "BUILD", minimum: 8, cut: .digits, dropOrder: 1, style: .dim),
@@ -79,7 +80,8 @@ public enum Listings: Sendable {
     ]
     let rows = processes.map { process in
       [
-        "\(process.pid)", "\(process.uid)", process.name, process.state, LocalTime.text(process.startTime),
+        "\(process.pid)", "\(process.uid)", process.name, process.state, process.memory ?? "",
+        LocalTime.text(process.startTime),
         LocalTime.text(process.attachTime), shortID(process.buildID), process.executable,
       ].map(CleanText.line)
     }

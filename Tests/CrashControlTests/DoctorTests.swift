@@ -104,8 +104,22 @@ struct DoctorTests {
     return Dictionary(found.map { ($0.subject, $0.level) }, uniquingKeysWith: { first, _ in first })
   }
 
+  @Test(
+    "says of a process whose memory is not kept, and by whose word",
+    arguments: [
+      ("full", nil), ("scrubbed", nil), ("none", "the program"), ("withheld", "privacy.no-memory"),
+      ("discarded", "privacy.no-memory"), ("of a later version", nil),
+    ])
+  func memory(word: String, text: String?) throws {
+    let found = try findings(
+      caught: "0000000000000cf8", maps: "/memfd:crash-shield (deleted)", attached: true, memory: word)
+    let memory = found.filter { $0.subject == "memory" }
+    #expect(memory.count == (text == nil ? 0 : 1))
+    if let text { #expect(memory.first?.sentence.contains(text) == true && memory.first?.level == .note) }
+  }
+
   private func findings(
-    caught: String, maps: String, environment: [String] = [], attached: Bool = false
+    caught: String, maps: String, environment: [String] = [], attached: Bool = false, memory: String = "scrubbed"
   ) throws -> [Finding] {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -118,7 +132,7 @@ struct DoctorTests {
       while connection.call() != nil {
         let process =
           #"{"pid":42,"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"","attachTime":"","#
-          + #""state":"running"}"#
+          + #""state":"running","memory":"\#(memory)"}"#
         connection.reply(#"{"processes":[\#(attached ? process : "")]}"#)
       }
     }

@@ -36,8 +36,27 @@ public struct Doctor: Sendable {
   public func process(_ pid: Int) -> [Finding]? {
     guard let facts = ProcessFacts(pid: pid, system: system) else { return nil }
     var attached: Bool?
-    if let processes = try? client.processes() { attached = processes.contains { $0.pid == pid } }
-    return facts.findings(isAttached: attached) + (facts.executable.map { program($0, at: facts.executablePath) } ?? [])
+    var memory: Finding?
+    if let processes = try? client.processes() {
+      let known = processes.filter { $0.pid == pid }
+      attached = !known.isEmpty
+      memory = known.last.flatMap { Self.memory(of: $0) }
+    }
+    let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
+    return facts.findings(isAttached: attached) + [memory].compactMap { $0 } + image
+  }
+
+  /// Whether reports of a process lack its memory; nil: they do not, or nobody tells.
+  static func memory(of process: AttachedProcess) -> Finding? {
+    switch process.memory {
+    case "none": Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
+    case "withheld": Finding(.note, "memory", "reports keep nothing of it: crashd's privacy.no-memory")
+    case "discarded":
+      Finding(
+        .note, "memory", "reports keep nothing of it: crashd's privacy.no-memory; a ring in the spool would",
+        remedy: "CRASHSHIELD_MEMORY=none in its environment: it does not do what crashd says")
+    default: nil
+    }
   }
 
   /// The file of a program or library, shown as `name`.

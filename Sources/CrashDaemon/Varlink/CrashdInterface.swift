@@ -162,7 +162,9 @@ struct CrashdInterface: Sendable {
   private func processes(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> ProcessesReply {
     _ = try VarlinkParameters(call, known: [])
     let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
-    return ProcessesReply(processes: processes.map { ProcessesReply.Process($0) })
+    let analysis = pipeline.analysis
+    return ProcessesReply(
+      processes: processes.map { ProcessesReply.Process($0, isWithheld: analysis.withholdsMemory(of: $0)) })
   }
 
   private func awaitProcess(

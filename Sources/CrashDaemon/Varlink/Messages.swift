@@ -131,8 +131,9 @@ struct ProcessesReply: Encodable, Sendable {
     var startTime: String
     var attachTime: String
     var state: String
+    var memory: String
 
-    init(_ process: AttachedProcess) {
+    init(_ process: AttachedProcess, isWithheld: Bool) {
       let facts = process.facts
       pid = Int(facts.peer.pid)
       uid = Int(facts.peer.uid)
@@ -142,6 +143,17 @@ struct ProcessesReply: Encodable, Sendable {
       startTime = Moment(nanoseconds: facts.identity.startTime_ns).description
       attachTime = process.attachTime.description
       state = process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached"
+      memory = Self.memory(process.ring.memoryMode(), isWithheld: isWithheld)
+    }
+
+    /// What reports keep of its memory, in the interface's words.
+    private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> String {
+      switch mode {
+      case .none: "none"
+      case .withheld: "withheld"
+      case .scrubbed: isWithheld ? "discarded" : "scrubbed"
+      case .full: isWithheld ? "discarded" : "full"
+      }
     }
   }
 
