@@ -153,6 +153,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
     swiftSettings: swift),
+  .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/MemoryHost", cSettings: c),
   .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/GuardHost", swiftSettings: swift),
   .executableTarget(name: "confine-probe", dependencies: ["CConfine"], path: "Tests/ConfineProbe", cSettings: c),
   .testTarget(
@@ -282,7 +283,7 @@ if !coreOnly {
       name: "CrashTests",
       dependencies: [
         "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker", "guard-host",
-        "DemoServer",
+        "memory-host", "DemoServer",
       ],
       swiftSettings: swift),
   ]

@@ -1,0 +1,198 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Processes of whose memory nothing is kept")
+struct MemoryRuleTests {
+  private static func facts(
+    executable: String = "/usr/bin/payments", name: String = "shop", user: UInt32 = 7, unit: String? = nil,
+    startTime: UInt64? = 1
+  ) -> ProcessFacts {
+    let identity = RingContents.Identity(
+      ringID: "", pid: 1, uid: user, startTime_ns: 0, name: name, executable: executable)
+    return ProcessFacts(
+      peer: Peer(pid: 1, uid: user), identity: identity, buildID: "", unit: unit, memory: nil, startTime: startTime,
+      image: nil)
+  }
+
+  private static func rule(_ change: (inout MemoryRule) -> Void) -> MemoryRule {
+    var rule = MemoryRule()
+    change(&rule)
+    return rule
+  }
+
+  @Test(
+    "a star is any characters, a question mark one byte, and the whole of a text is meant",
+    arguments: [
+      ("/usr/bin/pay*", "/usr/bin/payments", true), ("*", "", true), ("*ments", "/usr/bin/payments", true),
+      ("/usr/*/pay*s", "/usr/bin/payments", true), ("*a*b*c*", "xaxbxbcx", true), ("a?c", "abc", true),
+      ("/usr/bin/pay", "/usr/bin/payments", false), ("payments", "/usr/bin/payments", false), ("a?c", "ac", false),
+      ("*a*b", "ab-", false), ("", "a", false), ("", "", true), ("**", "a", true), ("a*", "ba", false),
+    ])
+  func patterns(pattern: String, text: String, matches: Bool) {
+    #expect(Glob.matches(pattern, text) == matches)
+  }
+
+  @Test("a pattern of many stars ends soon")
+  func manyStars() {
+    let text = String(repeating: "a", count: 320)
+    #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))
+  }
+
+  @Test("a rule holds for who is all that it says; one that says nothing holds for nobody")
+  func holds() {
+    let facts = Self.facts(unit: "shop.service")
+    #expect(!MemoryRule().holds(for: facts))
+    #expect(Self.rule { $0.executable = "*/payments" }.holds(for: facts))
+    #expect(Self.rule { ($0.executable, $0.user) = ("*/payments", 7) }.holds(for: facts))
+    #expect(!Self.rule { ($0.executable, $0.user) = ("*/payments", 8) }.holds(for: facts))
+    #expect(Self.rule { $0.name = "sh?p" }.holds(for: facts))
+    #expect(!Self.rule { $0.name = "sho" }.holds(for: facts))
+    #expect(Self.rule { $0.unit = "shop.service" }.holds(for: facts))
+    #expect(!Self.rule { $0.unit = "other.service" }.holds(for: facts))
+    #expect([Self.rule { $0.user = 8 }, Self.rule { $0.user = 7 }].hold(for: facts))
+    #expect(![MemoryRule]().hold(for: facts))
+  }
+
+  @Test("a process in no unit is in none of a rule's; where the unit cannot be known, it may be that one")
+  func unknownUnit() {
+    let rule = Self.rule { $0.unit = "shop.service" }
+    #expect(!rule.holds(for: Self.facts(unit: nil)))
+    #expect(rule.holds(for: Self.facts(unit: nil, startTime: nil)))
+    #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
+  }
+
+  /// What is stored of a ring, read again.
+  private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
+    let memory = try ring.memory()
+    let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
+    let bytes = try #require(RingExcerpt.unpack(excerpt))
+    let process = try #require(Reanalysis.process(ofOrphan: excerpt))
+    return (bytes, process.ring.contents())
+  }
+
+  private static let secret = Array("orchid-4711-tulip".utf8)
+
+  private static func ring() -> TestRing {
+    var ring = TestRing()
+    ring.setMemory(mode: 2, heapKey: 0x4711)
+    ring.addImage(0)
+    ring.addCrash(stack: secret + [UInt8](repeating: 1, count: 64), memory: secret)
+    return ring
+  }
+
+  @Test("what is stored has nothing of it, a whole record stays whole, and all else is as it was")
+  func excerpt() throws {
+    let ring = Self.ring()
+    let before = try Self.stored(ring, withoutMemory: false)
+    #expect(before.bytes == ring.bytes && before.bytes.firstRange(of: Self.secret) != nil)
+    #expect(before.contents.records.map(\.stack.count) == [Self.secret.count + 64])
+    #expect(before.contents.memory.mode == .full && before.contents.memory.heapKey == 0x4711)
+    #expect(before.contents.records.first?.memory.count == 1)
+
+    let after = try Self.stored(ring, withoutMemory: true)
+    #expect(after.bytes.firstRange(of: Self.secret) == nil)
+    #expect(after.contents.losses.isEmpty)
+    // The same as a look that takes it out of what was read.
+    var expected = before.contents
+    expected.withholdMemory()
+    #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
+    let record = try #require(after.contents.records.first)
+    #expect(record.stack.isEmpty && record.memory.isEmpty && record.stackStart == 0x7fff_0000)
+    #expect(record.frames == before.contents.records.first?.frames)
+    #expect(record.registers == before.contents.records.first?.registers)
+    #expect(after.contents.memory == RingContents.MemoryFacts(mode: .withheld))
+  }
+
+  @Test("a damaged record stays damaged, one that is not finished unfinished; neither keeps any of it")
+  func damaged() throws {
+    var ring = Self.ring()
+    ring.addCrash(slot: 1, stack: Self.secret)
+    ring.damage(slot: 1)
+    ring.addCrash(slot: 2, stack: Self.secret)
+    ring.claim(2)
+    let after = try Self.stored(ring, withoutMemory: true)
+    #expect(after.contents.losses == ["corrupt": 1, "torn": 1] && after.contents.records.count == 1)
+    #expect(after.bytes.firstRange(of: Self.secret) == nil)
+  }
+
+  @Test("what is left of an earlier crash in a slot goes as well")
+  func leftovers() throws {
+    var ring = Self.ring()
+    ring.addCrash(stack: [1, 2, 3])
+    #expect(ring.bytes.firstRange(of: Self.secret.suffix(8)) != nil)
+    #expect(try Self.stored(ring, withoutMemory: true).bytes.firstRange(of: Self.secret.suffix(8)) == nil)
+  }
+
+  @Test("bytes at pc go where no code is, and stay where it is")
+  func instruction() throws {
+    for (address, count) in [(UInt64(0x10010), 0), (0x20, 16)] {
+      var ring = Self.ring()
+      ring.addCrash(signal: SIGSEGV, address: address, instruction: Array(Self.secret.prefix(16)))
+      let (bytes, contents) = try Self.stored(ring, withoutMemory: true)
+      #expect(contents.records.map(\.instruction.count) == [count] && contents.losses.isEmpty)
+      #expect((bytes.firstRange(of: Self.secret.prefix(16)) == nil) == (count == 0))
+    }
+  }
+
+  @Test("who chose to keep nothing is shown as the one who did")
+  func ownChoice() throws {
+    var ring = TestRing()
+    ring.addCrash()
+    #expect(try Self.stored(ring, withoutMemory: true).contents.memory.mode == .none)
+  }
+
+  /// The rule of a daemon for processes such as a `TestRing` tells of.
+  private static let rules = [rule { $0.executable = "/srv/*" }]
+
+  @Test("of a ring in the spool nothing of it comes into the store, and its report says whose word it was")
+  func spooled() async throws {
+    for (rules, omitted) in [(Self.rules, CrashReport.MemoryOmission.operator), ([], nil)] {
+      let ring = Self.ring()
+      try await TestDaemon.run(
+        prepare: { try SpoolTests.leave(ring, in: $0.spool) }, configure: { $0.settings.noMemory = rules }
+      ) { daemon in
+        let client = try await daemon.client()
+        try await client.untilReports(1)
+        let report = try daemon.store.report(idPrefix: ring.id).report
+        #expect(report.memoryOmitted == omitted)
+        let raw = try #require(try daemon.store.raw(id: ring.id))
+        #expect((raw.firstRange(of: Self.secret) == nil) == (omitted != nil))
+        let reply = try await client.call("io.crashshield.Crashd.Reanalyse")
+        #expect(reply["changed"] == .bool(false))
+        #expect(reply.object("report").string("memoryOmitted") == omitted?.rawValue)
+        #expect(try daemon.store.raw(id: ring.id) == raw)
+      }
+    }
+  }
+
+  @Test("a process hears it with the reply, before anything else; whatever it answers, nothing of it is stored")
+  func attached() async throws {
+    try await TestDaemon.run(configure: { $0.settings.noMemory = Self.rules }) { daemon in
+      let ring = Self.ring()
+      let process = try await daemon.attach()
+      let socket = process.socket
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      let kinds = try await onThread { [try Self.kind(socket.receive()), try Self.kind(socket.receive())] }
+      #expect(kinds == [cs_control_kind.CS_CONTROL_WITHHOLD.rawValue, cs_control_kind.CS_CONTROL_SWEEP.rawValue])
+      let client = try await daemon.client()
+      _ = try await client.awaitProcess()
+      let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
+      guard case .object(let first) = try #require(processes.first) else { return }
+      // It has not done it.
+      #expect(first.string("memory") == "discarded")
+      let raw = try #require(try daemon.store.raw(id: ring.id))
+      #expect(raw.firstRange(of: Self.secret) == nil)
+    }
+  }
+
+  private static func kind(_ message: [UInt8]) throws -> UInt32 {
+    try #require(message.count >= MemoryLayout<cs_control_header>.size)
+    // As many bytes as the structure has, and any bytes are a valid one.
+    return unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }.kind
+  }
+}

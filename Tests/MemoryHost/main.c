@@ -1,0 +1,54 @@
+// Says when crashd has accepted it (`attached`) and when there is none (`alone`), reads a line, and crashes with it on
+// its stack and on its heap, where a register points. The word comes from outside: no file of the program has it.
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cs_shim.h"
+
+#define COPIES 8
+
+typedef struct secrets {
+  char word[128];
+  char copies[COPIES][128];
+} secrets;
+
+static void say(void *context, cs_shim_status status, const char *text) {
+  (void)context;
+  (void)text;
+  static const char attached[] = "attached\n";
+  static const char alone[] = "alone\n";
+  const bool is_attached = status == CS_SHIM_STATUS_ATTACHED;
+  if (write(STDOUT_FILENO, is_attached ? attached : alone, (is_attached ? sizeof attached : sizeof alone) - 1) < 0) {
+    _exit(74); // EX_IOERR
+  }
+}
+
+__attribute__((noinline)) static void crash_with(const char *on_heap, const char *on_stack) {
+  __asm__ volatile("movq %0, %%rbx\n movq %1, %%r12\n movl $1, 8"
+                   :
+                   : "r"(on_heap), "r"(on_stack)
+                   : "rbx", "r12", "memory");
+}
+
+__attribute__((noinline)) static void keep_secrets(void) {
+  secrets secrets = {0};
+  if (fgets(secrets.word, sizeof secrets.word, stdin) == NULL) _exit(0);
+  secrets.word[strcspn(secrets.word, "\n")] = 0;
+  char *on_heap = strdup(secrets.word);
+  if (on_heap == NULL) _exit(71); // EX_OSERR
+  for (int index = 0; index < COPIES; index++)
+    memcpy(secrets.copies[index], secrets.word, sizeof secrets.word);
+  crash_with(on_heap, secrets.copies[0]);
+}
+
+int main(void) {
+  const cs_shim_configuration configuration = {.status_function = say};
+  cs_shim_failure failure = {0};
+  if (cs_shim_start(&configuration, &failure) != CS_SHIM_OK) return 71;
+  keep_secrets();
+  return 70; // EX_SOFTWARE
+}
