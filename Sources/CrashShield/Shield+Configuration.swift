@@ -13,14 +13,17 @@ extension Shield {
     /// What the report calls the process: `CRASHSHIELD_NAME`; else the last component of the executable's path.
     public var name: String?
     /// What a report keeps of the program's memory: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
+    ///
+    /// crashd's settings (`privacy.no-memory`) may say that nothing is kept; that is stronger.
     public var memory: Memory?
     /// Set by `Shield.annotate` as soon as the shield has started.
     public var annotations: [String: String]
-    /// Whether crashd may protect classes of this process, release them, say how much memory that takes, and set the modes
-    /// of guards: `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
+    /// Whether crashd may protect classes of this process, release them, say how much memory that takes, set the modes
+    /// of guards, and have records keep nothing of the memory: `CRASHSHIELD_CONTROL` (`0` forbids it); else it may.
     ///
-    /// crashd does so where an operator asks for it (`crashctl dangling`, `crashctl guards`), or has allowed crashd to do the
-    /// first by itself.
+    /// crashd does so where an operator asks for it (`crashctl dangling`, `crashctl guards`, `privacy.no-memory`), or has
+    /// allowed crashd to do the first by itself. Where it may not, crashd itself throws away what an operator wants nobody
+    /// to keep.
     public var allowsRemoteControl: Bool?
     /// Called once for each change of the connection with crashd, on the shield's own thread.
     ///
