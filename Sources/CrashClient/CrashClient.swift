@@ -33,23 +33,27 @@ public struct CrashClient: Sendable {
     try call("List", query, returning: ReportPage.self)
   }
 
-  /// Groups, the one that was seen last first: of the query, `limit`, `name`, `group`, `executable` and the times count.
+  /// Groups, the one that was seen last first: of the query, `limit` and all that restricts count.
   ///
-  /// `offset` groups are left out before the first: those of the previous pages.
+  /// `offset` groups are left out before the first: those of the previous pages. With `pid`, `unit` or `signal` only
+  /// reports that were not removed are counted; a crashd that does not know them yet refuses these three.
   public func groups(_ query: ListQuery = ListQuery(), offset: Int? = nil) throws(ClientError) -> [Group] {
     struct Query: Encodable {
       var limit: Int?
       var offset: Int?
+      var pid: Int?
       var name: String?
       var group: String?
+      var unit: String?
+      var signal: String?
       var executable: String?
       var since: String?
       var until: String?
     }
     struct Parameters: Decodable { var groups: [Group] }
     let wanted = Query(
-      limit: query.limit, offset: offset, name: query.name, group: query.group, executable: query.executable,
-      since: query.since, until: query.until)
+      limit: query.limit, offset: offset, pid: query.pid, name: query.name, group: query.group, unit: query.unit,
+      signal: query.signal, executable: query.executable, since: query.since, until: query.until)
     return try call("Groups", wanted, returning: Parameters.self).groups
   }
 
@@ -91,15 +95,30 @@ public struct CrashClient: Sendable {
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
   ) throws(ClientError) -> EventStream {
+    try subscribe(ListQuery(name: name, group: group), after: cursor, subscriber: subscriber, expired: expired)
+  }
+
+  /// The same with every filter: of the query, all that restricts counts, and neither limits nor cursors.
+  public func subscribe(
+    _ filter: ListQuery, after cursor: String? = nil, subscriber: String? = nil, expired: Bool = false
+  ) throws(ClientError) -> EventStream {
     struct Query: Encodable {
       var cursor: String?
       var subscriber: String?
+      var pid: Int?
       var name: String?
       var group: String?
+      var unit: String?
+      var signal: String?
+      var executable: String?
+      var since: String?
+      var until: String?
       var expired: Bool?
     }
     let query = Query(
-      cursor: cursor, subscriber: subscriber, name: name, group: group, expired: expired ? true : nil)
+      cursor: cursor, subscriber: subscriber, pid: filter.pid, name: filter.name, group: filter.group,
+      unit: filter.unit, signal: filter.signal, executable: filter.executable, since: filter.since,
+      until: filter.until, expired: expired ? true : nil)
     let connection = try connect()
     try connection.send(
       method: Self.method("Subscribe"), parameters: query, more: true, until: .after(timeout))

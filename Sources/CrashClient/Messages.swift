@@ -64,7 +64,7 @@ public struct Group: Codable, Sendable, Equatable {
   public var report: String
 }
 
-/// Which reports `CrashClient.list` returns, and from which `groups` makes groups.
+/// Which reports `CrashClient.list` returns, from which `groups` makes groups, and which `subscribe` sends.
 public struct ListQuery: Codable, Sendable, Equatable {
   /// At most so many; crashd may return fewer.
   public var limit: Int?

@@ -43,8 +43,10 @@ public struct ReportGroup: Sendable, Equatable {
 extension ReportStore {
   private static let nameLimit = 8
 
-  /// Groups, the one that was seen last first; of the reports that pass the filter, whose `pid`, `unit` and `signal` say
-  /// nothing here.
+  /// Groups, the one that was seen last first; of the reports that pass the filter.
+  ///
+  /// What is kept of removed reports says neither process nor unit nor signal: with one of these in the filter, only
+  /// reports that are there are counted.
   /// - Parameters:
   ///   - filter: Of which reports.
   ///   - visibility: Whose.
@@ -191,10 +193,18 @@ private struct Restriction {
     if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
     if let since = filter.since { add("time >= :since", "since", since, past: "last >= :since") }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
+    // Each row looks its report up: of those that a group's key has chosen, mostly.
+    if let pid = filter.pid { add(Self.ofReport("pid"), "pid", pid, past: "FALSE") }
+    if let unit = filter.unit { add(Self.ofReport("unit"), "unit", unit, past: "FALSE") }
+    if let signal = filter.signal { add(Self.ofReport("signal"), "signal", signal, past: "FALSE") }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
     // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
     add("group_key >= :group AND group_key < :group || 'g'", "group", group)
+  }
+
+  private static func ofReport(_ column: String) -> String {
+    "EXISTS (SELECT 1 FROM reports WHERE reports.id = group_reports.id AND reports.\(column) = :\(column))"
   }
 
   var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }

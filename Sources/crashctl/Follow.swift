@@ -8,7 +8,7 @@ struct Follow: ParsableCommand {
     abstract: "Prints crashes as they happen, until Ctrl-C.",
     discussion: """
       With --json each crash is one line (pretty: several): {"cursor": …, "report": …}; --cursor goes on after one. \
-      The same crash may come again with more in it.
+      The same crash may come again with more in it. -S and -U restrict what comes, and do not begin earlier.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -26,11 +26,7 @@ struct Follow: ParsableCommand {
       """)
   var subscriber: String?
 
-  @Option(help: "Only crashes of programs whose name contains this.")
-  var name: String?
-
-  @Option(help: "Only crashes of the group whose key begins with this.")
-  var group: String?
+  @OptionGroup var filter: FilterOptions
 
   func run() throws {
     // Ctrl-C is how this verb ends; nothing is left to clean up.
@@ -68,13 +64,12 @@ struct Follow: ParsableCommand {
   private func begin(after cursor: String?) throws(Failure) -> EventStream {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) {
-        return try client.subscribe(after: cursor, subscriber: subscriber, name: name, group: group).begun()
+        return try client.subscribe(filter.query(), after: cursor, subscriber: subscriber).begun()
       } catch {
         guard case .cursorExpired(let lost, let isExact) = error else { throw error }
         let count = isExact ? "\(lost)" : "about \(lost)"
         Output.complain("\(count) reports were removed before they were read; what is left follows")
-        return try client.subscribe(
-          after: cursor, subscriber: subscriber, name: name, group: group, expired: true)
+        return try client.subscribe(filter.query(), after: cursor, subscriber: subscriber, expired: true)
       }
     }
   }

@@ -13,21 +13,19 @@ struct Groups: ParsableCommand {
 
   struct ListGroups: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Lists groups, the one that was seen last at the end; 100 without -n.")
+      commandName: "list", abstract: "Lists groups, the one that was seen last at the end; 100 without -n.",
+      discussion: """
+        A group counts crashes whose report was removed, too, except with --pid, --unit or --signal: of those only the \
+        program and the hour are kept.
+        """)
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var legend: LegendOptions
     @OptionGroup var options: ListOptions
-    @OptionGroup var period: PeriodOptions
-
-    @Option(help: "Only crashes of programs whose name contains this.")
-    var name: String?
-
-    @Option(help: ArgumentHelp("Only crashes of executables whose path contains this.", valueName: "path"))
-    var exe: String?
+    @OptionGroup var filter: FilterOptions
 
     func run() throws {
-      let query = ListQuery(name: name, executable: exe, since: period.sinceText, until: period.untilText)
+      let query = filter.query()
       let (found, hasMore) = try connection.ask { client throws(ClientError) in
         try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
           var page = query
@@ -37,11 +35,7 @@ struct Groups: ParsableCommand {
       }
       let groups = options.ordered(found)
       if connection.json != .off { try connection.show(json: groups) }
-      guard !groups.isEmpty else {
-        let isRestricted = name != nil || exe != nil || period.isRestricting
-        let sentence = isRestricted ? "no crash was reported that matches" : "no crash was reported yet"
-        throw Failure(.nothingFound, sentence + Failure.hiddenNote)
-      }
+      guard !groups.isEmpty else { throw filter.nothingFound }
       let text =
         connection.json == .off
         ? Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashReport
 import Glibc
 
 struct FollowIncidents: ParsableCommand {
@@ -9,7 +10,7 @@ struct FollowIncidents: ParsableCommand {
     abstract: "Prints incidents as they happen, and again as they are counted on, until Ctrl-C.",
     discussion: """
       No process tells of an incident by itself: the memory that it shares with crashd is looked at once a second. With \
-      --json each is one line (pretty: several).
+      -S those that were seen since then come first, and then what happens. With --json each is one line (pretty: several).
       """)
 
   /// As many as crashd tells.
@@ -28,17 +29,27 @@ struct FollowIncidents: ParsableCommand {
     var query = filter.query
     (query.name, query.limit) = (name, Self.most)
     var news = IncidentNews()
-    // What was there before is not news.
-    _ = news.take(try connection.ask { [query] client throws(ClientError) in try client.incidents(query) })
+    let before = news.take(try ask(query))
+    // What was there before is not news, where nobody asks for it.
+    if query.since != nil { try show(before) }
     while isWanted() {
-      query.since = news.since
-      let found = try connection.ask { [query] client throws(ClientError) in try client.incidents(query) }
-      if found.count == Self.most { Output.complain("more than \(Self.most) incidents at once: some are not shown") }
-      for incident in news.take(found) {
-        try Output.write(
-          connection.json == .off
-            ? IncidentText.line(incident, terminal: connection.terminal) : connection.json.text(incident))
-      }
+      // Nothing that was seen yet is later than what was asked for.
+      query.since = news.since ?? filter.query.since
+      try show(news.take(try ask(query)))
+    }
+  }
+
+  private func ask(_ query: IncidentQuery) throws(Failure) -> [IncidentReport] {
+    let found = try connection.ask { client throws(ClientError) in try client.incidents(query) }
+    if found.count == Self.most { Output.complain("more than \(Self.most) incidents at once: some are not shown") }
+    return found
+  }
+
+  private func show(_ incidents: [IncidentReport]) throws {
+    for incident in incidents {
+      try Output.write(
+        connection.json == .off
+          ? IncidentText.line(incident, terminal: connection.terminal) : connection.json.text(incident))
     }
   }
 

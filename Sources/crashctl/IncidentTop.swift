@@ -13,7 +13,9 @@ struct IncidentFilterOptions: ParsableArguments {
   @Option(help: "Only those whose guard stands where this is a part of, such as Shop.swift:12.")
   var site: String?
 
-  var query: IncidentQuery { IncidentQuery(source: source, kind: kind, site: site) }
+  @OptionGroup var seen: SeenOptions
+
+  var query: IncidentQuery { IncidentQuery(source: source, kind: kind, site: site, since: seen.sinceText) }
 }
 
 struct TopIncidents: ParsableCommand {

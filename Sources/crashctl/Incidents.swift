@@ -67,16 +67,19 @@ struct ListDangling: ParsableCommand {
   private static let most = 1_000
 
   @OptionGroup var options: IncidentOptions
+  @OptionGroup var seen: SeenOptions
 
   @Flag(help: "A line for each process and stack, as 'incidents' has them.")
   var each = false
 
   func run() throws {
-    if each { return try options.list(IncidentQuery(source: "quarantine")) }
-    let name = options.name
-    let incidents = try options.connection.ask { client throws(ClientError) in
-      try client.incidents(source: "quarantine", name: name, limit: Self.most)
-        + client.incidents(source: "pages", name: name, limit: Self.most)
+    var query = IncidentQuery(source: "quarantine", since: seen.sinceText)
+    if each { return try options.list(query) }
+    (query.name, query.limit) = (options.name, Self.most)
+    let incidents = try options.connection.ask { [query] client throws(ClientError) in
+      var pages = query
+      pages.source = "pages"
+      return try client.incidents(query) + client.incidents(pages)
     }
     try options.show(groups: DanglingGroup.groups(of: incidents))
   }

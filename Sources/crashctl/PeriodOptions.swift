@@ -21,6 +21,16 @@ struct PeriodOptions: ParsableArguments {
   var isRestricting: Bool { since != nil || until != nil }
 }
 
+/// From when on, of what goes on happening.
+struct SeenOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
+    help: "Only those that were seen at or after this time, such as -2h.", transform: moment)
+  var since: Int?
+
+  var sinceText: String? { since.map(LocalTime.rfc3339) }
+}
+
 /// Reads what `-S` and `-U` take.
 @Sendable private func moment(_ text: String) throws -> Int {
   guard let seconds = LocalTime.parse(text) else {

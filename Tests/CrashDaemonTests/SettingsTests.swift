@@ -34,6 +34,7 @@ struct SettingsTests {
       forward:
         - path: /run/a.sock
         - {path: /run/b.sock, format: varlink, name: shop, scrub: false}
+        - {path: /run/c.sock, unit: shop.service, signal: SIGSEGV, executable: /srv/, group: 3f2a}
       """)
     var wanted = Settings()
     wanted.logLevel = "debug"
@@ -50,7 +51,10 @@ struct SettingsTests {
     wanted.noMemory = rules
     var other = ForwardSettings(path: "/run/b.sock")
     (other.format, other.name, other.scrubs) = (.varlink, "shop", false)
-    wanted.forward = [ForwardSettings(path: "/run/a.sock"), other]
+    var filtered = ForwardSettings(path: "/run/c.sock")
+    (filtered.unit, filtered.signal) = ("shop.service", "SIGSEGV")
+    (filtered.executable, filtered.group) = ("/srv/", "3f2a")
+    wanted.forward = [ForwardSettings(path: "/run/a.sock"), other, filtered]
     #expect(settings == wanted)
   }
 
@@ -99,6 +103,12 @@ struct SettingsTests {
     Wrong(
       yaml: "forward:\n  - path: /run/a\n    fromat: jsonl",
       error: "crashd.yaml:3: forward has no key 'fromat'; 'format' is meant, perhaps"),
+    Wrong(
+      yaml: "forward:\n  - path: /run/a\n    signal: segv",
+      error: "crashd.yaml:3: forward's signal takes the name of a signal, such as SIGSEGV, not 'segv'"),
+    Wrong(
+      yaml: "forward:\n  - path: /run/a\n    unit: shop",
+      error: "crashd.yaml:3: forward's unit takes the name of a unit, such as shop.service, not 'shop'"),
     Wrong(yaml: "forward:\n  - format: jsonl", error: "crashd.yaml:2: each of forward's needs a path"),
     Wrong(
       yaml: "forward:\n  - path: /run/a\n  - path: /run/a",

@@ -15,14 +15,18 @@ struct ReportGroupTests {
   }
 
   private func report(
-    _ id: String, group: String, minute: Int, build: String = "aa", uid: Int = 1000, name: String = "shop"
+    _ id: String, group: String, minute: Int, build: String = "aa", uid: Int = 1000, name: String = "shop",
+    pid: Int = 7, unit: String? = nil, signal: Int = 4
   ) -> CrashReport {
     let time = "2026-11-21T08:0\(minute):00.000000Z"
-    let signal = CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN")
+    let signal = CrashReport.Signal(
+      number: signal, name: SignalNames.name(of: signal), code: 2,
+      codeName: SignalNames.codeName(of: 2, signal: signal))
     return CrashReport(
       id: id, time: time,
       process: CrashReport.ProcessIdentity(
-        pid: 7, uid: uid, name: name, executable: "/srv/shop", buildID: build, startTime: time), signal: signal,
+        pid: pid, uid: uid, name: name, executable: "/srv/shop", buildID: build, startTime: time, unit: unit),
+      signal: signal,
       reason: "", diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [],
       images: [], group: CrashReport.Group(key: group, title: "title of \(id)"))
   }
@@ -50,6 +54,29 @@ struct ReportGroupTests {
       #expect(try store.groups(ReportFilter(group: "be"), limit: 9).map(\.key) == ["beef"])
       #expect(try store.groups(ReportFilter(since: "2026-11-21T08:02:30.000000Z"), limit: 9).map(\.count) == [1])
       #expect(try store.list(ReportFilter(group: "ca"), limit: 9).map(\.id) == ["a1", "a2"])
+    }
+  }
+
+  @Test("process, unit and signal restrict to reports that are there: of those that went, nobody knows them")
+  func reportFilters() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1, pid: 1, unit: "shop.service"),
+      report("a2", group: "cafe", minute: 2, pid: 2, unit: "till.service", signal: 11),
+      report("b1", group: "beef", minute: 3, pid: 1),
+    ]
+    try withStore(reports) { store in
+      let counts = { (filter: ReportFilter) in
+        try store.groups(filter, limit: 9).map { "\($0.key) \($0.count) \($0.report)" }
+      }
+      #expect(try counts(ReportFilter(pid: 1)) == ["beef 1 b1", "cafe 1 a1"])
+      #expect(try counts(ReportFilter(pid: 1, group: "ca")) == ["cafe 1 a1"])
+      #expect(try counts(ReportFilter(unit: "till.service")) == ["cafe 1 a2"])
+      #expect(try counts(ReportFilter(signal: "SIGILL")) == ["beef 1 b1", "cafe 1 a1"])
+      #expect(try counts(ReportFilter(unit: "till.service", signal: "SIGILL")).isEmpty)
+      _ = try store.remove(before: reports[1].time)
+      #expect(try counts(ReportFilter()) == ["beef 1 b1", "cafe 2 a2"])
+      #expect(try counts(ReportFilter(signal: "SIGSEGV")) == ["cafe 1 a2"])
+      #expect(try counts(ReportFilter(unit: "shop.service")).isEmpty)
     }
   }
 

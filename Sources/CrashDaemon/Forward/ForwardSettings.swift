@@ -20,6 +20,12 @@ public struct ForwardSettings: Sendable, Hashable {
   public var name: String?
   /// Only reports of the group whose key begins with this.
   public var group: String?
+  /// Only reports of this systemd unit.
+  public var unit: String?
+  /// Only reports of this signal, such as `SIGSEGV`.
+  public var signal: String?
+  /// Only reports of executables whose path contains this.
+  public var executable: String?
 
   /// A collector at a path.
   public init(path: String) { self.path = path }

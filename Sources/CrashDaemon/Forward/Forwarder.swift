@@ -89,7 +89,11 @@ struct Forwarder: Sendable {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
 
-  var filter: ReportFilter { ReportFilter(name: forward.name, group: forward.group) }
+  var filter: ReportFilter {
+    ReportFilter(
+      name: forward.name, group: forward.group, unit: forward.unit, signal: forward.signal,
+      executable: forward.executable)
+  }
 
   func keep(_ cursor: StoreCursor) throws {
     _ = try configuration.store.acknowledge(

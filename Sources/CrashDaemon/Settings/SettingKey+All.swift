@@ -1,3 +1,4 @@
+import CrashReport
 import CrashScrubbing
 import CrashStore
 
@@ -54,6 +55,9 @@ extension SettingKey {
   static let parts = [forward, noMemory]
 
   @Sendable static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
+
+  /// Whether a report can have it: as reports write it.
+  static func isSignal(_ text: String) -> Bool { (1...64).contains { SignalNames.name(of: $0) == text } }
 
   static func isHexadecimal(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }

@@ -127,7 +127,9 @@ extension SettingsReader {
     return true
   }
 
-  private static let forwardKeys = ["path", "format", "acknowledge", "scrub", "name", "group"]
+  private static let forwardKeys = [
+    "path", "format", "acknowledge", "scrub", "name", "group", "unit", "signal", "executable",
+  ]
 
   private static func forward(_ node: Node, _ path: String) throws(SettingsError) -> ForwardSettings {
     guard case .mapping(let mapping) = node else {
@@ -160,6 +162,15 @@ extension SettingsReader {
       case "group":
         forward.group = text
         takes = SettingKey.isHexadecimal(text) ? nil : "the beginning of a group's key"
+      case "unit":
+        forward.unit = text
+        takes = text.contains(".") ? nil : "the name of a unit, such as shop.service"
+      case "signal":
+        forward.signal = text
+        takes = SettingKey.isSignal(text) ? nil : "the name of a signal, such as SIGSEGV"
+      case "executable":
+        forward.executable = text
+        takes = text.isEmpty ? "a part of an executable's path" : nil
       default:
         throw SettingsError(
           place: here,

@@ -97,7 +97,7 @@ struct CrashdInterface: Sendable {
 
   private func groups(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GroupsReply {
     let parameters = try VarlinkParameters(
-      call, known: Self.filterNames.subtracting(["pid", "unit", "signal"]).union(["limit", "offset"]))
+      call, known: Self.filterNames.union(["limit", "offset"]))
     let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
     let offset = try parameters.int("offset", in: 0...Self.mostOffset) ?? 0
     let filter = try filter(parameters)

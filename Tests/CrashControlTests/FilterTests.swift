@@ -1,0 +1,137 @@
+import CrashClient
+import CrashReport
+import FakeDaemon
+import Foundation
+import Synchronization
+import Testing
+
+/// Each option that restricts reaches the parameter of each verb's method.
+@Suite("crashctl's filters")
+struct FilterTests {
+  struct Verb: Sendable, CustomTestStringConvertible {
+    var words: [String]
+    var method: String
+    var testDescription: String { words.joined(separator: " ") }
+  }
+
+  struct Flag: Sendable, CustomTestStringConvertible {
+    var words: [String]
+    var parameter: String
+    var value: JSONValue
+    var testDescription: String { words.joined(separator: " ") }
+  }
+
+  static let crashVerbs = [
+    Verb(words: ["list"], method: "List"), Verb(words: ["list", "--all"], method: "List"),
+    Verb(words: ["export"], method: "List"), Verb(words: ["reanalyse", "--all"], method: "List"),
+    Verb(words: ["groups"], method: "Groups"), Verb(words: ["follow"], method: "Subscribe"),
+  ]
+
+  static let crashFlags = [
+    Flag(words: ["--pid", "7"], parameter: "pid", value: .int(7)),
+    Flag(words: ["--name", "shop"], parameter: "name", value: .string("shop")),
+    Flag(words: ["--exe", "/srv/shop"], parameter: "executable", value: .string("/srv/shop")),
+    Flag(words: ["--unit", "shop"], parameter: "unit", value: .string("shop.service")),
+    Flag(words: ["--unit", "shop.scope"], parameter: "unit", value: .string("shop.scope")),
+    Flag(words: ["--signal", "segv"], parameter: "signal", value: .string("SIGSEGV")),
+    Flag(words: ["--group", "3f2a"], parameter: "group", value: .string("3f2a")),
+    Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
+    Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
+  ]
+
+  static let incidentVerbs = [
+    Verb(words: ["incidents"], method: "Incidents"), Verb(words: ["incidents", "list"], method: "Incidents"),
+    Verb(words: ["incidents", "top"], method: "TopIncidents"),
+    Verb(words: ["incidents", "follow"], method: "Incidents"),
+  ]
+
+  static let incidentFlags = [
+    Flag(words: ["--name", "shop"], parameter: "name", value: .string("shop")),
+    Flag(words: ["--source", "guard"], parameter: "source", value: .string("guard")),
+    Flag(words: ["--kind", "index"], parameter: "kind", value: .string("index")),
+    Flag(words: ["--site", "Shop.swift:12"], parameter: "site", value: .string("Shop.swift:12")),
+    Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
+  ]
+
+  static let filterNames: Set = [
+    "pid", "name", "executable", "unit", "signal", "group", "since", "until", "source", "kind", "site",
+  ]
+
+  /// What the verb's method was first asked for; no call has an answer, which ends every verb.
+  private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
+    let calls = Mutex<[String]>([])
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        calls.withLock { $0.append(call) }
+        connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
+      }
+    }
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(words + ["--socket", daemon.socketPath], environment: ["TZ": "UTC"])
+    #expect(result.status == 3, "\(result.complaint)")
+    let values = try calls.withLock { try $0.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8)) } }
+    let call = try #require(values.first { $0["method"]?.string == "io.crashshield.Crashd." + method })
+    guard case .object(let parameters)? = call["parameters"] else { return [:] }
+    return parameters.filter { Self.filterNames.contains($0.key) && $0.value != .null }
+  }
+
+  private static func incident(id: String, second: Int) throws -> String {
+    let time = "2026-11-21T08:10:\(second).000000Z"
+    let incident = IncidentReport(
+      id: id, first: time, last: time, count: 1,
+      process: .init(pid: 1, uid: 0, name: "shop", executable: "/srv/shop", buildID: "ab"), source: "guard",
+      kind: "index", mode: "absorb", subject: "7 is outside", sentence: "7 is outside.", confidence: "certain",
+      site: "Shop/Cart.swift:12")
+    return String(decoding: try JSONEncoder().encode(incident), as: UTF8.self)
+  }
+
+  @Test("of crashes", arguments: crashVerbs, crashFlags)
+  func crashes(verb: Verb, flag: Flag) throws {
+    #expect(try asked(verb.words + flag.words, method: verb.method) == [flag.parameter: flag.value])
+  }
+
+  @Test("of incidents", arguments: incidentVerbs, incidentFlags)
+  func incidents(verb: Verb, flag: Flag) throws {
+    #expect(try asked(verb.words + flag.words, method: verb.method) == [flag.parameter: flag.value])
+  }
+
+  @Test("of uses of dead objects", arguments: [[], ["--each"]])
+  func dangling(mode: [String]) throws {
+    let words = ["dangling", "list"] + mode + ["--name", "shop", "-S", "@1795248611"]
+    #expect(
+      try asked(words, method: "Incidents") == [
+        "source": .string("quarantine"), "name": .string("shop"), "since": .string("2026-11-21T08:10:11Z"),
+      ])
+  }
+
+  @Test("without options nothing is restricted", arguments: crashVerbs + incidentVerbs)
+  func nothing(verb: Verb) throws {
+    #expect(try asked(verb.words, method: verb.method).isEmpty)
+  }
+
+  @Test("incidents follow -S shows what was seen since then, and then what happens")
+  func followSince() throws {
+    let calls = Mutex(0)
+    let (first, second) = (try Self.incident(id: "aa", second: 11), try Self.incident(id: "bb", second: 12))
+    let daemon = try FakeDaemon { connection in
+      while connection.call() != nil {
+        let number = calls.withLock { count in
+          count += 1
+          return count
+        }
+        switch number {
+        case 1: connection.reply(#"{"incidents":[\#(first)]}"#)
+        case 2: connection.reply(#"{"incidents":[\#(second),\#(first)]}"#)
+        default: connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
+        }
+      }
+    }
+    defer { daemon.stop() }
+    let words = ["incidents", "follow", "-S", "-1h", "--json=short", "--socket", daemon.socketPath]
+    let result = try CommandLineTests.crashctl(words)
+    let ids = try result.output.split(separator: "\n").map {
+      try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["id"]?.string
+    }
+    #expect(ids == ["aa", "bb"])
+  }
+}
