@@ -29,6 +29,10 @@ public enum ClientError: Error, Equatable, Sendable {
   case cursorExpired(lost: Int, exact: Bool)
   /// crashd runs but cannot read its store now.
   case storeUnavailable(reason: String)
+  /// Nobody has subscribed under this name.
+  case noSuchSubscriber(String)
+  /// The settings of crashd name this collector.
+  case subscriberInUse(String)
   /// crashd knows no program of this name.
   case noSuchService(name: String)
   /// So many classes of one program can be spoken of.
@@ -51,6 +55,8 @@ extension ClientError {
     case "io.crashshield.Crashd.CursorExpired":
       self = .cursorExpired(lost: parameters["lost"]?.int ?? 0, exact: parameters["exact"] != .bool(false))
     case "io.crashshield.Crashd.StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
+    case "io.crashshield.Crashd.NoSuchSubscriber": self = .noSuchSubscriber(text("subscriber"))
+    case "io.crashshield.Crashd.SubscriberInUse": self = .subscriberInUse(text("subscriber"))
     case "io.crashshield.Crashd.NoSuchService": self = .noSuchService(name: text("name"))
     case "io.crashshield.Crashd.TooManyClasses": self = .tooManyClasses(limit: parameters["limit"]?.int ?? 0)
     default: self = .remote(name: name, parameters: parameters)

@@ -174,7 +174,7 @@ public struct CrashClient: Sendable {
     return try call("Metrics", Nothing(), returning: Parameters.self).text
   }
 
-  private struct Nothing: Encodable {}
+  struct Nothing: Encodable {}
 
   private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }
 

@@ -64,6 +64,11 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.nothingFound, "\(lost) reports behind the cursor were removed before they were read")
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
+    case .noSuchSubscriber(let name):
+      self.init(.nothingFound, "nobody has subscribed as '\(name)': see crashctl subscribers" + Self.hiddenNote)
+    case .subscriberInUse(let name):
+      self.init(
+        .usage, "crashd's settings name the collector of '\(name)': take it out of forward, and reload crashd first")
     case .noSuchService(""):
       self.init(.nothingFound, "no program has attached or crashed with uses of dead objects yet" + Self.hiddenNote)
     case .noSuchService(let name):

@@ -13,7 +13,7 @@ struct CrashControlCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       List.self, Groups.self, Top.self, Show.self, Dump.self, Debug.self, Follow.self, Status.self, Processes.self,
-      Wait.self,
+      Wait.self, Subscribers.self,
       Explain.self, Reanalyse.self, Remove.self, Prune.self, Export.self, Metrics.self, Incidents.self, Dangling.self,
       Guards.self, Doctor.self, Run.self, Demo.self, Varlink.self,
     ],

@@ -154,6 +154,36 @@ struct SubscribeTests {
     }
   }
 
+  @Test("a subscriber says how far behind it is; a collector is forgotten when the settings name it no more")
+  func forgotten() async throws {
+    let unsubscribe = "io.crashshield.Crashd.Unsubscribe"
+    let named = ForwardSettings(path: "/nowhere/collector")
+    try await TestDaemon.run(configure: { $0.settings.forward = [named] }) { daemon in
+      _ = try daemon.store.enter(subscriber: "forward /nowhere/old", uid: geteuid(), at: "")
+      _ = try daemon.store.enter(subscriber: "mail", uid: 4_711, at: "")
+      for id in ["aa", "bb"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
+      let client = try await daemon.client()
+      let before = try await client.call("io.crashshield.Crashd.Subscribers").array("subscribers")
+      let behind = before.compactMap { value -> String? in
+        guard case .object(let subscriber) = value else { return nil }
+        return "\(subscriber.string("name") ?? "") \(subscriber.int("behind") ?? -1)"
+      }
+      #expect(behind == ["forward /nowhere/collector 2", "forward /nowhere/old 2", "mail 2"])
+      let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
+      #expect(text.contains("\ncrashd_subscriber_behind{name=\"mail\",uid=\"4711\"} 2\n"))
+      #expect(text.contains("\ncrashd_forward_behind{path=\"/nowhere/collector\"} 2\n"))
+      #expect(!text.contains("crashd_subscriber_behind{name=\"forward"))
+
+      try await client.send(unsubscribe, ["subscriber": .string(named.subscriber)])
+      #expect(try await client.reply().string("error") == "io.crashshield.Crashd.SubscriberInUse")
+      _ = try await client.call(unsubscribe, ["subscriber": .string("forward /nowhere/old")])
+      _ = try await client.call(unsubscribe, ["subscriber": .string("mail"), "uid": .int(4_711)])
+      try await client.send(unsubscribe, ["subscriber": .string("mail"), "uid": .int(4_711)])
+      #expect(try await client.reply().string("error") == "io.crashshield.Crashd.NoSuchSubscriber")
+      #expect(try daemon.store.subscribers().map(\.name) == [named.subscriber])
+    }
+  }
+
   @Test("a user has at most so many names")
   func tooManyNames() async throws {
     try await TestDaemon.run { daemon in

@@ -9,12 +9,21 @@ struct OpenMetrics {
 
   /// One metric: its samples by the values of one label; nil: without a label.
   mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
+    add(
+      name, kind, help, by: label.map { [$0] } ?? [],
+      samples.sorted { $0.key < $1.key }.map { (values: [$0.key], number: $0.value) })
+  }
+
+  /// The same by several labels: the values of each sample are in their order.
+  mutating func add(
+    _ name: String, _ kind: Kind, _ help: String, by labels: [String], _ samples: [(values: [String], number: Int)]
+  ) {
     guard !samples.isEmpty else { return }
     text += "# HELP \(name) \(Self.escape(help))\n# TYPE \(name) \(kind.rawValue)\n"
     let suffix = kind == .counter ? "_total" : ""
-    for (value, number) in samples.sorted(by: { $0.key < $1.key }) {
-      let labels = label.map { "{\($0)=\"\(Self.escape(value))\"}" } ?? ""
-      text += "\(name)\(suffix)\(labels) \(number)\n"
+    for sample in samples {
+      let pairs = zip(labels, sample.values).map { "\($0)=\"\(Self.escape($1))\"" }
+      text += "\(name)\(suffix)\(pairs.isEmpty ? "" : "{\(pairs.joined(separator: ","))}") \(sample.number)\n"
     }
   }
 

@@ -29,6 +29,7 @@ extension CrashdInterface {
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
     metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", ledger.losses)
     metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", ledger.refusals)
+    try addSubscribers(to: &metrics, newest, visibility)
     if visibility == .all { addForwards(to: &metrics, newest) }
     return metrics.ended
   }
@@ -47,7 +48,7 @@ extension CrashdInterface {
     for subscriber in (try? store.subscribers()) ?? [] {
       let path = subscriber.name.dropFirst(ForwardSettings.subscriberPrefix.count)
       guard subscriber.name.hasPrefix(ForwardSettings.subscriberPrefix), all[String(path)] != nil else { continue }
-      behind[String(path)] = Int(clamping: newest.sequence - subscriber.cursor.sequence)
+      behind[String(path)] = subscriber.behind(newest)
     }
     metrics.add("crashd_forward_behind", .gauge, "Events that the collector does not have yet.", by: "path", behind)
   }

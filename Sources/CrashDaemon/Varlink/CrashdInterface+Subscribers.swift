@@ -1,5 +1,6 @@
 import CrashReport
 import CrashStore
+import Glibc
 
 /// Named subscribers: what they have acknowledged outlives them and crashd.
 extension CrashdInterface {
@@ -40,17 +41,70 @@ extension CrashdInterface {
   }
 
   func forget(_ call: VarlinkCall, from peer: Peer) throws(VarlinkError) -> EmptyReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber"])
+    let parameters = try VarlinkParameters(call, known: ["subscriber", "uid"])
+    let visibility = Self.visibility(of: peer)
+    if let name = try collector(parameters, visibility) {
+      try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: geteuid()) }
+      return EmptyReply()
+    }
     let name = try parameters.required("subscriber", subscriberName(parameters))
-    try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: peer.uid) }
+    let uid = try owner(of: name, parameters, peer, visibility)
+    try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: uid) }
     return EmptyReply()
+  }
+
+  /// The name of a collector that crashd sends nothing to any more; nil: none is meant.
+  private func collector(
+    _ parameters: VarlinkParameters, _ visibility: Visibility
+  ) throws(VarlinkError) -> String? {
+    guard visibility == .all, let name = try parameters.string("subscriber"),
+      name.hasPrefix(ForwardSettings.subscriberPrefix)
+    else { return nil }
+    // It would be entered again at once, and would have lost its place.
+    if forwards.all[String(name.dropFirst(ForwardSettings.subscriberPrefix.count))] != nil {
+      throw .subscriberInUse(name)
+    }
+    return name
+  }
+
+  /// Whose subscriber is meant: the caller's, unless he sees everybody's and says whose.
+  private func owner(
+    of name: String, _ parameters: VarlinkParameters, _ peer: Peer, _ visibility: Visibility
+  ) throws(VarlinkError) -> UInt32 {
+    guard let given = try parameters.int("uid", in: 0...Int64(UInt32.max)) else { return peer.uid }
+    let uid = UInt32(given)
+    guard visibility.includes(Peer(pid: 0, uid: uid)) else {
+      throw VarlinkError(StoreError.noSuchSubscriber(name: name))
+    }
+    return uid
   }
 
   func subscribers(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> SubscribersReply {
     _ = try VarlinkParameters(call, known: [])
-    let found = try reading { () throws(StoreError) in try store.subscribers(visibility: visibility) }
-    return SubscribersReply(subscribers: found.map { SubscribersReply.Subscriber($0) })
+    let (found, newest) = try reading { () throws(StoreError) in
+      (try store.subscribers(visibility: visibility), try store.newestCursor())
+    }
+    return SubscribersReply(
+      subscribers: found.map { SubscribersReply.Subscriber($0, behind: $0.behind(newest)) })
   }
+
+  /// How far each named subscriber is behind; collectors of the settings have a metric of their own.
+  func addSubscribers(
+    to metrics: inout OpenMetrics, _ newest: StoreCursor, _ visibility: Visibility
+  ) throws(VarlinkError) {
+    let found = try reading { () throws(StoreError) in try store.subscribers(visibility: visibility) }
+    metrics.add(
+      "crashd_subscriber_behind", .gauge, "Events that a named subscriber has not acknowledged yet.",
+      by: ["name", "uid"],
+      found.filter { !$0.name.hasPrefix(ForwardSettings.subscriberPrefix) }.map {
+        ([$0.name, "\($0.uid)"], $0.behind(newest))
+      })
+  }
+}
+
+extension CrashStore.Subscriber {
+  /// Events that were stored behind its cursor.
+  func behind(_ newest: StoreCursor) -> Int { max(0, Int(clamping: newest.sequence - cursor.sequence)) }
 }
 
 struct CursorReply: Encodable, Sendable {
@@ -65,12 +119,14 @@ struct SubscribersReply: Encodable, Sendable {
     var uid: Int
     var cursor: String
     var time: String
+    var behind: Int
 
-    init(_ subscriber: CrashStore.Subscriber) {
+    init(_ subscriber: CrashStore.Subscriber, behind: Int) {
       name = subscriber.name
       uid = subscriber.uid
       cursor = subscriber.cursor.description
       time = subscriber.time
+      self.behind = behind
     }
   }
 

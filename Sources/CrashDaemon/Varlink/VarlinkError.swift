@@ -24,6 +24,10 @@ struct VarlinkError: Error, Sendable, Equatable {
   /// The method has many replies, and the call did not ask for them.
   static let expectedMore = VarlinkError(name: "org.varlink.service.ExpectedMore")
 
+  static func subscriberInUse(_ name: String) -> VarlinkError {
+    VarlinkError(own: "SubscriberInUse", ["subscriber": .string(String(name.prefix(128)))])
+  }
+
   static func noSuchService(_ name: String) -> VarlinkError {
     VarlinkError(own: "NoSuchService", ["name": .string(String(name.prefix(128)))])
   }

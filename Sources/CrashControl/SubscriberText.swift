@@ -1,0 +1,35 @@
+public import CrashClient
+internal import CrashReport
+
+/// The table of named subscribers, and which of them a name means.
+public enum SubscriberText: Sendable {
+  /// A line a subscriber.
+  public static func list(_ subscribers: [Subscriber], terminal: Terminal, legend: Bool) -> String {
+    let columns: [Table.Column] = [
+      .init(title: "NAME", minimum: 12, style: .bold),
+      .init(title: "UID", alignsRight: true),
+      .init(title: "BEHIND", alignsRight: true),
+      .init(title: "LAST CAME"),
+      .init(title: "CURSOR", minimum: 12, dropOrder: 1, style: .dim),
+    ]
+    let rows = subscribers.map { subscriber in
+      [
+        subscriber.name, "\(subscriber.uid)", subscriber.behind.map { "\($0)" } ?? "?",
+        LocalTime.text(subscriber.time), subscriber.cursor,
+      ].map(CleanText.line)
+    }
+    return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
+  }
+
+  /// The one of this name, of this user if one is named.
+  /// - Throws: `Failure` when there is none, or several users have one and none is named.
+  public static func only(_ name: String, uid: Int?, of subscribers: [Subscriber]) throws(Failure) -> Subscriber {
+    let found = subscribers.filter { $0.name == name && (uid == nil || $0.uid == uid) }
+    guard let first = found.first else { throw Failure(ClientError.noSuchSubscriber(name)) }
+    guard found.count == 1 else {
+      let uids = found.map { "\($0.uid)" }.joined(separator: ", ")
+      throw Failure(.usage, "users \(uids) have a subscriber '\(name)' each: say whose by --uid")
+    }
+    return first
+  }
+}
