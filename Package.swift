@@ -228,7 +228,8 @@ if !coreOnly {
     .target(name: "CrashClient", dependencies: ["CrashReport"], swiftSettings: swift),
     .target(name: "CCrashControl", cSettings: c),
     .target(
-      name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport"], swiftSettings: swift),
+      name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashSymbols"],
+      swiftSettings: swift),
     .executableTarget(
       name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
     // Sends reports on, by itself: crashd talks to no network.

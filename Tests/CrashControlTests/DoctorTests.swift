@@ -36,15 +36,15 @@ struct DoctorTests {
 
   @Test("a process without the shield, one with it, and one whose handlers were taken away")
   func processes() throws {
-    let all = "0000000000000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV
+    let all = "0000000040000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGSYS
     #expect(try levels(caught: all, maps: "")["shield"] == .fault)
     #expect(try levels(caught: all, maps: "/memfd:crash-shield (deleted)")["shield"] == .warning)
     #expect(try levels(caught: all, maps: "/memfd:crash-shield (deleted)", attached: true)["shield"] == .good)
     #expect(try levels(caught: all, maps: "/memfd:crash-shield (deleted)")["handlers"] == .good)
-    let findings = try findings(caught: "0000000000000478", maps: "/memfd:crash-shield (deleted)")
+    let findings = try findings(caught: "0000000000000c78", maps: "/memfd:crash-shield (deleted)")
     let handlers = try #require(findings.first { $0.subject == "handlers" })
     #expect(handlers.level == .fault)
-    #expect(handlers.sentence == "SIGFPE have no handler: such crashes are not seen")
+    #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not seen")
   }
 
   @Test("Swift's own backtracer is warned of where it is on")
@@ -52,6 +52,82 @@ struct DoctorTests {
     #expect(try levels(environment: ["A=1", "SWIFT_BACKTRACE=color=no,enable=yes"])["backtracer"] == .warning)
     #expect(try levels(environment: ["SWIFT_BACKTRACE=enable=no"])["backtracer"] == nil)
     #expect(try levels(environment: [])["backtracer"] == nil)
+  }
+
+  @Test("what cannot be seen of alternate stacks is said, and that they are switched off")
+  func alternateStacks() throws {
+    #expect(try levels()["altstacks"] == .note)
+    #expect(try levels(environment: ["CRASHSHIELD_ALTSTACKS=0"])["altstacks"] == .warning)
+    #expect(try levels(maps: "", environment: ["CRASHSHIELD_ALTSTACKS=0"])["altstacks"] == nil)
+  }
+
+  @Test("who took handlers over is what the program's last crash says; without one it is a note")
+  func takenOver() throws {
+    #expect(HandlerFacts(executable: nil, client: CrashClient(socketPath: "/nowhere/s")).finding.level == .note)
+    let taken =
+      #""replacedHandlers":[{"signal":"SIGSEGV","kind":"handler","image":"/lib/gc.so","function":"f"},"#
+      + #"{"signal":"SIGABRT","kind":"default","function":""}],"#
+    for (more, level) in [(taken, Finding.Level.warning), ("", .note)] {
+      let daemon = try FakeDaemon { connection in
+        while let call = connection.call() {
+          connection.reply(
+            call.contains("Crashd.List")
+              ? #"{"reports":[\#(SampleJSON.summary(id: "bb22", cursor: "1"))]}"#
+              : #"{"report":\#(SampleJSON.report(id: "bb22", more: more))}"#)
+        }
+      }
+      defer { daemon.stop() }
+      let client = CrashClient(socketPath: daemon.socketPath)
+      let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
+      #expect(finding.level == level && finding.sentence.hasPrefix("at the program's last crash, bb22,"))
+      #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
+      // A part of a path is another program's.
+      #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))
+    }
+  }
+
+  @Test("the spool is good as crashd makes it, a fault or a warning otherwise", arguments: [0o1733, 0o3733, 0o777, 0])
+  func spool(mode: mode_t) throws {
+    let scratch = try Scratch()
+    defer { scratch.remove() }
+    let doctor = Doctor(client: CrashClient(socketPath: scratch.path + "/s"))
+    if mode == 0 {
+      let missing = doctor.machine().first { $0.subject == "spool" }
+      #expect(missing?.level == .fault && missing?.sentence.contains("are lost") == true)
+      return
+    }
+    let path = scratch.path + "/spool"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    // The path is read during the call only.
+    #expect(unsafe chmod(path, mode) == 0)
+    let finding = doctor.machine().first { $0.subject == "spool" }
+    #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
+  }
+
+  @Test("debug files are found where crashd finds them, by the build id", arguments: ["", ".debug/"])
+  func debugFiles(folder: String) throws {
+    let scratch = try Scratch()
+    defer { scratch.remove() }
+    let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
+    let (program, debug) = (scratch.path + "/shop", scratch.path + "/\(folder)shop.debug")
+    let source = try CommandLineTests.product("crash-maker")
+    try FileManager.default.createDirectory(atPath: scratch.path + "/.debug", withIntermediateDirectories: false)
+    try Self.run(["objcopy", "--only-keep-debug", source, debug])
+    try Self.run(["objcopy", "--strip-all", "--add-gnu-debuglink=\(debug)", source, program])
+    let found = try #require(doctor.program(program).first { $0.subject == "symbols" })
+    #expect(found.level == .good && found.sentence == "functions, files and lines from '\(debug)'")
+    // Of another build.
+    try Self.run(["objcopy", "--only-keep-debug", try CommandLineTests.product("crashctl"), debug])
+    #expect(doctor.program(program).first { $0.subject == "symbols" }?.level == .warning)
+  }
+
+  private static func run(_ words: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
   }
 
   @Test("a process that is not there is told apart from one that is well")
@@ -97,7 +173,7 @@ struct DoctorTests {
   // MARK: A process as /proc shows it
 
   private func levels(
-    caught: String = "0000000000000cf8", maps: String = "/memfd:crash-shield (deleted)", environment: [String] = [],
+    caught: String = "0000000040000cf8", maps: String = "/memfd:crash-shield (deleted)", environment: [String] = [],
     attached: Bool = false
   ) throws -> [String: Finding.Level] {
     let found = try findings(caught: caught, maps: maps, environment: environment, attached: attached)

@@ -91,7 +91,7 @@ struct DebugFileTests {
     "a name that is no name of a file is refused", arguments: ["../shop", "/etc/shop", "..", ".", "", "a\n", "a/b"])
   func names(link: String) {
     #expect(debugFiles("/debug", image: "/srv/shop").paths(buildID: "ab", link: link) == [])
-    #expect(!DebugFiles.isName(link) && DebugFiles.isName("shop.debug"))
+    #expect(!DebugFilePaths.isName(link) && DebugFilePaths.isName("shop.debug"))
   }
 
   private func write(_ directory: TestDirectory, _ name: String, hasLines: Bool) throws {

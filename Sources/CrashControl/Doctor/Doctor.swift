@@ -27,7 +27,7 @@ public struct Doctor: Sendable {
       findings.append(
         Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
     }
-    return findings + [attachSocket(), corePattern()]
+    return findings + [attachSocket(), spool(), corePattern()]
   }
 
   /// One process, which need not be attached.
@@ -43,7 +43,8 @@ public struct Doctor: Sendable {
       memory = known.last.flatMap { Self.memory(of: $0) }
     }
     let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
-    return facts.findings(isAttached: attached) + [memory].compactMap { $0 } + image
+    let handlers = facts.hasShield ? [HandlerFacts(executable: facts.executable, client: client).finding] : []
+    return facts.findings(isAttached: attached) + handlers + [memory].compactMap { $0 } + image
   }
 
   /// Whether reports of a process lack its memory; nil: they do not, or nobody tells.
@@ -87,9 +88,36 @@ public struct Doctor: Sendable {
     ]
   }
 
+  /// That of the socket of the clients.
+  private var directory: Substring { client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "." }
+
+  /// Where crashes wait for a crashd that is not there.
+  private func spool() -> Finding {
+    let path = "\(directory)/spool"
+    let what = "crashes while crashd is away"
+    var status = stat()
+    // It fills the struct that it is given; the paths are read during the calls only.
+    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      return Finding(
+        .fault, "spool", "there is no directory '\(path)': \(what) are lost", remedy: "crashd makes it when it starts")
+    }
+    guard unsafe access(path, W_OK | X_OK) == 0 else {
+      return Finding(
+        .fault, "spool", "a process of this user cannot write into '\(path)': \(what) are lost",
+        remedy: "crashd gives it the mode 1733 when it starts")
+    }
+    // The set-group-id bit is the package's.
+    guard status.st_mode & 0o1777 == 0o1733 else {
+      return Finding(
+        .warning, "spool",
+        "'\(path)' has the mode \(String(status.st_mode & 0o7777, radix: 8)), not 1733: others can read or remove what "
+          + "waits there, or cannot write", remedy: "crashd puts it right when it starts")
+    }
+    return Finding(.good, "spool", "\(what) can wait in '\(path)'")
+  }
+
   /// Where processes register: beside the socket of the clients.
   private func attachSocket() -> Finding {
-    let directory = client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "."
     let path = "\(directory)/attach"
     // The path is read during the call only.
     guard unsafe access(path, W_OK) == 0 else {

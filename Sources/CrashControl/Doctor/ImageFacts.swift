@@ -1,3 +1,4 @@
+import CrashSymbols
 import Glibc
 
 /// What an ELF file has that reports are made of.
@@ -6,9 +7,14 @@ import Glibc
 struct ImageFacts {
   private var buildID: String?
   private var sections: Set<String>
+  /// The name of the file that has its debug information, as `strip` notes it.
+  private var debugLink: String?
+  /// The build id by its section: a debug file's segments may lead nowhere.
+  private var notedID: String?
 
   private static let sectionLimit = 4096
   private static let nameLimitBytes = 1 << 20
+  private static let contentLimitBytes: UInt64 = 4096
 
   /// Nil: it is no ELF file of 64 bits in little-endian order, or cannot be read.
   init?(path: String) {
@@ -21,26 +27,44 @@ struct ImageFacts {
     guard let header = Self.bytes(of: file, at: 0, count: 64), header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1])
     else { return nil }
     buildID = ImageBuildID.read(path)
-    sections = Self.sections(of: file, header)
+    let found = Self.sections(of: file, header)
+    sections = Set(found.keys)
+    debugLink = Self.content(of: found[".gnu_debuglink"], in: file).map {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    // Four bytes each for the sizes and the type, then "GNU" and a zero.
+    notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { note in
+      note.dropFirst(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
   }
 
-  private static func sections(of file: Int32, _ header: [UInt8]) -> Set<String> {
+  private typealias Place = (offset: UInt64, count: UInt64)
+
+  /// Of a small section.
+  private static func content(of place: Place?, in file: Int32) -> [UInt8]? {
+    guard let place, place.count <= contentLimitBytes else { return nil }
+    return bytes(of: file, at: place.offset, count: Int(place.count))
+  }
+
+  private static func sections(of file: Int32, _ header: [UInt8]) -> [String: Place] {
     let (start, size) = (number(header, 40, 8), number(header, 58, 2))
     let (count, names) = (number(header, 60, 2), number(header, 62, 2))
     guard size == 64, count <= sectionLimit, names < count,
       let table = bytes(of: file, at: start, count: Int(count * size))
-    else { return [] }
+    else { return [:] }
     let (offset, length) = (number(table, Int(names) * 64 + 24, 8), number(table, Int(names) * 64 + 32, 8))
-    guard length <= nameLimitBytes, let text = bytes(of: file, at: offset, count: Int(length)) else { return [] }
-    var sections: Set<String> = []
+    guard length <= nameLimitBytes, let text = bytes(of: file, at: offset, count: Int(length)) else { return [:] }
+    var sections: [String: Place] = [:]
     for index in 0..<Int(count) {
       let place = Int(number(table, index * 64, 4))
       guard place < text.count else { continue }
-      sections.insert(String(decoding: text[place...].prefix { $0 != 0 }, as: UTF8.self))
+      let name = String(decoding: text[place...].prefix { $0 != 0 }, as: UTF8.self)
+      sections[name] = (number(table, index * 64 + 24, 8), number(table, index * 64 + 32, 8))
     }
     return sections
   }
 
+  /// `name` is where the file is, as far as that is known: debug files are looked for beside it.
   func findings(of name: String) -> [Finding] {
     var findings = [Finding(.note, "program", name)]
     if let buildID {
@@ -51,14 +75,14 @@ struct ImageFacts {
           .warning, "build id", "there is none: its crashes cannot be told by build, and no debug file is found for it",
           remedy: "link with --build-id"))
     }
-    return findings + [symbols(), unwindTables()]
+    return findings + [symbols(of: name), unwindTables()]
   }
 
-  private func symbols() -> Finding {
+  private func symbols(of name: String) -> Finding {
     if sections.contains(".debug_info") {
       return Finding(.good, "symbols", "functions, files and lines, inlined ones too")
     }
-    if let buildID, let debugFile = Self.debugFile(of: buildID) {
+    if let debugFile = debugFile(of: name) {
       return Finding(.good, "symbols", "functions, files and lines from '\(debugFile)'")
     }
     let remedy = "build with -g, install its debug symbols, or name a debuginfod server to crashd"
@@ -68,11 +92,22 @@ struct ImageFacts {
     return Finding(.warning, "symbols", "it is stripped: reports name exported functions only", remedy: remedy)
   }
 
-  private static func debugFile(of buildID: String) -> String? {
-    guard buildID.count > 2 else { return nil }
-    let path = "/usr/lib/debug/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug"
-    // The path is read during the call only.
-    return unsafe access(path, R_OK) == 0 ? path : nil
+  /// Where crashd looks for it; like crashd, by its build id.
+  private func debugFile(of name: String) -> String? {
+    guard let buildID else { return nil }
+    return DebugFilePaths(imagePath: Self.whole(name)).paths(buildID: buildID, link: debugLink).first { path in
+      guard let file = ImageFacts(path: path), file.sections.contains(".debug_info") else { return false }
+      return file.buildID == buildID || file.notedID == buildID
+    }
+  }
+
+  /// The whole path of a file that is named from here; any other text as it is.
+  private static func whole(_ name: String) -> String {
+    guard !name.hasPrefix("/") else { return name }
+    // realpath returns an allocated text, which is copied and freed.
+    guard let path = unsafe realpath(name, nil) else { return name }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
   }
 
   private func unwindTables() -> Finding {

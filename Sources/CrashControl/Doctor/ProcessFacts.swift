@@ -15,10 +15,13 @@ struct ProcessFacts {
   private var coreLimit: String?
   private var hasRing: Bool?
 
+  /// Whether it is known to have started the shield.
+  var hasShield: Bool { hasRing == true }
+
   /// Signals that a crash comes by, as the shield's handlers take them.
   static let signals: [(number: Int32, name: String)] = [
     (SIGILL, "SIGILL"), (SIGTRAP, "SIGTRAP"), (SIGABRT, "SIGABRT"), (SIGBUS, "SIGBUS"), (SIGFPE, "SIGFPE"),
-    (SIGSEGV, "SIGSEGV"),
+    (SIGSEGV, "SIGSEGV"), (SIGSYS, "SIGSYS"),
   ]
 
   /// Nil: there is no such process.
@@ -46,7 +49,7 @@ struct ProcessFacts {
   /// `isAttached` is nil when crashd was not there to be asked.
   func findings(isAttached: Bool?) -> [Finding] {
     [Finding(.note, "process", "'\(name)', user \(uid.map(String.init) ?? "unknown")")]
-      + [attachment(isAttached), handlers(), backtracer(), cores()].compactMap { $0 }
+      + [attachment(isAttached), handlers(), alternateStacks(), backtracer(), cores()].compactMap { $0 }
   }
 
   private func attachment(_ isAttached: Bool?) -> Finding {
@@ -73,6 +76,7 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
+    // Not whose: that is the business of HandlerFacts.
     if missing.isEmpty { return Finding(.good, "handlers", "every signal of a crash has a handler") }
     let which = missing.joined(separator: ", ")
     let how =
@@ -80,6 +84,20 @@ struct ProcessFacts {
     return Finding(
       .fault, "handlers", "\(which) \(how): such crashes are not seen",
       remedy: "something in the process took the shield's handlers away after Shield.start()")
+  }
+
+  /// What the kernel knows of a thread's alternate stack it tells nobody but the thread.
+  private func alternateStacks() -> Finding? {
+    guard hasRing == true else { return nil }
+    if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {
+      return Finding(
+        .warning, "altstacks", "CRASHSHIELD_ALTSTACKS=0: a stack overflow on most threads leaves no report",
+        remedy: "take it out of the environment")
+    }
+    return Finding(
+      .note, "altstacks",
+      "which threads have an alternate stack cannot be seen from outside: those made after Shield.start() do; "
+        + "crash-maker stack-overflow shows one at work")
   }
 
   /// Swift's own takes seconds, in which the process serves nobody and does not end.

@@ -1,4 +1,6 @@
-/// Where the debug information of a stripped image may lie, in the order in which gdb looks for it.
+import CrashSymbols
+
+/// The debug files of a stripped image, where ``DebugFilePaths`` looks for them.
 ///
 /// The files come from directories that others write: each is opened by the rules of ``ImageFile``, and its build id
 /// must be the image's.
@@ -26,20 +28,6 @@ struct DebugFiles: Sendable {
 
   /// The paths to try.
   func paths(buildID: String, link: String?) -> [String] {
-    var paths: [String] = []
-    if buildID.utf8.count > 2 {
-      paths.append("\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug")
-    }
-    guard let link, Self.isName(link), imagePath.hasPrefix("/"), let slash = imagePath.lastIndex(of: "/") else {
-      return paths
-    }
-    let folder = imagePath[..<slash]
-    return paths + ["\(folder)/\(link)", "\(folder)/.debug/\(link)", "\(directory)\(folder)/\(link)"]
-  }
-
-  /// One component of a path: the image chose it, and a slash in it would lead anywhere.
-  static func isName(_ text: String) -> Bool {
-    !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
-      && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != 0x7f }
+    DebugFilePaths(directory: directory, imagePath: imagePath).paths(buildID: buildID, link: link)
   }
 }

@@ -41,7 +41,7 @@ actor SymbolCaches {
     /// `crash-analyse`; nil when it was not found: then there are no symbols.
     var program: String?
     /// Where debug files of stripped images are installed.
-    var debugDirectory = "/usr/lib/debug"
+    var debugDirectory = DebugFilePaths.standardDirectory
     /// Who is asked for debug information; nil: nobody.
     var servers: FetchJob.Servers?
     var limits: Limits

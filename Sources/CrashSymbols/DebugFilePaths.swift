@@ -1,0 +1,37 @@
+/// Where the debug information of a stripped image may lie, in the order in which gdb looks for it.
+///
+/// crashd looks there, and `crashctl doctor` says what it would find.
+public struct DebugFilePaths: Sendable {
+  /// The directory of all debug files on Debian.
+  public static let standardDirectory = "/usr/lib/debug"
+
+  /// The directory of all debug files.
+  public var directory: String
+  /// Where the image is.
+  public var imagePath: String
+
+  /// Paths for the image at a path.
+  public init(directory: String = Self.standardDirectory, imagePath: String) {
+    self.directory = directory
+    self.imagePath = imagePath
+  }
+
+  /// The paths to try, for an image with this build id, and the file name that its `.gnu_debuglink` section has.
+  public func paths(buildID: String, link: String?) -> [String] {
+    var paths: [String] = []
+    if buildID.utf8.count > 2 {
+      paths.append("\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug")
+    }
+    guard let link, Self.isName(link), imagePath.hasPrefix("/"), let slash = imagePath.lastIndex(of: "/") else {
+      return paths
+    }
+    let folder = imagePath[..<slash]
+    return paths + ["\(folder)/\(link)", "\(folder)/.debug/\(link)", "\(directory)\(folder)/\(link)"]
+  }
+
+  /// One component of a path: the image chose it, and a slash in it would lead anywhere.
+  public static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != 0x7f }
+  }
+}
