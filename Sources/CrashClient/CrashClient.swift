@@ -69,10 +69,15 @@ public struct CrashClient: Sendable {
   }
 
   /// The report whose id begins with `id`, the newest without one.
-  public func report(id: String? = nil) throws(ClientError) -> ReceivedReport {
-    struct Query: Encodable { var id: String? }
+  ///
+  /// Scrubbed, it comes without what the privacy rules of crashd's settings name; a crashd that cannot do so refuses.
+  public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
+    struct Query: Encodable {
+      var id: String?
+      var scrub: Bool?
+    }
     struct Parameters: Decodable { var report: ReceivedReport }
-    return try call("Get", Query(id: id), returning: Parameters.self).report
+    return try call("Get", Query(id: id, scrub: isScrubbed ? true : nil), returning: Parameters.self).report
   }
 
   /// What each rule of the diagnosis says of the report whose id begins with `id`, of the newest without one.

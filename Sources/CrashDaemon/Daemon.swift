@@ -118,7 +118,7 @@ public final class Daemon: Sendable {
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
-        forwards: counts, limits: analysis.limits)
+        forwards: counts, settings: live, limits: analysis.limits)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let forwarding = Forwarding(
         Forwarder.Configuration(

@@ -7,11 +7,15 @@ struct Export: ParsableCommand {
     abstract: "Writes many crashes, a line of JSON each, as crashd keeps them; the newest first.",
     discussion: """
       For another place, or for a query that crashctl has not: crashctl export -S today | jq -r .diagnosis.cause
+
+      Without --scrub a line has what crashd keeps: the program's annotations and breadcrumbs, paths. With it the privacy \
+      rules of crashd's settings hold, as for forwarding; registers and addresses stay.
       """)
 
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var count: LimitOptions
   @OptionGroup var filter: FilterOptions
+  @OptionGroup var scrub: ScrubOptions
 
   func run() throws {
     var query = filter.query(limit: count.limit)
@@ -37,7 +41,7 @@ struct Export: ParsableCommand {
 
   private func fetch(_ id: String) throws -> ReceivedReport? {
     try connection.ask { client throws(ClientError) in
-      do throws(ClientError) { return try client.report(id: id) } catch {
+      do throws(ClientError) { return try client.report(id: id, isScrubbed: scrub.isScrubbed) } catch {
         if case .noSuchReport = error { return nil }
         throw error
       }

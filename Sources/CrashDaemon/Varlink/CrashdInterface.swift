@@ -20,6 +20,7 @@ struct CrashdInterface: Sendable {
   var ledger: Ledger
   var trouble: StoreTrouble
   var forwards: ForwardCounts
+  var settings: LiveSettings
   var limits: Limits
   var start_ns = Moment.monotonic_ns()
 
@@ -118,8 +119,11 @@ struct CrashdInterface: Sendable {
     return ResolveGroupReply(key: key)
   }
 
-  private func get(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GetReply {
-    let parameters = try VarlinkParameters(call, known: ["id", "raw", "stacks"])
+  private func get(
+    _ call: VarlinkCall, _ visibility: Visibility
+  ) throws(VarlinkError) -> any Encodable & Sendable {
+    let parameters = try VarlinkParameters(call, known: ["id", "raw", "stacks", "scrub"])
+    if try parameters.bool("scrub") == true { return try scrubbed(parameters, visibility) }
     let prefix = try parameters.string("id")
     let wantsRaw = try parameters.bool("raw") ?? false
     let wantsStacks = try parameters.bool("stacks") ?? false

@@ -28,6 +28,10 @@ struct VarlinkError: Error, Sendable, Equatable {
     VarlinkError(own: "SubscriberInUse", ["subscriber": .string(String(name.prefix(128)))])
   }
 
+  static func storeUnavailable(_ reason: String) -> VarlinkError {
+    VarlinkError(own: "StoreUnavailable", ["reason": .string(reason)])
+  }
+
   static func noSuchService(_ name: String) -> VarlinkError {
     VarlinkError(own: "NoSuchService", ["name": .string(String(name.prefix(128)))])
   }

@@ -1,0 +1,57 @@
+import FakeDaemon
+import Synchronization
+import Testing
+
+@Suite("crashctl export and dump --scrub")
+struct ScrubTests {
+  /// Runs crashctl, and returns what it asked of reports; a crashd that refuses knows nothing of scrubbing.
+  private func run(
+    _ words: [String], refuses: Bool = false
+  ) throws -> (result: CommandLineTests.Result, calls: [String]) {
+    let calls = Mutex<[String]>([])
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        if call.contains("Crashd.List") {
+          let summary = SampleJSON.summary(id: "bb22", cursor: "1")
+          connection.reply(#"{"reports":[\#(call.contains(#""before""#) ? "" : summary)]}"#)
+          continue
+        }
+        calls.withLock { $0.append(call) }
+        if refuses {
+          connection.reply(#"{"parameter":"scrub"}"#, error: "org.varlink.service.InvalidParameter")
+        } else if call.contains(#""stacks":true"#) {
+          connection.reply(#"{"report":\#(SampleJSON.report(id: "bb22")),"stacks":[]}"#)
+        } else {
+          connection.reply(#"{"report":\#(SampleJSON.report(id: "bb22"))}"#)
+        }
+      }
+    }
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(words + ["--socket", daemon.socketPath])
+    return (result, calls.withLock { $0 })
+  }
+
+  @Test("crashd is asked for a scrubbed report, and only then", arguments: [["export"], ["dump"], ["dump", "bb"]])
+  func asked(verb: [String]) throws {
+    let plain = try run(verb)
+    #expect(plain.result.status == 0 && plain.calls.allSatisfy { !$0.contains("scrub") } && plain.calls.count == 1)
+    let scrubbed = try run(verb + ["--scrub"])
+    #expect(scrubbed.result.status == 0 && scrubbed.result.output.contains("bb22"))
+    #expect(scrubbed.calls.count == 1 && scrubbed.calls[0].contains(#""scrub":true"#))
+  }
+
+  @Test("a scrubbed minidump has no stacks")
+  func minidump() throws {
+    let dump = ["dump", "--format", "minidump", "-o", "/dev/null"]
+    #expect(try run(dump).calls.count { $0.contains(#""stacks":true"#) } == 1)
+    let scrubbed = try run(dump + ["--scrub"])
+    #expect(scrubbed.result.status == 0 && scrubbed.calls.allSatisfy { !$0.contains("stacks") })
+  }
+
+  @Test("with a crashd that cannot scrub nothing is written", arguments: [["export"], ["dump"]])
+  func refused(verb: [String]) throws {
+    let result = try run(verb + ["--scrub"], refuses: true).result
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.complaint.contains("crashd takes no such parameter 'scrub'"))
+  }
+}
