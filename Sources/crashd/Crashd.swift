@@ -14,8 +14,11 @@ struct Crashd: AsyncParsableCommand {
       DIR/io.crashshield.Crashd. Without options crashd uses systemd's directories, else /run/crashd and \
       /var/lib/crashd for root, else those of the user (XDG_RUNTIME_DIR, XDG_STATE_HOME).
 
+      Settings stand in a file, in variables such as CRASHD_RETENTION_AGE, or in --set and the options of their name; what \
+      comes later in this order wins. Collectors (forward) can only stand in the file.
+
       CRASHD_DEBUGINFOD_URLS names debuginfod's servers, in the order in which they are asked for the debug information \
-      of images that have none: when a process attaches, never when it crashes. Nobody is asked when it is not set.
+      of images that have none: when a process attaches, never when it crashes. Nobody is asked when none is set.
       """,
     version: Daemon.version)
 
@@ -30,7 +33,7 @@ struct Crashd: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "debuginfod's servers, between spaces, instead of those in CRASHD_DEBUGINFOD_URLS.", valueName: "urls"))
+      "debuginfod's servers, between spaces, instead of those that the settings name.", valueName: "urls"))
   var debuginfodUrls: String?
 
   @Option(help: ArgumentHelp("The crash-fetch to use, instead of the one beside crashd.", valueName: "path"))
@@ -46,8 +49,8 @@ struct Crashd: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The settings: YAML or JSON. Without it $CONFIGURATION_DIRECTORY/crashd.yaml, where there is one; --check-config "
-        + "looks at /etc/crashd/crashd.yaml otherwise.",
+      "The settings: YAML or JSON. Without it $CRASHD_CONFIG, else $CONFIGURATION_DIRECTORY/crashd.yaml, where there is "
+        + "one; --check-config looks at /etc/crashd/crashd.yaml otherwise.",
       valueName: "file"))
   var config: String?
 
@@ -78,12 +81,13 @@ struct Crashd: AsyncParsableCommand {
 
   func run() async throws {
     let environment = Self.environment()
-    let (file, set) = (settingsFile(environment), set)
+    let (file, set, options) = (settingsFile(environment), set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
       if let file { try reader.read(file: file) }
       try reader.read(environment: environment)
       for argument in set { try reader.read(argument: argument) }
+      for option in options { try reader.read(option: option.name, option.value) }
       return reader.settings
     }
     let settings: Settings
@@ -94,7 +98,7 @@ struct Crashd: AsyncParsableCommand {
     if checkConfig { return print(SettingsReader.text(settings), terminator: "") }
     // One that comes before crashd listens for it ends nothing; what it asks for was read just now.
     signal(SIGHUP, SIG_IGN)
-    let level = logLevel ?? settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
+    let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
     LoggingSystem.bootstrap { _ in StandardErrorLog(level: level, isJournal: isJournal) }
     do {
@@ -108,9 +112,19 @@ struct Crashd: AsyncParsableCommand {
     }
   }
 
+  /// Options that are settings under their own names.
+  private var options: [(name: String, value: String)] {
+    var options: [(name: String, value: String)] = []
+    if let logLevel { options.append(("log-level", logLevel.rawValue)) }
+    if let debuginfodUrls { options.append(("debuginfod-urls", debuginfodUrls)) }
+    if allowsAutomaticProtection { options.append(("automatic-protection", "true")) }
+    return options
+  }
+
   /// The one that is named, else systemd's; nil: there is none.
   private func settingsFile(_ environment: [String: String]) -> String? {
     if let config { return config }
+    if let path = environment["CRASHD_CONFIG"], !path.isEmpty { return path }
     // systemd lists several with colons; the first is ours.
     let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first
     // Who asks by hand means the service's settings, and has no variable of systemd's.
@@ -130,20 +144,8 @@ struct Crashd: AsyncParsableCommand {
     }
     return DaemonConfiguration(
       directories: Directories(runtime: runtime, state: state), analysePath: analysePath ?? settings.analysePath,
-      fetchPath: fetchPath, debuginfodURLs: try servers(environment), environment: environment, settings: settings,
-      allowsAutomaticProtection: allowsAutomaticProtection)
-  }
-
-  private func servers(_ environment: [String: String]) throws -> [String] {
-    let text = debuginfodUrls ?? environment["CRASHD_DEBUGINFOD_URLS"] ?? ""
-    let urls = text.split(separator: " ").map(String.init)
-    if let url = urls.first(where: { !$0.hasPrefix("http://") && !$0.hasPrefix("https://") }) {
-      throw ValidationError("'\(url)' is no URL of a debuginfod: it begins neither with http:// nor with https://")
-    }
-    guard urls.count <= DaemonConfiguration.debuginfodLimit else {
-      throw ValidationError("more than \(DaemonConfiguration.debuginfodLimit) servers of debuginfod")
-    }
-    return urls
+      fetchPath: fetchPath ?? settings.fetchPath, debuginfodURLs: settings.debuginfodURLs, environment: environment,
+      settings: settings, allowsAutomaticProtection: settings.protectsAutomatically)
   }
 
   private static func environment() -> [String: String] {

@@ -222,8 +222,11 @@ struct SettingsTests {
     (rule.executable, rule.unit, rule.user) = ("/usr/bin/it's", "shop.service", 7)
     settings.noMemory = [rule]
     let text = SettingsReader.text(settings)
-    #expect(text.hasSuffix("\nprivacy.no-memory: {exe: '/usr/bin/it''s', unit: 'shop.service', user: 7}\n"))
-    for line in text.split(separator: "\n") where line.contains(": ") && !line.hasPrefix(SettingKey.noMemory) {
+    #expect(text.hasSuffix("\nprivacy.no-memory:\n  - {exe: '/usr/bin/it''s', unit: 'shop.service', user: 7}\n"))
+    var again = SettingsReader()
+    try again.read(yaml: text, at: "x")
+    #expect(again.settings.noMemory == settings.noMemory)
+    for line in text.split(separator: "\n") where line.contains(": ") && !line.hasPrefix(" ") {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard !parts[1].contains("[") else { continue }
       var reader = SettingsReader()
@@ -231,6 +234,57 @@ struct SettingsTests {
       let key = try #require(SettingKey.all.first { $0.name == String(parts[0]) })
       #expect(key.show(reader.settings) == key.show(settings))
     }
+  }
+
+  @Test("what is printed says all of collectors, and is a file that says the same")
+  func printedForwards() throws {
+    var settings = Settings()
+    settings.debuginfodURLs = ["https://one.example.org", "http://two.example.org/it's"]
+    settings.protectsAutomatically = true
+    var (open, lines) = (ForwardSettings(path: "/run/a: #b.sock"), ForwardSettings(path: "/run/c.sock"))
+    (open.format, open.scrubs) = (.varlink, false)
+    (lines.acknowledges, lines.name, lines.unit) = (true, "it's", "shop.service")
+    (lines.signal, lines.group, lines.executable) = ("SIGSEGV", "0012", "/srv/")
+    settings.forward = [open, lines]
+    let text = SettingsReader.text(settings)
+    #expect(text.contains("\nlog-level: info\n") || text.hasPrefix("log-level: info\n"))
+    #expect(text.contains("    scrub: false\n") && text.contains("    acknowledge: true\n"))
+    let again = try read(text)
+    #expect(again.forward == settings.forward && again.debuginfodURLs == settings.debuginfodURLs)
+    #expect(SettingsReader.text(again) == text)
+  }
+
+  @Test("the file, the environment and options name servers, each in its own way; what comes later wins")
+  func servers() throws {
+    var reader = SettingsReader()
+    try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
+    #expect(reader.settings.debuginfodURLs == ["https://file.example.org"] && reader.settings.protectsAutomatically)
+    try reader.read(environment: [
+      "CRASHD_DEBUGINFOD_URLS": "https://a.example.org http://b.example.org", "CRASHD_AUTOMATIC_PROTECTION": "no",
+      "CRASHD_FETCH_PATH": "/usr/bin/crash-fetch",
+    ])
+    #expect(reader.settings.debuginfodURLs == ["https://a.example.org", "http://b.example.org"])
+    #expect(!reader.settings.protectsAutomatically && reader.settings.fetchPath == "/usr/bin/crash-fetch")
+    try reader.read(option: "debuginfod-urls", "https://option.example.org")
+    #expect(reader.settings.debuginfodURLs == ["https://option.example.org"])
+    // None, whatever the file says.
+    try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": ""])
+    #expect(reader.settings.debuginfodURLs.isEmpty)
+    let takes = "debuginfod-urls takes at most 8 URLs that begin with http:// or https://, not "
+    var error = #expect(throws: SettingsError.self) { try reader.read(option: "debuginfod-urls", "ftp://x") }
+    #expect(error?.description == "--debuginfod-urls: \(takes)'ftp://x'")
+    let many = (0..<9).map { "http://\($0).example.org" }.joined(separator: " ")
+    error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": many]) }
+    #expect(error?.reason.hasPrefix(takes) == true)
+  }
+
+  @Test("collectors stand in files only, and whoever names them elsewhere is told so")
+  func onlyInFiles() {
+    var reader = SettingsReader()
+    var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
+    #expect(error?.description == "--set forward: forward is a list of collectors, which only a file can name")
+    error = #expect(throws: SettingsError.self) { try reader.read(environment: ["CRASHD_FORWARD": "/run/a.sock"]) }
+    #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a file") == true)
   }
 
   @Test("the sample file has every key, with the value that it has without a file")
@@ -253,7 +307,7 @@ struct SettingsTests {
     for key in SettingKey.all {
       let name = String(key.name.split(separator: ".").last ?? "")
       #expect(lines.contains { $0.drop { $0 == " " }.hasPrefix(name + ":") }, "\(key.name) is not in the sample")
-      let isPlace = ["runtime-directory", "state-directory", "analyse-path", "log-level"].contains(key.name)
+      let isPlace = ["runtime-directory", "state-directory", "analyse-path", "fetch-path"].contains(key.name)
       if !isPlace { #expect(key.show(full.settings) == key.show(Settings()), "\(key.name)") }
     }
     #expect(full.settings.forward.map(\.path) == ["/run/collector.sock"])

@@ -7,12 +7,15 @@ extension SettingKey {
 
   /// Every key there is; `systemd/crashd.yaml` explains each.
   static let all: [SettingKey] = [
-    .text("log-level", \.logLevel, "trace, debug, info, notice, warning, error or critical") {
+    .text("log-level", \.logLevel, "trace, debug, info, notice, warning, error or critical", standard: "info") {
       levels.contains($0)
     },
     .text("runtime-directory", \.runtimeDirectory, "a path", where: isPath),
     .text("state-directory", \.stateDirectory, "a path", where: isPath),
     .text("analyse-path", \.analysePath, "a path", where: isPath),
+    .text("fetch-path", \.fetchPath, "a path", where: isPath),
+    servers,
+    .flag("automatic-protection", \.protectsAutomatically, isLive: false),
 
     .age("retention.age", \.retention.age_s),
     .count("retention.reports-per-group", \.retention.reportsPerGroup),

@@ -40,7 +40,7 @@ struct SettingKey: Sendable {
   }
 
   static func text(
-    _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false,
+    _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false, standard: String = "",
     where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty }
   ) -> SettingKey {
     SettingKey(
@@ -49,7 +49,7 @@ struct SettingKey: Sendable {
         guard case .text(let text) = value, isGood(text) else { return false }
         settings[keyPath: path] = text
         return true
-      }, show: { $0[keyPath: path] ?? "" })
+      }, show: { $0[keyPath: path] ?? standard })
   }
 
   static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> SettingKey {

@@ -11,6 +11,13 @@ public struct Settings: Sendable, Equatable {
   public var stateDirectory: String?
   /// The crash-analyse to use; nil: the one beside crashd.
   public var analysePath: String?
+  /// The crash-fetch to use; nil: the one beside crashd.
+  public var fetchPath: String?
+  /// debuginfod's servers, in the order in which they are asked; none: nobody is asked.
+  public var debuginfodURLs: [String] = []
+  /// Whether classes are protected by itself when dangling crashes become more frequent, in programs whose operator has
+  /// said nothing about it.
+  public var protectsAutomatically = false
   /// What the store keeps.
   public var retention = RetentionPolicy()
   /// What crashd allows.

@@ -7,7 +7,7 @@ public struct SettingsReader: Sendable {
 
   /// Variables of crashd that are no settings.
   private static let otherVariables: Set = [
-    "CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE", "CRASHD_DEBUGINFOD_URLS",
+    "CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE",
   ]
 
   /// Begins with what crashd does by itself.
@@ -18,6 +18,7 @@ public struct SettingsReader: Sendable {
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     for (variable, value) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix("CRASHD_") && !Self.otherVariables.contains(variable) {
+      if variable == "CRASHD_FORWARD" { throw SettingsError(place: variable, reason: Self.onlyInFiles) }
       guard let key = SettingKey.all.first(where: { $0.variable == variable }) else {
         let meant = Spelling.meant(variable, among: SettingKey.all.map(\.variable))
         throw SettingsError(place: variable, reason: "there is no such setting" + meant)
@@ -33,8 +34,17 @@ public struct SettingsReader: Sendable {
       throw SettingsError(place: "--set \(argument)", reason: "it takes KEY=VALUE")
     }
     let name = String(argument[..<equals])
+    if name == SettingKey.forward { throw SettingsError(place: "--set \(name)", reason: Self.onlyInFiles) }
     try set(name, .text(String(argument[argument.index(after: equals)...])), at: "--set \(name)")
   }
+
+  /// Takes an option of the command line that is called as a key is, such as `log-level`.
+  /// - Throws: `SettingsError`.
+  public mutating func read(option name: String, _ value: String) throws(SettingsError) {
+    try set(name, .text(value), at: "--\(name)")
+  }
+
+  private static let onlyInFiles = "forward is a list of collectors, which only a file can name"
 
   mutating func set(_ name: String, _ value: SettingValue, at place: String) throws(SettingsError) {
     guard let key = SettingKey.all.first(where: { $0.name == name }) else {
@@ -59,13 +69,6 @@ public struct SettingsReader: Sendable {
 
   mutating func setNoMemory(_ rules: [MemoryRule]) { settings.noMemory = rules }
 
-  /// Every key with its value, a line each, as a file would have it.
-  public static func text(_ settings: Settings) -> String {
-    let keys = SettingKey.all.map { "\($0.name): \($0.show(settings))".trimmingEnd + "\n" }.joined()
-    return keys + settings.forward.map { "forward: \($0.path) \($0.format.rawValue)\n" }.joined()
-      + settings.noMemory.map { "\(SettingKey.noMemory): \($0.text)\n" }.joined()
-  }
-
   /// What differs between two settings.
   static func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
     let changed = SettingKey.all.filter { $0.show(old) != $0.show(new) }
@@ -73,8 +76,4 @@ public struct SettingsReader: Sendable {
     let noMemory = old.noMemory == new.noMemory ? [] : [SettingKey.noMemory]
     return (forward + noMemory + changed.filter(\.isLive).map(\.name), changed.filter { !$0.isLive }.map(\.name))
   }
-}
-
-extension String {
-  fileprivate var trimmingEnd: String { String(reversed().drop { $0 == " " }.reversed()) }
 }
