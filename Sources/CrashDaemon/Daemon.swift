@@ -105,14 +105,15 @@ public final class Daemon: Sendable {
           listener: attachSocket, spool: SpoolWatch(directory: directories.spool), limits: analysis.limits,
           ledger: analysis.ledger, events: continuation, store: store, kept: processes,
           keptConnections: connections, trials: trials, board: board, settings: live, pulse: pulses.attach))
+      let status = StatusLine(notifier: notifier, store: analysis.store, hub: analysis.hub)
       let pipeline = CrashPipeline(
         analysis: analysis, spool: try SpoolDirectory(path: directories.spool), events: events, store: store,
-        pulse: pulses.pipeline)
+        pulse: pulses.pipeline, whenChanged: { status.note(processes: $0) })
       let counts = ForwardCounts()
       let keeper = StoreKeeper(
         StoreKeeper.Configuration(
           analysis: analysis, settings: live,
-          directory: directories.state, notifier: notifier, descriptors: store, setAside: setAside,
+          directory: directories.state, status: status, descriptors: store, setAside: setAside,
           pulse: pulses.store,
           whenStored: { isWell in await pipeline.takeLeft(isWell: isWell) }))
       let interface = CrashdInterface(
@@ -133,8 +134,8 @@ public final class Daemon: Sendable {
           request, systemd: systemd, loops: pulses.loops(attach: attach, events: continuation), logger: analysis.logger)
       }
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
-      // subscribers have seen it.
-      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, notifier]
+      // subscribers have seen it. The status line is silent before systemd hears of the stop.
+      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, notifier, status]
       let group = ServiceGroup(
         services: watchdog.map { services + [$0] } ?? services,
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)

@@ -148,7 +148,7 @@ struct WatchdogTests {
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        notifier: Notifier(environment: [:]), pulse: pulse, whenStored: { called.yield($0) }))
+        pulse: pulse, whenStored: { called.yield($0) }))
     let before = pulse.beats
     let running = Task { try await keeper.run() }
     var wells = calls.makeAsyncIterator()
@@ -169,7 +169,6 @@ struct WatchdogTests {
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        notifier: Notifier(environment: [:]),
         setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: pulse,
         whenStored: { _ in }))
     let running = Task { try await keeper.run() }

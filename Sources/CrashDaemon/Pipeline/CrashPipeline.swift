@@ -60,6 +60,8 @@ actor CrashPipeline: Service {
   let limits: Limits
   private let store: DescriptorStore?
   private let pulse: Pulse
+  /// Told how many processes there are, each time that changes.
+  private let whenChanged: @Sendable (_ processes: Int) -> Void
   private var entries: [UInt64: Entry] = [:]
   /// How many entries each ring has: a process that connects again has two for a moment.
   private var rings: [RingKey: Int] = [:]
@@ -88,8 +90,9 @@ actor CrashPipeline: Service {
 
   init(
     analysis: CrashAnalysis, spool: SpoolDirectory, events: AsyncStream<PipelineEvent>, store: DescriptorStore? = nil,
-    pulse: Pulse = Pulse("pipeline")
+    pulse: Pulse = Pulse("pipeline"), whenChanged: @escaping @Sendable (_ processes: Int) -> Void = { _ in }
   ) {
+    self.whenChanged = whenChanged
     self.store = store
     self.pulse = pulse
     self.analysis = analysis
@@ -130,6 +133,7 @@ actor CrashPipeline: Service {
       rings[RingKey(process.facts), default: 0] += 1
       entries[process.number] = Entry(
         process: process, preparation: preparation, tables: unwinding, registration: registration)
+      whenChanged(entries.count)
     case .announced(let process):
       guard var entry = entries[process.number] else { return }
       let isIgnored = entry.emptyWakes >= limits.emptyWakes && !process.hasEnded.load(ordering: .acquiring)
@@ -227,6 +231,7 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     if isDone { spool.removeCopy(of: ring.id, owner: ring.user) }
     entries[number] = nil
+    whenChanged(entries.count)
     rings[ring] = rings[ring].flatMap { $0 > 1 ? $0 - 1 : nil }
     // Before anything is waited for: whoever asks meanwhile finds it in one of the two.
     ended.append(Ended(facts: entry.process.facts, reports: entry.reports))

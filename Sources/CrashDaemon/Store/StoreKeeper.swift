@@ -10,7 +10,8 @@ actor StoreKeeper: Service {
     var settings: LiveSettings
     /// Whose file system is to keep some space.
     var directory: String
-    var notifier: Notifier
+    /// Where it stands that reports cannot be stored; nil: nowhere.
+    var status: StatusLine?
     var descriptors: DescriptorStore?
     /// What the start has set aside.
     var setAside: ReportStore.SetAside?
@@ -145,7 +146,7 @@ actor StoreKeeper: Service {
     isInTrouble = isWrong
     let sentence = trouble.sentences.first ?? ""
     if isWrong { logger.critical("\(sentence)") } else { logger.notice("reports can be stored again") }
-    configuration.notifier.send("STATUS=\(isWrong ? "CANNOT STORE: \(sentence.prefix(300))" : "Waiting for crashes")")
+    configuration.status?.note(trouble: isWrong ? sentence : nil)
   }
 }
 

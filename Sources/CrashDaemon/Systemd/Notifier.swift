@@ -10,14 +10,21 @@ struct Notifier: Service {
 
   init(environment: [String: String]) { path = environment["NOTIFY_SOCKET"] }
 
-  /// The last service to start and the first to stop.
+  /// Whether there is anybody to be told.
+  var hasListener: Bool { path?.isEmpty == false }
+
+  /// One of the last services to start and of the first to stop.
   func run() async throws {
-    send("READY=1\nSTATUS=Waiting for crashes")
+    // What else there is to say is the status line's.
+    send("READY=1")
     try await gracefulShutdown()
-    send("STOPPING=1\nSTATUS=Storing what is left")
+    // Who has not read for long, such as a test, must not keep crashd from ending.
+    _ = connection()?.send("STOPPING=1\nSTATUS=Storing what is left")
   }
 
   /// Best effort, as sd_notify itself: systemd's own time-out notices what is missing.
+  ///
+  /// Waits while its queue is full.
   func send(_ text: String) { _ = send(text, []) }
 
   /// The same with descriptors; waits while systemd's queue is full.

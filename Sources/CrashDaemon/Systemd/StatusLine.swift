@@ -1,0 +1,89 @@
+import CrashStore
+import ServiceLifecycle
+import Synchronization
+
+/// What `systemctl status crashd` shows of it: how many processes and crashes, or that the store takes none.
+///
+/// It is said anew when something has changed, at most once in an interval: a crashd that nobody needs says nothing.
+final class StatusLine: Service {
+  private struct State {
+    var processes = 0
+    var trouble: String?
+    var told = ""
+  }
+
+  private let notifier: Notifier
+  private let store: ReportStore
+  private let hub: EventHub
+  private let interval_ms: Int
+  private let state = Mutex(State())
+  private let changes: AsyncStream<Void>
+  private let changed: AsyncStream<Void>.Continuation
+
+  /// What changes within the interval is told together.
+  init(notifier: Notifier, store: ReportStore, hub: EventHub, interval_ms: Int = 5_000) {
+    self.notifier = notifier
+    self.store = store
+    self.hub = hub
+    self.interval_ms = interval_ms
+    (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    changed.yield()
+  }
+
+  /// So many are attached now.
+  func note(processes: Int) {
+    state.withLock { $0.processes = processes }
+    changed.yield()
+  }
+
+  /// Why reports cannot be stored; nil: they can.
+  func note(trouble: String?) {
+    state.withLock { $0.trouble = trouble }
+    changed.yield()
+  }
+
+  func run() async throws {
+    // Without systemd nothing is counted for nobody.
+    guard notifier.hasListener else { return try await gracefulShutdown() }
+    await cancelWhenGracefulShutdown { await self.follow() }
+  }
+
+  private func follow() async {
+    let (news, changed) = (hub.news(), changed)
+    let forwarding = Task { for await _ in news { changed.yield() } }
+    defer { forwarding.cancel() }
+    for await _ in changes {
+      tell()
+      do { try await Task.sleep(for: .milliseconds(interval_ms)) } catch { return }
+    }
+  }
+
+  private func tell() {
+    let (processes, trouble) = state.withLock { ($0.processes, $0.trouble) }
+    let text: String
+    if let trouble {
+      text = "CANNOT STORE: \(trouble.prefix(300))"
+    } else {
+      // A store that cannot be read now is told of by its keeper.
+      let count = try? store.count()
+      text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
+    }
+    guard state.withLock({ $0.told }) != text else { return }
+    // Who does not read is not waited for; what was not taken is said with the next change.
+    if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
+  }
+
+  /// Such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`: true as long as nothing happens.
+  static func text(processes: Int, crashes: Int?, newest: String?) -> String {
+    let attached =
+      switch processes {
+      case 0: "No process attached"
+      case 1: "1 process attached"
+      default: "\(processes) processes attached"
+      }
+    guard let crashes else { return attached }
+    guard crashes > 0 else { return attached + ", no crash kept" }
+    let kept = attached + ", \(crashes) \(crashes == 1 ? "crash" : "crashes") kept"
+    return newest.map { kept + ", newest \($0.prefix(16).replacing("T", with: " ")) UTC" } ?? kept
+  }
+}
