@@ -60,6 +60,23 @@ struct MetricsTests {
     }
   }
 
+  @Test("second unwindings and debug information are counted where there were any; what waits is no counter")
+  func helpers() {
+    var metrics = OpenMetrics()
+    CrashdInterface.addHelpers(to: &metrics, unwindings: [:], fetches: [:])
+    #expect(metrics.text.isEmpty)
+    CrashdInterface.addHelpers(
+      to: &metrics, unwindings: ["equal": 2, "skipped": 1], fetches: ["fetched": 3, "waiting": 4])
+    let lines = metrics.text.split(separator: "\n").filter { !$0.hasPrefix("# HELP") }
+    #expect(
+      lines == [
+        "# TYPE crashd_unwindings counter", "crashd_unwindings_total{outcome=\"equal\"} 2",
+        "crashd_unwindings_total{outcome=\"skipped\"} 1", "# TYPE crashd_debug_information counter",
+        "crashd_debug_information_total{outcome=\"fetched\"} 3",
+        "# TYPE crashd_debug_information_waiting gauge", "crashd_debug_information_waiting 4",
+      ])
+  }
+
   private static func read(_ path: String) -> String {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
   }

@@ -29,9 +29,26 @@ extension CrashdInterface {
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
     metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", ledger.losses)
     metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", ledger.refusals)
+    Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
     try addSubscribers(to: &metrics, newest, visibility)
     if visibility == .all { addForwards(to: &metrics, newest) }
     return metrics.ended
+  }
+
+  /// What the children of crashd did; where none was needed there is nothing.
+  static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
+    metrics.add(
+      "crashd_unwindings", .counter, "Crashed threads that were unwound a second time, and reports that were skipped.",
+      by: "outcome", unwindings)
+    // Those that are waiting become fewer again, which no counter does.
+    var asked = fetches
+    let waiting = asked.removeValue(forKey: "waiting")
+    metrics.add(
+      "crashd_debug_information", .counter, "Builds that debuginfod's servers were asked for, by what came of it.",
+      by: "outcome", asked)
+    if let waiting {
+      metrics.add("crashd_debug_information_waiting", .gauge, "Builds that servers are still to be asked for.", waiting)
+    }
   }
 
   private func addForwards(to metrics: inout OpenMetrics, _ newest: StoreCursor) {
