@@ -5,7 +5,7 @@ extension FixedWidthInteger {
     let (result, isOver) = addingReportingOverflow(other)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("sum", Self.self, fileID, line) else { return self + other }
-    return other < 0 ? .min : .max
+    return kept(other < 0 ? .min : .max)
   }
 
   /// The difference; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
@@ -14,7 +14,7 @@ extension FixedWidthInteger {
     let (result, isOver) = subtractingReportingOverflow(other)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("difference", Self.self, fileID, line) else { return self - other }
-    return other < 0 ? .max : .min
+    return kept(other < 0 ? .max : .min)
   }
 
   /// The product; the nearest number that the type has where it is out of bounds, which is recorded as `arithmetic`.
@@ -23,7 +23,7 @@ extension FixedWidthInteger {
     let (result, isOver) = multipliedReportingOverflow(by: other)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("product", Self.self, fileID, line) else { return self * other }
-    return (self < 0) == (other < 0) ? .max : .min
+    return kept((self < 0) == (other < 0) ? .max : .min)
   }
 
   /// The quotient; `value` for a division by zero, the greatest number where it is out of bounds, which is recorded as `arithmetic`.
@@ -34,7 +34,7 @@ extension FixedWidthInteger {
     let (result, isOver) = dividedReportingOverflow(by: other)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("quotient", Self.self, fileID, line) else { return self / other }
-    return other == 0 ? value() : .max
+    return kept(other == 0 ? value() : .max)
   }
 
   /// The remainder; `value` for a division by zero, 0 where the quotient is out of bounds, which is recorded as `arithmetic`.
@@ -45,7 +45,7 @@ extension FixedWidthInteger {
     let (result, isOver) = remainderReportingOverflow(dividingBy: other)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("remainder", Self.self, fileID, line) else { return self % other }
-    return other == 0 ? value() : 0
+    return kept(other == 0 ? value() : 0)
   }
 }
 
@@ -95,7 +95,7 @@ extension FixedWidthInteger where Self: SignedInteger {
     let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
     if _fastPath(!isOver) { return result }
     guard absorbsArithmetic("negation", Self.self, fileID, line) else { return -self }
-    return .max
+    return kept(.max)
   }
 
   /// The number without its sign; the greatest where the type has it not, which is recorded as `arithmetic`.
@@ -103,7 +103,7 @@ extension FixedWidthInteger where Self: SignedInteger {
   public func shieldedMagnitude(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     if self != .min { return self < 0 ? 0 &- self : self }
     guard absorbsArithmetic("magnitude", Self.self, fileID, line) else { return Swift.abs(self) }
-    return .max
+    return kept(.max)
   }
 }
 

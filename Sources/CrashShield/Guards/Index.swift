@@ -25,7 +25,7 @@ extension BidirectionalCollection {
   ) -> Element {
     if position >= startIndex && position < endIndex { return self[position] }
     guard absorbsIndex(position, fileID, line) else { return self[position] }
-    return value()
+    return kept(value())
   }
 
   // In generic code over collections a string is one as well.
@@ -76,7 +76,7 @@ extension RandomAccessCollection where Index == Int {
   ) -> Element {
     if _fastPath(holds(position)) { return self[position] }
     guard absorbsNumber(position, startIndex, endIndex, Self.self, fileID, line) else { return self[position] }
-    return value()
+    return kept(value())
   }
 
   // The distance from the start is no number below zero, and wraps where it would be: one comparison says both.

@@ -14,7 +14,7 @@ extension Optional {
     // The trap of the plain operation is what is asked for.
     // swift-format-ignore: NeverForceUnwrap
     guard absorbsNil(Wrapped.self, fileID, line) else { return self! }
-    return value()
+    return kept(value())
   }
 
   /// The value itself; that there is none is recorded as `unwrap`.
