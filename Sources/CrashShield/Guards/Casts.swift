@@ -71,6 +71,15 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
+  /// The same of an object, which says itself what it is.
+  @inlinable
+  public static func cast<Object: AnyObject, Target>(
+    _ value: Object, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Target? {
+    if let cast = value as? Target { return cast }
+    return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
+  }
+
   /// The same of a value that is no optional: without one around it, a cast costs less than `as!`.
   @inlinable
   public static func cast<Target: ShieldDefault>(

@@ -18,6 +18,22 @@ extension FixedWidthInteger {
   /// What is no number becomes 0. A fraction cut off is no fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
+    self.init(withoutFraction: value, fileID, line)
+  }
+
+  /// The same of a `Double`, which is compared with the bounds of the type.
+  @inlinable
+  public init(shielded value: Double, fileID: StaticString = #fileID, line: UInt = #line) {
+    // Where a bound has too many digits, it is rounded to the power of two beside it; the least number then takes the other way.
+    if Self.bitWidth <= 64, value > Double(Self.min) - 1, value < Double(Self.max) + 1 {
+      self = Self.isSigned ? Self(truncatingIfNeeded: Int64(value)) : Self(truncatingIfNeeded: UInt64(value))
+    } else {
+      self.init(withoutFraction: value, fileID, line)
+    }
+  }
+
+  @inlinable
+  init(withoutFraction value: some BinaryFloatingPoint, _ fileID: StaticString, _ line: UInt) {
     if let exact = Self(exactly: value.rounded(.towardZero)) {
       self = exact
     } else if absorbsConversion(value, Self.self, fileID, line) {

@@ -6,15 +6,13 @@ extension UnsafeRawBufferPointer {
   public func shieldedLoad<Value: BitwiseCopyable>(
     fromByteOffset offset: Int, as type: Value.Type, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Value? {
-    if offset >= 0, offset <= count, count - offset >= MemoryLayout<Value>.size {
+    // An offset below zero is a great number, so one comparison says both.
+    let last = count &- MemoryLayout<Value>.size
+    if _fastPath(last >= 0 && UInt(bitPattern: offset) <= UInt(bitPattern: last)) {
       // Checked just above.
       return unsafe loadUnaligned(fromByteOffset: offset, as: type)
     }
-    let count = count
-    let site = ShieldSite(fileID: fileID, line: line)
-    let isAbsorbed = Shield.absorbs(.memory, at: site) {
-      "a \(Value.self) at \(offset) is outside of \(count) bytes"
-    }
+    let isAbsorbed = absorbsOffset(offset, count, Value.self, fileID, line)
     // What the program asked for.
     return isAbsorbed ? nil : unsafe loadUnaligned(fromByteOffset: offset, as: type)
   }
@@ -35,5 +33,15 @@ extension Array {
     } else {
       unsafe self.init(buffer)
     }
+  }
+}
+
+@inline(never)
+@usableFromInline
+func absorbsOffset<Value>(
+  _ offset: Int, _ count: Int, _: Value.Type, _ fileID: StaticString, _ line: UInt
+) -> Bool {
+  Shield.absorbs(.memory, at: ShieldSite(fileID: fileID, line: line)) {
+    "a \(Value.self) at \(offset) is outside of \(count) bytes"
   }
 }

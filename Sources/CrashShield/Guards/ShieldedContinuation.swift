@@ -1,14 +1,16 @@
-internal import Synchronization
+public import Synchronization
 
 /// A continuation that may be resumed at any time, more than once, or never.
 public struct ShieldedContinuation<Value: Sendable>: Sendable {
-  private let box: ContinuationBox<Value>
+  @usableFromInline let box: ContinuationBox<Value>
 
-  fileprivate init(_ box: ContinuationBox<Value>) { self.box = box }
+  @inlinable
+  init(_ box: ContinuationBox<Value>) { self.box = box }
 
   /// Resumes the task that waits, with a value.
   ///
   /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
   @discardableResult
   public func resume(
     returning value: Value, fileID: StaticString = #fileID, line: UInt = #line
@@ -19,6 +21,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
   /// Resumes the task that waits, with an error.
   ///
   /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
   @discardableResult
   public func resume(
     throwing error: any Error, fileID: StaticString = #fileID, line: UInt = #line
@@ -31,6 +34,7 @@ extension ShieldedContinuation where Value == Void {
   /// Resumes the task that waits.
   ///
   /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     resume(returning: (), fileID: fileID, line: line)
@@ -45,6 +49,7 @@ extension ShieldedContinuation where Value == Void {
 /// does, and a lost one hangs.
 ///
 /// Cancellation does not resume it; that is the body's.
+@inlinable
 public func withShieldedContinuation<Value: Sendable>(
   of type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,
   line: UInt = #line, _ body: (ShieldedContinuation<Value>) -> Void
@@ -55,30 +60,41 @@ public func withShieldedContinuation<Value: Sendable>(
   }
 }
 
-private final class ContinuationBox<Value: Sendable>: Sendable {
-  private let continuation: CheckedContinuation<Value, any Error>
-  private let isResumed = Atomic<Bool>(false)
-  private let site: ShieldSite
+@usableFromInline
+final class ContinuationBox<Value: Sendable>: Sendable {
+  @usableFromInline let continuation: CheckedContinuation<Value, any Error>
+  @usableFromInline let isResumed = Atomic<Bool>(false)
+  @usableFromInline let site: ShieldSite
 
+  @inlinable
   init(_ continuation: CheckedContinuation<Value, any Error>, _ site: ShieldSite) {
     self.continuation = continuation
     self.site = site
   }
 
+  @inlinable
   deinit {
     if isResumed.load(ordering: .acquiring) { return }
-    let isAbsorbed = Shield.absorbs(.continuation, at: site) { "a continuation of \(Value.self) was never resumed" }
-    if isAbsorbed { continuation.resume(throwing: ShieldFault.leaked) }
+    if absorbsLoss(Value.self, site) { continuation.resume(throwing: ShieldFault.leaked) }
   }
 
+  @inlinable
   func resume(_ result: Result<Value, any Error>, _ site: ShieldSite) -> Bool {
-    if isResumed.exchange(true, ordering: .acquiringAndReleasing) {
-      let isAbsorbed = Shield.absorbs(.continuation, at: site) {
-        "a continuation of \(Value.self) was resumed more than once"
-      }
-      if isAbsorbed { return false }
-    }
+    let isFirst = !isResumed.exchange(true, ordering: .acquiringAndReleasing)
+    if !isFirst && absorbsSecond(Value.self, site) { return false }
     continuation.resume(with: result)
     return true
   }
+}
+
+@inline(never)
+@usableFromInline
+func absorbsLoss<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.absorbs(.continuation, at: site) { "a continuation of \(Value.self) was never resumed" }
+}
+
+@inline(never)
+@usableFromInline
+func absorbsSecond<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.absorbs(.continuation, at: site) { "a continuation of \(Value.self) was resumed more than once" }
 }

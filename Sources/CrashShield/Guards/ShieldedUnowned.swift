@@ -7,24 +7,27 @@
 ///
 /// That it has gone is recorded as `reference`; nothing traps, whatever the mode, since there is nothing to trap with.
 public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
-  private final class Weak: Sendable {
-    weak let object: Object?
+  @usableFromInline
+  final class Weak: Sendable {
+    @usableFromInline weak let object: Object?
     init(_ object: Object) { self.object = object }
   }
 
-  private let reference: Weak
+  @usableFromInline let reference: Weak
 
   /// Refers to this object.
   public init(_ object: Object) { reference = Weak(object) }
 
   /// The object; nil where it has gone, which is recorded.
+  @inlinable
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> Object? {
     if let object = reference.object { return object }
-    Shield.notes(.reference, at: ShieldSite(fileID: fileID, line: line)) { "a \(Object.self) that has gone" }
+    noteGone(Object.self, fileID, line)
     return nil
   }
 
   /// What the body makes of the object, which lives as long; `value` where it has gone, which is recorded.
+  @inlinable
   public func with<Result, Failure: Error>(
     or value: @autoclosure () -> Result, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: (Object) throws(Failure) -> Result
@@ -32,4 +35,10 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
     guard let object = object(fileID: fileID, line: line) else { return value() }
     return try body(object)
   }
+}
+
+@inline(never)
+@usableFromInline
+func noteGone<Object>(_: Object.Type, _ fileID: StaticString, _ line: UInt) {
+  Shield.notes(.reference, at: ShieldSite(fileID: fileID, line: line)) { "a \(Object.self) that has gone" }
 }
