@@ -9,7 +9,8 @@
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
-#   make measure-guards  what guards at call sites add where nothing is wrong, in instructions and time, and what a fault costs
+#   make measure-guards  what guards at call sites add where nothing is wrong, in time, and what a fault costs; of a package of
+#                 somebody else's
 #   make docs     the documentation of CrashShield as a DocC archive, a page a guard; its examples have to compile
 #   make measure-implicit  what an import of CrashShieldImplicit or CrashShieldCasts adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
@@ -53,7 +54,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
@@ -94,7 +95,7 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
 # Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-verdicts test-debug test-release test-sanitizers fuzz box
+test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-guards check-verdicts test-debug test-release test-sanitizers fuzz box
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -123,6 +124,13 @@ check-implicit: test-packages dynamic
 	scripts/check-implicit $(DYNAMIC)/release
 	scripts/check-casts $(DYNAMIC)/release
 	scripts/check-twelve $(DYNAMIC)/release
+
+# What the optimizer leaves of guards where nothing is wrong, in instructions.
+check-guards: dynamic
+	@scripts/install-packages $(SYMBOL_PACKAGES)
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
+	scripts/build-guard-cost $(DYNAMIC)/release .build-guards/program
+	scripts/check-guards .build-guards/program
 
 # Guard slots beside other allocators.
 check-pages: test-packages
@@ -212,9 +220,12 @@ measure-dangling:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure-dangling
 
-measure-guards: dynamic
+measure-guards:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	@scripts/measure-guards $(DYNAMIC)/release
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --package-path Tests/GuardCost --scratch-path .build-guards
+	scripts/build-guard-cost .build-guards/release .build-guards/program
+	scripts/check-guards --table .build-guards/program
+	scripts/measure-guards .build-guards/release
 
 docs: build
 	scripts/build-docs .build/debug .build/docs/CrashShield.doccarchive

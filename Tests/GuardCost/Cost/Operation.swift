@@ -1,0 +1,146 @@
+import Dispatch
+import Glibc
+import Marks
+import Synchronization
+
+/// An operation in its plain form and guarded, each so many turns of a loop; both give the same sum.
+struct Operation: Sendable {
+  typealias Work = @Sendable (Input) throws -> Int
+
+  /// What is promised of it.
+  enum Promise: Equatable {
+    /// At most 1.1 times the plain one's time; of instructions as below.
+    case time
+    /// The same without a limit of the time, which is told.
+    case timed
+    /// At most three times the plain one's instructions, as no guard takes that was specialised for its types.
+    case instructions
+    /// At most so many instructions a turn: it does what the plain operation does not, such as taking a lock.
+    case atMost(Int)
+
+    /// Of a value that the plain one only looks at, and the guarded one keeps for that time: a retain and a release.
+    static let looked = atMost(90)
+  }
+
+  let name: String
+  let promise: Promise
+  let plain: Work
+  let guarded: Work
+
+  init(_ name: String, _ promise: Promise = .instructions, plain: @escaping Work, guarded: @escaping Work) {
+    self.name = name
+    self.promise = promise
+    self.plain = plain
+    self.guarded = guarded
+  }
+
+  /// Has callgrind write down what each takes.
+  func count(_ input: Input) throws {
+    for (form, work) in [("plain", plain), ("guarded", guarded)] {
+      // Once before, for what is made at the first time.
+      let sum = try work(input)
+      mark_begin()
+      let again = try work(input)
+      mark_end("\(form) \(name)")
+      guard sum == again, try sum == plain(input) else { fail("\(name): another result") }
+    }
+  }
+
+  /// Nanoseconds of all turns, of each the best of many rounds in turn.
+  func time(_ input: Input) throws -> (plain: Int, guarded: Int) {
+    var best = (plain: Int.max, guarded: Int.max)
+    for _ in 0..<100 {
+      let start = now()
+      let sum = try plain(input)
+      let middle = now()
+      guard try guarded(input) == sum else { fail("\(name): another result") }
+      best = (min(best.plain, middle - start), min(best.guarded, now() - middle))
+    }
+    return best
+  }
+}
+
+/// What is cast, and what to.
+class Animal {}
+
+final class Dog: Animal {
+  let age: Int
+  init(_ age: Int) { self.age = age }
+}
+
+struct Point {
+  var x: Int
+  var y: Int
+  var name: String
+}
+
+/// What the operations are given: values that a compiler cannot know.
+struct Input {
+  let turns: Int
+  /// In no order that it could use, below 1,000.
+  let places: [Int]
+  let numbers: [Int]
+  let texts: [String]
+  let optionals: [Int?]
+  let optionalTexts: [String?]
+  let pairs: [(Int, Int)]
+  let optionalPairs: [(Int?, Int?)]
+  let doubles: [Double]
+  let words: [Int32]
+  let dogs: [Dog?]
+  let anyNumbers: [Any]
+  let optionalAnyNumbers: [Any?]
+  let anyTexts: [Any]
+  let anyPoints: [Any]
+  let anyDogs: [Any]
+  let animals: [Animal]
+
+  init(turns: Int) {
+    self.turns = turns
+    places = opaque((0..<turns).map { $0 &* 7919 % 1000 })
+    numbers = opaque(Array(0..<1024))
+    texts = opaque((0..<1024).map { "text \($0)" })
+    optionals = opaque(places.map { $0 })
+    optionalTexts = opaque(places.map { "text \($0)" })
+    pairs = opaque(places.map { ($0, $0 + 10) })
+    optionalPairs = opaque(places.map { ($0, $0) })
+    doubles = opaque(places.map { Double($0) + 0.5 })
+    words = opaque(places.map { Int32($0) })
+    dogs = opaque(places.map { Dog($0) })
+    anyNumbers = opaque(places)
+    optionalAnyNumbers = opaque(places)
+    anyTexts = opaque(places.map { "text \($0)" })
+    anyPoints = opaque(places.map { Point(x: $0, y: 1, name: "a point of some length") })
+    anyDogs = opaque(places.map { Dog($0) })
+    animals = opaque(places.map { Dog($0) })
+  }
+}
+
+@inline(never)
+@_optimize(none)
+func opaque<Value>(_ value: Value) -> Value { value }
+
+func now() -> Int {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+func fail(_ what: String) -> Never {
+  let line = "guard-cost: \(what)\n"
+  _ = write(STDERR_FILENO, line, line.utf8.count)
+  exit(3)
+}
+
+/// What asynchronous work gives.
+func awaited(_ work: @escaping @Sendable () async throws -> Int) -> Int {
+  let result = Mutex(0)
+  let isDone = DispatchSemaphore(value: 0)
+  Task.detached {
+    guard let value = try? await work() else { fail("asynchronous work throws") }
+    result.withLock { $0 = value }
+    isDone.signal()
+  }
+  isDone.wait()
+  return result.withLock { $0 }
+}

@@ -1,0 +1,53 @@
+// What a guard costs, in another package than its own: for callgrind the instructions of a plain operation and of the guarded
+// one; the time of both; the nanoseconds of a fault that is absorbed.
+import CrashShield
+
+let usage = "usage: guard-cost count|time|absorbed|absorbed-started TURNS"
+guard CommandLine.arguments.count == 3, let turns = Int(CommandLine.arguments[2]), turns > 0 else { fail(usage) }
+
+switch CommandLine.arguments[1] {
+case "count":
+  let input = Input(turns: turns)
+  for operation in Operation.all { try operation.count(input) }
+  // For whoever judges: what each may take.
+  for operation in Operation.all { print(operation.limit, operation.name, separator: "\t") }
+case "time":
+  let input = Input(turns: turns)
+  for operation in Operation.all where [.time, .timed].contains(operation.promise) {
+    let time = try operation.time(input)
+    let limit = operation.promise == .time ? "1.1" : "none"
+    print(time.plain, time.guarded, limit, operation.name, separator: "\t")
+  }
+case "absorbed": print(absorbed(turns))
+case "absorbed-started":
+  try Shield.start()
+  print(absorbed(turns))
+default: fail(usage)
+}
+
+/// Nanoseconds of one absorbed fault of the best of several rounds, after the first at its place.
+func absorbed(_ turns: Int) -> Int {
+  let numbers = opaque([1, 2, 3])
+  let nowhere = opaque(-1)
+  var best = Int.max
+  // Short ones: in a long one another process has its turn.
+  for _ in 0..<400 {
+    let start = now()
+    for _ in 0..<turns { _ = opaque(numbers[shielded: nowhere]) }
+    best = min(best, (now() - start) / turns)
+  }
+  return best
+}
+
+extension Operation {
+  static let all =
+    index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
+
+  /// How many times the plain one's instructions it may take, or how many.
+  var limit: String {
+    switch promise {
+    case .time, .timed, .instructions: "3x"
+    case .atMost(let count): "\(count)"
+    }
+  }
+}
