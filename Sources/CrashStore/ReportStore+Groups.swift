@@ -127,12 +127,12 @@ extension ReportStore {
     let key: String = row["key"]
     let uid: Int64 = row["uid"]
     let own = wanted.narrowed(to: key, uid)
-    // Each end stands at an end of the tables' order; of all rows only one query goes through them.
+    // Each end stands at an end of the tables' order.
     let edge = { (order: String, of: (reports: String, past: String)) in
       try Row.fetchOne(
         database,
         sql: """
-          SELECT build, title, executable FROM (
+          SELECT build, title, executable, first, last FROM (
             SELECT * FROM (SELECT build, title, executable, time AS first, time AS last, id FROM group_reports
               \(own.clause) ORDER BY \(of.reports), id LIMIT 1)
             UNION ALL
@@ -141,20 +141,24 @@ extension ReportStore {
           ORDER BY \(order), id LIMIT 1
           """, arguments: own.arguments([:]))
     }
+    guard let oldest = try edge("first", ("time", "first")),
+      let newest = try edge("last DESC", ("time DESC", "last DESC"))
+    else { return nil }
+    let first: String = oldest["first"]
+    let last: String = newest["last"]
+    // Two passes over the group's rows: one that told the counts of each build and name would have to sort them.
+    let count = try Int.fetchOne(
+      database,
+      sql: """
+        SELECT (SELECT count(*) FROM group_reports \(own.clause))
+          + (SELECT ifnull(sum(count), 0) FROM group_past \(own.pastClause))
+        """, arguments: own.arguments([:]))
     let parts = try Row.fetchAll(
       database,
       sql: """
-        SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM (
-          SELECT build, name, count(*) AS count, min(time) AS first, max(time) AS last FROM group_reports
-            \(own.clause) GROUP BY build, name
-          UNION ALL
-          SELECT build, name, sum(count) AS count, min(first) AS first, max(last) AS last FROM group_past
-            \(own.pastClause) GROUP BY build, name)
-        GROUP BY build, name
+        SELECT * FROM (SELECT DISTINCT build, name FROM group_reports \(own.clause))
+        UNION SELECT build, name FROM group_past \(own.pastClause)
         """, arguments: own.arguments([:]))
-    guard let first = parts.map({ $0["first"] as String }).min(), let last = parts.map({ $0["last"] as String }).max(),
-      let oldest = try edge("first", ("time", "first")), let newest = try edge("last DESC", ("time DESC", "last DESC"))
-    else { return nil }
     let names = Set(parts.map { $0["name"] as String }).sorted().prefix(nameLimit)
     let report = try String.fetchOne(
       database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
@@ -163,8 +167,8 @@ extension ReportStore {
     let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
     let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
     return ReportGroup(
-      key: key, uid: Int(uid), title: newest["title"], count: parts.reduce(0) { $0 + ($1["count"] as Int) },
-      first: first, last: last, buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
+      key: key, uid: Int(uid), title: newest["title"], count: count ?? 0, first: first, last: last,
+      buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
       lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
   }
 
@@ -243,14 +247,29 @@ private struct NewestBuilds {
   private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
     let name = "\(uid) \(executable)"
     if let builds = known[name] { return builds }
+    // From one build to the next in each table's order: a program has few, and many reports of each.
     let builds = try String.fetchAll(
       database,
       sql: """
+        WITH RECURSIVE
+          present (build) AS (
+            SELECT min(build) FROM group_reports WHERE executable = :executable AND uid = :uid AND build > ''
+            UNION ALL SELECT (SELECT min(build) FROM group_reports AS next
+              WHERE next.executable = :executable AND next.uid = :uid AND next.build > present.build)
+            FROM present WHERE build IS NOT NULL),
+          past (build) AS (
+            SELECT min(build) FROM group_past WHERE executable = :executable AND uid = :uid AND build > ''
+            UNION ALL SELECT (SELECT min(build) FROM group_past AS next
+              WHERE next.executable = :executable AND next.uid = :uid AND next.build > past.build)
+            FROM past WHERE build IS NOT NULL)
         SELECT build FROM (
-          SELECT build, min(time) AS first FROM group_reports
-          WHERE executable = :executable AND uid = :uid AND build <> '' GROUP BY build
-          UNION ALL SELECT build, min(first) AS first FROM group_past
-          WHERE executable = :executable AND uid = :uid AND build <> '' GROUP BY build)
+          SELECT build, (SELECT min(time) FROM group_reports AS own
+            WHERE own.executable = :executable AND own.uid = :uid AND own.build = present.build) AS first
+          FROM present WHERE build IS NOT NULL
+          UNION ALL
+          SELECT build, (SELECT min(first) FROM group_past AS own
+            WHERE own.executable = :executable AND own.uid = :uid AND own.build = past.build) AS first
+          FROM past WHERE build IS NOT NULL)
         GROUP BY build ORDER BY min(first) DESC LIMIT 2
         """, arguments: ["executable": executable, "uid": uid])
     known[name] = builds
