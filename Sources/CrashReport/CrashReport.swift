@@ -48,6 +48,10 @@ public struct CrashReport: Codable, Sendable, Equatable {
   ///
   /// Its stacks were not unwound a second time, and no verdict goes by words of memory.
   public var memoryOmitted: MemoryOmission?
+  /// What the shield saw before, the last one last; nil when it saw nothing.
+  public var incidents: [PastIncident]?
+  /// How many earlier ones `incidents` leaves out; nil when none.
+  public var incidentsOmitted: Int?
 
   /// Makes a report from its parts.
   public init(

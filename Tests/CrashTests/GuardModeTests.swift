@@ -72,6 +72,10 @@ struct GuardModeTests {
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == SIGILL)
+    // The report of its crash tells of the fault that was absorbed before.
+    let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
+    #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
+    #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)
     #expect(try await blocking { try client.guardModes() }.allSatisfy { $0.modes.isEmpty && $0.implicitModes.isEmpty })
     let third = try await Host.start(in: next, mode: "observe")
     #expect(try await third.fault() == "observe")

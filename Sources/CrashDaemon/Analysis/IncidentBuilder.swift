@@ -52,6 +52,12 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
+  /// The frames that its sentence tells of.
+  static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
+    frames(at: incident.use, images: images, isFirstExact: incident.isExact)
+      + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
+  }
+
   /// The code that a call was meant for.
   private static func method(of incident: Incident) -> UInt64? {
     incident.source == .pages ? nil : incident.method

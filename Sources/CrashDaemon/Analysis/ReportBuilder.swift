@@ -18,6 +18,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var earlierField: CrashReport.AccessedField?
   /// What it said of the crash.
   var earlierDiagnosis: CrashReport.Diagnosis?
+  /// What the shield saw before, and how much more than that; see `noteHistory`.
+  var incidents: [CrashReport.PastIncident] = []
+  var incidentsOmitted = 0
 
   /// Text of the frames of one report: far below what clients read as one message.
   static var frameLimitBytes: Int { 8 << 20 }
@@ -49,6 +52,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.memoryOmitted = memoryOmitted
     report.guardedObject =
       main.facts.page?.object ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
+    putHistory(into: &report)
     noteGaps(in: &report)
     return report
   }

@@ -170,6 +170,7 @@ extension ReportBuilder {
       group: Grouping.group(ofSilent: death, process: process.identity.name, build: process.buildID),
       losses: contents.losses, death: death.death)
     report.replacedHandlers = replacedHandlers
+    putHistory(into: &report)
     return report
   }
 }

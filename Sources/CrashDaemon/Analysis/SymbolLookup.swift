@@ -64,8 +64,8 @@ extension CrashRecord.Frame {
 }
 
 extension RingContents {
-  /// The link addresses of the records' frames, of the stacks that guard slots and the quarantine kept for them, and of
-  /// what replaced our handlers, by the build id of their images.
+  /// The link addresses of the records' frames, of the stacks that guard slots and the quarantine kept for them, of
+  /// what the shield saw before, and of what replaced our handlers, by the build id of their images.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]
@@ -73,7 +73,9 @@ extension RingContents {
       guard let image = index.flatMap({ images[$0] }), !image.buildID.isEmpty else { return }
       addresses[image.buildID, default: []].insert(address(image))
     }
-    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfGhosts {
+    for frame in records.flatMap(\.frames) + threads.flatMap(\.frames) + framesOfPages + framesOfGhosts
+      + framesOfHistory
+    {
       add(frame.image) { frame.linkAddress(in: $0) }
     }
     for handler in replacedHandlers { add(handler.image) { handler.address &- $0.bias } }

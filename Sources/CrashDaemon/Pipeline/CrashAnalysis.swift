@@ -176,7 +176,8 @@ struct CrashAnalysis: Sendable {
       known.unitResult = result.word
       death = SilentDeath(known, losses: contents.losses)
     }
-    let builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
+    var builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
+    builder.noteHistory()
     do {
       let (id, place) = try put(raw, of: process, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
       let seen = Seen(contents)
@@ -229,6 +230,7 @@ struct CrashAnalysis: Sendable {
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
     builder.earlierDiagnosis = old?.diagnosis
     let (places, user) = (builder.placesToDescribe, process.facts.peer.uid)

@@ -39,7 +39,8 @@ extension CrashAnalysis {
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }
     let (contents, symbols) = await openAgain(process)
-    let builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
+    builder.noteHistory()
     guard !contents.records.isEmpty, let report = builder.report(id: orphan.id) else { return false }
     do throws(StoreError) {
       return try store.put(report, raw: orphan.raw) != .unchanged

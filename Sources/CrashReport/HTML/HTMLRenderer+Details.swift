@@ -28,6 +28,13 @@ extension HTMLRenderer {
       }
       html = html + "<h2>Breadcrumbs</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
     }
+    if let incidents = report.incidents, !incidents.isEmpty {
+      let rows: [HTMLText] = incidents.map {
+        "<li><time>\($0.last)</time> \($0.sentence) (\($0.mode), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
+      }
+      let omitted: HTMLText = report.incidentsOmitted.map { "<li>… \($0) earlier</li>" } ?? ""
+      html = html + "<h2>Seen by the shield before</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"
+    }
     return html
   }
 

@@ -60,13 +60,32 @@ extension TextRenderer {
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]
     if hidden > 0 { lines.append(style.faint("  … \(hidden) older")) }
-    let day = report.time.prefix(11)
-    lines += shown.map { crumb in
-      // Of the day of the crash, the time is enough.
-      let time = crumb.time.hasPrefix(day) ? String(crumb.time.dropFirst(day.count)) : crumb.time
-      return "  \(style.faint(CleanText.line(time)))  \(CleanText.line(crumb.text))"
+    return lines + shown.map { "  \(style.faint(shortTime($0.time, in: report)))  \(CleanText.line($0.text))" }
+  }
+
+  /// What the shield saw before, and did not let end the process.
+  func incidentsSection(_ report: CrashReport) -> [String] {
+    guard let incidents = report.incidents, !incidents.isEmpty else { return [] }
+    let shown = verbose ? incidents[...] : incidents.suffix(6)
+    let hidden = incidents.count - shown.count + (report.incidentsOmitted ?? 0)
+    var lines = [style.strong("Seen by the shield before")]
+    if hidden > 0 { lines.append(style.faint("  … \(hidden) earlier")) }
+    for incident in shown {
+      let time = shortTime(incident.last, in: report)
+      let times = incident.count == 1 ? "once" : "\(incident.count) times"
+      let text = "\(CleanText.line(incident.sentence)) (\(CleanText.line(incident.mode)), \(times))"
+      let rows = text.wrapped(to: max(20, width - time.count - 4))
+      lines += rows.enumerated().map { index, row in
+        "  \(style.faint(index == 0 ? time : String(repeating: " ", count: time.count)))  \(row)"
+      }
     }
     return lines
+  }
+
+  /// Of the day of the crash, the time is enough.
+  private func shortTime(_ time: String, in report: CrashReport) -> String {
+    let day = report.time.prefix(11)
+    return CleanText.line(time.hasPrefix(day) ? String(time.dropFirst(day.count)) : time)
   }
 
   func registerLines(_ registers: [String: Address]) -> [String] {

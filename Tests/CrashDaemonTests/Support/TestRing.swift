@@ -52,13 +52,14 @@ struct TestRing {
 
   /// A whole incident: a call at 0x400010, 2 ms after a release at 0x400030.
   mutating func addIncident(
-    _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1
+    _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1,
+    first_ns: UInt64 = 1_700_000_002_000_000_000
   ) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(key, at: base + offset(\cs_ring_incident.key))
     put(UInt64(1), at: base + offset(\cs_ring_incident.sequence))
     put(count, at: base + offset(\cs_ring_incident.count))
-    put(UInt64(1_700_000_002_000_000_000), at: base + offset(\cs_ring_incident.first_ns))
+    put(first_ns, at: base + offset(\cs_ring_incident.first_ns))
     put(UInt64(1_700_000_003_000_000_000), at: base + offset(\cs_ring_incident.last_ns))
     put(UInt64(2_000_000), at: base + offset(\cs_ring_incident.age_ns))
     put(source, at: base + offset(\cs_ring_incident.source))

@@ -1,0 +1,63 @@
+import CShimRing
+import CrashReport
+import CrashRing
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What the shield saw before a crash")
+struct IncidentHistoryTests {
+  /// Before the crash of a ring of the tests.
+  private static let before: UInt64 = 1_700_000_000_000_000_000
+
+  private static func report(_ fill: (inout TestRing) -> Void) throws -> CrashReport {
+    var ring = TestRing()
+    ring.addImage(0)
+    fill(&ring)
+    ring.addCrash()
+    let contents = try RingSource(memory: ring.memory()).mapping.contents()
+    let facts = ProcessFacts(contents, peer: Peer(pid: 4711, uid: 0), unit: nil)
+    var builder = ReportBuilder(contents, process: facts, symbols: OpenCaches())
+    builder.noteHistory()
+    return try #require(builder.report(id: ring.id))
+  }
+
+  @Test("is in the report, in the order of the last time; what the crash itself left, and what came after it, is not")
+  func kept() throws {
+    let report = try Self.report { ring in
+      ring.addIncident(0, key: 2, subject: "App.Session", count: 5, mode: 1, first_ns: Self.before)
+      ring.addIncident(
+        1, key: 1, subject: "Shop/Cart.swift: index 9 of 3 elements", count: 1, mode: 0, source: 2,
+        first_ns: Self.before)
+      ring.setWord(1, 12)
+      ring.addIncident(2, key: 3, subject: "App.Session", count: 1, mode: 5, first_ns: Self.before)
+      ring.addIncident(3, key: 4, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
+      ring.addIncident(4, key: 5, subject: "App.Late", count: 1, mode: 0)
+      ring.makeGhost(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)
+    }
+    let incidents = try #require(report.incidents)
+    #expect(incidents.map(\.source) == ["guard", "quarantine"])
+    #expect(incidents.map(\.count) == [1, 5] && incidents.map(\.mode) == ["absorb", "zero"])
+    #expect(incidents.map(\.id).allSatisfy { $0.hasPrefix(report.id.prefix(16)) })
+    #expect(incidents.first?.sentence == "Index 9 of 3 elements (Shop/Cart.swift:12).")
+    #expect(report.incidentsOmitted == nil)
+  }
+
+  @Test("has at most so many, and says how many it leaves out")
+  func many() throws {
+    let report = try Self.report { ring in
+      for index in 0..<20 {
+        ring.addIncident(
+          index, key: UInt64(index + 1), subject: "App.Session", count: 1, mode: 0, first_ns: Self.before)
+      }
+    }
+    #expect(report.incidents?.count == IncidentHistory.limit && report.incidentsOmitted == 4)
+    #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
+  }
+
+  @Test("is nil where the shield saw nothing")
+  func none() throws {
+    let report = try Self.report { _ in }
+    #expect(report.incidents == nil && report.incidentsOmitted == nil)
+  }
+}
