@@ -130,13 +130,16 @@ var targets: [Target] = [
   .executableTarget(
     name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
   .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
+  // What a queue of transitions is for, in a terminal.
+  .executableTarget(name: "screens", dependencies: ["CrashShield"], swiftSettings: swift),
 
   .target(
     name: "CShimTestSupport", dependencies: ["CShim", "CShimRing"], path: "Tests/CShimTestSupport", cSettings: c),
   .testTarget(
     name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
   .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
-  .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation"], swiftSettings: swift),
+  .testTarget(
+    name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"], swiftSettings: swift),
   .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"], swiftSettings: swift),
   .testTarget(name: "QuarantineTests", dependencies: ["CrashShield", "CShimRing"], swiftSettings: swift),
   .testTarget(

@@ -1,0 +1,73 @@
+import CrashShield
+
+/// A stack of screens that one goes forth and back in.
+@MainActor
+protocol Navigation: AnyObject {
+  var stack: [Screen] { get }
+  /// Whether nothing moves, and nothing waits to.
+  var isIdle: Bool { get }
+  /// Each says what became of the wish.
+  func push(_ screen: Screen) -> String
+  func pop() -> String
+  func popToRoot() -> String
+}
+
+/// Does what it is told when it is told, whatever goes on.
+@MainActor
+final class PlainNavigation: Navigation {
+  private(set) var stack: [Screen]
+  private let window: Window
+
+  init(root: Screen, window: Window) {
+    stack = [root]
+    self.window = window
+  }
+
+  var isIdle: Bool { !window.isSliding }
+
+  func push(_ screen: Screen) -> String { show(stack + [screen]) }
+
+  func pop() -> String { stack.count > 1 ? show(stack.dropLast()) : "nothing to go back to" }
+
+  func popToRoot() -> String { stack.count > 1 ? show(stack.prefix(1)) : "nothing to go back to" }
+
+  private func show(_ screens: some Sequence<Screen>) -> String {
+    stack = Array(screens)
+    if let top = stack.last { window.show(top) }
+    return "begun"
+  }
+}
+
+/// The same over a `TransitionQueue`: one change at a time.
+@MainActor
+final class QueuedNavigation: Navigation, TransitionDriver {
+  private let window: Window
+  private var queue: TransitionQueue<QueuedNavigation>?
+
+  init(root: Screen, window: Window) {
+    self.window = window
+    queue = TransitionQueue(root: root, driver: self, policy: .queue(limit: 8))
+  }
+
+  var stack: [Screen] { queue?.stack ?? [] }
+  var isIdle: Bool { queue?.isIdle ?? true }
+
+  func push(_ screen: Screen) -> String { say(queue?.push(screen)) }
+  func pop() -> String { say(queue?.pop()) }
+  func popToRoot() -> String { say(queue?.popToRoot()) }
+
+  func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void) {
+    guard let screen = transition.to else { return finished(.cancelled) }
+    window.show(screen) { finished(.completed) }
+  }
+
+  private func say(_ outcome: TransitionOutcome?) -> String {
+    switch outcome {
+    case .started: "begun"
+    case .queued: "waits"
+    case .replaced: "waits in place of others"
+    case .dropped(let reason): "does not happen: \(reason)"
+    case nil: "nobody is there"
+    }
+  }
+}

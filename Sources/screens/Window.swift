@@ -1,0 +1,72 @@
+/// A rectangle that others lie on.
+@MainActor
+final class View {
+  private weak var parent: View?
+  private var children: [View] = []
+
+  /// Lays a view on this one, and takes it from where it lay.
+  func add(_ view: View) {
+    // The words are those by which a navigation controller ends an app whose screens it has lost count of.
+    precondition(view !== self, "Can't add self as subview")
+    view.remove()
+    view.parent = self
+    children.append(view)
+  }
+
+  func remove() {
+    parent?.children.removeAll { $0 === self }
+    parent = nil
+  }
+}
+
+/// Something to be seen.
+@MainActor
+final class Screen {
+  nonisolated let name: String
+  let view = View()
+
+  init(_ name: String) { self.name = name }
+}
+
+/// Shows one screen, and has the next one slide over it.
+///
+/// As a navigation controller's does, it believes whoever calls it: the screen that is left is the one whose slide
+/// ended last, and one that comes while another slides stands there at once. So a slide that ends late makes an older
+/// screen the one that is shown; when the next change goes back to that very screen, it is laid on itself.
+@MainActor
+final class Window {
+  private let view = View()
+  private let slide: Duration
+  /// What is to be seen; during a slide what is left.
+  private(set) var shown: Screen
+  private(set) var isSliding = false
+
+  init(_ root: Screen, slide: Duration) {
+    shown = root
+    self.slide = slide
+    view.add(root.view)
+  }
+
+  /// Shows a screen, and says when it is there.
+  func show(_ screen: Screen, finished: @escaping @MainActor () -> Void = {}) {
+    shown.view.add(screen.view)
+    if isSliding {
+      settle(screen)
+      finished()
+      return
+    }
+    isSliding = true
+    Task {
+      try? await Task.sleep(for: slide)
+      isSliding = false
+      settle(screen)
+      finished()
+    }
+  }
+
+  private func settle(_ screen: Screen) {
+    view.add(screen.view)
+    if shown !== screen { shown.view.remove() }
+    shown = screen
+  }
+}

@@ -1,0 +1,87 @@
+// screens [--without] [TAPS]: a stack of screens in the terminal, over a TransitionQueue or without one. Each letter is a
+// tap: p another screen, b back, h back to the first, . waits until nothing moves, q ends. Taps of one line come
+// faster than a screen slides, as a user's who is in a hurry. Without the queue `pp.b` ends the program.
+import CrashShield
+import Dispatch
+import Glibc
+
+/// Says a line at once: what was said last has to be there when the program is not any more.
+func say(_ text: String) {
+  let line = Array((text + "\n").utf8)
+  // write reads as many bytes as the array has. Who reads it may have gone.
+  _ = unsafe write(STDOUT_FILENO, line, line.count)
+}
+
+/// A tap at a time, so that what each does can be read.
+@MainActor
+final class Terminal {
+  private let navigation: any Navigation
+  private let window: Window
+  private var made = 0
+
+  init(isQueued: Bool) {
+    let home = Screen("home")
+    window = Window(home, slide: .milliseconds(400))
+    navigation =
+      isQueued ? QueuedNavigation(root: home, window: window) : PlainNavigation(root: home, window: window)
+  }
+
+  /// Does all taps of a line; false: the last one ends the program.
+  func tap(_ taps: String) async -> Bool {
+    for tap in taps {
+      switch tap {
+      case "p":
+        made += 1
+        tell("push \(made)", navigation.push(Screen("\(made)")))
+      case "b": tell("back", navigation.pop())
+      case "h": tell("to the first", navigation.popToRoot())
+      case ".":
+        while !navigation.isIdle { try? await Task.sleep(for: .milliseconds(10)) }
+        tell("all is still", "")
+      case "q": return false
+      case " ": break
+      default: tell("'\(tap)'", "p another screen, b back, h to the first, . waits, q ends")
+      }
+    }
+    return true
+  }
+
+  private func tell(_ tap: String, _ outcome: String) {
+    let stack = navigation.stack.map(\.name).joined(separator: " > ")
+    let isRight = !navigation.isIdle || window.shown === navigation.stack.last
+    say(
+      column(tap, 14) + column(outcome, 26) + column(stack, 26) + "shown: \(window.shown.name)"
+        + (window.isSliding ? ", sliding" : "") + (isRight ? "" : "  (!)"))
+  }
+
+  private func column(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(1, width - text.count))
+  }
+}
+
+Shield.onIncident { incident in say("  recorded: \(incident.kind.name), \(incident.reason)") }
+// Without crashd it goes on as well.
+do { try Shield.start() } catch { say("no shield: \(error)") }
+
+var arguments = CommandLine.arguments.dropFirst()
+let isQueued = arguments.first != "--without"
+if !isQueued { arguments.removeFirst() }
+guard arguments.count <= 1, arguments.first?.hasPrefix("-") != true else {
+  say("usage: screens [--without] [TAPS]")
+  exit(64)
+}
+let terminal = Terminal(isQueued: isQueued)
+if let taps = arguments.first {
+  _ = await terminal.tap(taps)
+} else {
+  say("p another screen, b back, h to the first, . waits, q ends; several letters, then Enter: pp.bb")
+  let lines = AsyncStream<String> { continuation in
+    // A thread of its own waits for the user.
+    DispatchQueue.global().async {
+      while let line = readLine() { continuation.yield(line) }
+      continuation.finish()
+    }
+  }
+  for await line in lines where await !terminal.tap(line) { break }
+}
+say("\(isQueued ? "with" : "without") the queue: survived")
