@@ -31,6 +31,9 @@ final class ManualDriver: TransitionDriver {
     finishers.last?(end)
   }
 
+  /// Does not end the transition that began last, and goes on as if there were none.
+  func abandon() { running -= 1 }
+
   /// Says of a transition, by its number, that it ended; whether it goes on or not.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 

@@ -14,7 +14,12 @@ struct TransitionPropertyTests {
     let navigation = Navigation(policies[Int(seed) % policies.count])
     let queue = navigation.queue
     var screens = (0..<8).map { Screen("\($0)") }
-    for _ in 0..<10_000 {
+    var timeouts = 0
+    for step in 1...10_000 {
+      if step % 250 == 0 {
+        await expire(navigation)
+        timeouts += 1
+      }
       let screen = screens[Int.random(in: 0..<screens.count, using: &random)]
       switch Int.random(in: 0..<12, using: &random) {
       case 0...3: queue.push(screen, animated: Bool.random(using: &random))
@@ -42,7 +47,21 @@ struct TransitionPropertyTests {
       }
     }
     await navigation.settle()
-    #expect(queue.isIdle && queue.pendingCount == 0)
+    #expect(queue.isIdle && queue.pendingCount == 0 && timeouts == 40)
+  }
+
+  /// One that its driver never ends, but its time does; what waits behind it, too.
+  private func expire(_ navigation: Navigation) async {
+    await navigation.settle()
+    let queue = navigation.queue
+    queue.timeout = .milliseconds(1)
+    #expect(queue.push(Screen("expires")) == .started)
+    queue.timeout = .seconds(600)
+    let isWaiting = queue.push(Screen("waits")) == .queued
+    let number = navigation.driver.begun.count
+    navigation.driver.abandon()
+    while queue.isTransitioning && navigation.driver.begun.count == number { await Task.yield() }
+    if isWaiting { await navigation.begun(number + 1) }
   }
 }
 

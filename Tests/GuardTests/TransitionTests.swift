@@ -34,10 +34,12 @@ struct TransitionTests {
   @Test("T3: a screen that is being pushed, or waits to be, is not pushed again")
   func sameTwice() async {
     let navigation = Navigation()
+    let first = #line
     navigation.queue.push(a)
     #expect(navigation.queue.push(a) == .dropped(.duplicate))
     navigation.queue.push(b)
     #expect(navigation.queue.push(b) == .dropped(.duplicate))
+    #expect(reasons(from: first, to: #line) == Array(repeating: "a transition of Screen dropped: duplicate", count: 2))
     await navigation.settle()
     #expect(navigation.names == ["home", "a", "b"])
   }
@@ -66,8 +68,10 @@ struct TransitionTests {
   @Test("T6: under drop a push during another does not happen")
   func drop() async {
     let navigation = Navigation(.drop)
+    let first = #line
     navigation.queue.push(a)
     #expect(navigation.queue.push(b) == .dropped(.busy))
+    #expect(reasons(from: first, to: #line) == ["a transition of Screen dropped: busy"])
     await navigation.settle()
     #expect(navigation.names == ["home", "a"])
   }
@@ -198,12 +202,16 @@ struct TransitionTests {
   @Test("T17: one that never ends is ended, and the next begins")
   func timeout() async {
     let navigation = Navigation(timeout: .milliseconds(1))
+    let first = #line
     navigation.queue.push(a)
     navigation.queue.push(b)
+    let last = #line
     await navigation.begun(2)
     while !navigation.queue.isIdle { await Task.yield() }
     #expect(navigation.names == ["home", "a", "b"])
-    #expect(Shield.guardIncidents.contains { $0.kind == .transition && $0.reason.contains("did not end") })
+    // Each at the place that asked for it.
+    let reason = "a transition of Screen that its driver did not end"
+    #expect(reasons(from: first, to: last) == [reason, reason])
   }
 
   @Test("T18: an end that comes late, or again, starts nothing")
@@ -273,6 +281,10 @@ struct TransitionTests {
     await navigation.settle()
     #expect(other.lines == ["show a"])
     #expect(navigation.log.lines == ["begin a", "begin a", "show a"])
+    navigation.queue.delegate = navigation.queue
+    navigation.queue.push(c)
+    await navigation.settle()
+    #expect(navigation.names == ["home", "a", "c"] && toldToItself == 0)
   }
 
   @Test("T23: what is pushed when a screen is shown comes behind what waits")
@@ -365,5 +377,12 @@ struct TransitionTests {
       let own = names.filter { $0.hasPrefix("\(thread) ") }
       #expect(own == (0..<20).map { "\(thread) \($0)" })
     }
+  }
+
+  /// What was recorded of the queues of these lines.
+  private func reasons(from first: Int, to last: Int) -> [String] {
+    Shield.guardIncidents.filter {
+      $0.kind == .transition && $0.fileID == #fileID && (first...last).contains(Int($0.line))
+    }.map(\.reason)
   }
 }
