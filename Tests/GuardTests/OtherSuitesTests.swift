@@ -1,0 +1,87 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Testing
+
+/// The counterparts of what the other shields hook and no other test shows; docs/guards-suites.md has which is which.
+///
+/// One after another: an incident is told from another's by its file.
+@Suite(.serialized)
+struct OtherSuitesTests {
+  @Test("objectsAtIndexes: of several places those that are there")
+  func places() {
+    let (objects, kinds) = recorded { IndexSet([0, 1, 9]).compactMap { ["a", "b"][shielded: $0] } }
+    #expect(objects == ["a", "b"] && kinds == [.index])
+  }
+
+  @Test("removeObjectsInRange, replaceObjectsInRange: nothing changes where it is not there")
+  func rangesOfArray() {
+    var array = [1, 2, 3]
+    let (isDone, kinds) = recorded {
+      array.shieldedReplaceSubrange(1..<9, with: []) || array.shieldedReplaceSubrange(2..<4, with: [7])
+    }
+    #expect(!isDone && array == [1, 2, 3] && kinds == [.mutation])
+  }
+
+  @Test("NSMutableString: what is inserted, deleted or replaced behind the end changes nothing")
+  func mutableText() {
+    var text = "abc"
+    let far = "abcdef".endIndex
+    let (changes, kinds) = recorded {
+      [
+        text.shieldedInsert("x", at: far), text.shieldedRemove(at: far) != nil,
+        text.shieldedReplaceSubrange(text.startIndex..<far, with: "y"),
+      ]
+    }
+    #expect(changes == [false, false, false] && text == "abc" && Set(kinds) == [.mutation])
+  }
+
+  @Test("rangeOfString:options:range: what is searched is what is there")
+  func searched() {
+    let (isFound, kinds) = recorded { "abc"[shielded: "abc".startIndex..<"abcdef".endIndex].contains("c") }
+    #expect(isFound && kinds == [.stringIndex])
+  }
+
+  @Test("NSData: a part of it, and bytes that are replaced, behind its end")
+  func data() {
+    var bytes = Data([1, 2, 3])
+    let (part, kinds) = recorded { bytes[shielded: 1..<9] }
+    #expect(part == Data([2, 3]) && kinds == [.range])
+    let (isDone, others) = recorded { bytes.shieldedReplaceSubrange(2..<9, with: Data([0])) }
+    #expect(!isDone && bytes == Data([1, 2, 3]) && others == [.mutation])
+  }
+
+  @Test("NSSet: nil among its members is left out")
+  func members() {
+    let (members, kinds) = recorded { Set([String](shielded: ["a", nil])) }
+    #expect(members == ["a"] && kinds == [.missingValue])
+  }
+
+  @Test("setValuesForKeysWithDictionary: a key that is not known is not set, those that are known are")
+  func keysByName() {
+    let shop = Shop()
+    let receiver = DynamicReceiver(
+      shop, methods: ["setName": { shop, arguments in (arguments.first as? String).map { shop.name = $0 } }])
+    let (_, kinds) = recorded {
+      receiver.setName("zs")
+      receiver.setAge(7)
+    }
+    #expect(shop.name == "zs" && kinds == [.message])
+  }
+
+  /// What came of it, and the kinds of the faults that guards of this file met meanwhile.
+  private func recorded<Result>(_ body: () -> Result) -> (Result, [ShieldKind]) {
+    let before = incidents
+    let result = body()
+    let met = incidents.filter { incident in
+      (before.first { $0.line == incident.line && $0.kind == incident.kind }?.count ?? 0) < incident.count
+    }
+    return (result, met.map(\.kind))
+  }
+
+  private var incidents: [ShieldIncident] { Shield.guardIncidents.filter { $0.fileID == #fileID } }
+}
+
+private final class Shop {
+  var name = ""
+}

@@ -1,0 +1,175 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Testing
+
+/// The counterparts of XXShield's 18 tests and the faults of its demo; docs/guards-suites.md has which is which.
+///
+/// One after another: an incident is told from another's by its file.
+@Suite(.serialized)
+struct XXShieldTests {
+  @Test("NSCache: nil does not reach it; what it has stays")
+  func cache() {
+    let cache = NSCache<NSString, NSString>()
+    cache.setObject("val", forKey: "key")
+    let incidents = recorded {
+      let missing: NSString? = nil
+      for object in [NSString](shielded: [missing]) { cache.setObject(object, forKey: "key", cost: 10) }
+    }
+    #expect(cache.object(forKey: "key") == "val" && incidents.map(\.kind) == [.missingValue])
+  }
+
+  @Test("NSArray: the eleventh of none, of one and of two is nil")
+  func arrayOutside() {
+    for array in [[], [1], [1, 2]] as [NSArray] {
+      let incidents = recorded { #expect(array.shieldedObject(at: 10) == nil) }
+      #expect(incidents.map(\.kind) == [.foundationRange])
+    }
+  }
+
+  @Test("NSArray: nil among the objects is left out")
+  func arrayWithNil() {
+    let incidents = recorded { #expect([String](shielded: ["1", nil]) as NSArray == ["1"]) }
+    #expect(incidents.map(\.kind) == [.missingValue])
+  }
+
+  @Test("NSDictionary: pairs without a key or a value are left out")
+  func dictionaryWithNil() {
+    let pairs: [(String?, String?)] = [("name", "zs"), ("age", nil), (nil, "")]
+    let incidents = recorded { #expect([String: String](shielded: pairs) as NSDictionary == ["name": "zs"]) }
+    #expect(incidents.map(\.kind) == [.missingValue] && incidents[0].reason.hasPrefix("2 nil"))
+  }
+
+  @Test("NSMutableArray: nil is not added")
+  func addNil() {
+    let array = NSMutableArray()
+    let incidents = recorded { for object in [1, nil, 3] { array.shieldedAdd(object) } }
+    #expect(array == [1, 3] && incidents.map(\.kind) == [.missingValue])
+  }
+
+  @Test("NSMutableArray: the hundredth of two is nil")
+  func mutableOutside() {
+    let incidents = recorded { #expect(NSMutableArray(array: [1, 3]).shieldedObject(at: 100) == nil) }
+    #expect(incidents.map(\.kind) == [.foundationRange])
+  }
+
+  @Test("NSMutableArray: the third of two is not removed")
+  func removeOutside() {
+    var array = [1, 3]
+    var removed: Int? = 0
+    let incidents = recorded { removed = array.shieldedRemove(at: 2) }
+    #expect(removed == nil && array == [1, 3] && incidents.map(\.kind) == [.mutation])
+  }
+
+  @Test("NSMutableArray: nothing is inserted at the tenth place of two")
+  func insertOutside() {
+    var array = [1, 3]
+    var isInserted = true
+    let incidents = recorded { isInserted = array.shieldedInsert(7, at: 10) }
+    #expect(!isInserted && array == [1, 3] && incidents.map(\.kind) == [.mutation])
+  }
+
+  @Test("NSMutableArray: the hundredth of two is not set")
+  func setOutside() {
+    var array = ["1", "3"]
+    var isSet = true
+    let incidents = recorded { isSet = array.shieldedReplace(at: 100, with: "xx") }
+    #expect(!isSet && array == ["1", "3"] && incidents.map(\.kind) == [.mutation])
+  }
+
+  @Test("NSMutableDictionary: a value or a key that is nil adds nothing; nil for a key is its removal")
+  func dictionarySetNil() {
+    var names = ["name": "zs"]
+    let pairs: [(String?, String?)] = [("xx", nil), (nil, "xx")]
+    let incidents = recorded { names.merge([String: String](shielded: pairs)) { $1 } }
+    #expect(names == ["name": "zs"] && incidents.map(\.kind) == [.missingValue])
+    // Swift's own, and no fault.
+    #expect(recorded { names["name"] = nil }.isEmpty && names.isEmpty)
+  }
+
+  @Test("null for a text, and what is appended to it")
+  func nullText() {
+    let incidents = recorded { #expect(ShieldedJSON(NSNull()).string(or: "").appending("fafa") == "fafa") }
+    #expect(incidents.map(\.kind) == [.null])
+  }
+
+  @Test("null for a number is false")
+  func nullNumber() {
+    let incidents = recorded { #expect(!ShieldedJSON(NSNull()).bool(or: false)) }
+    #expect(incidents.map(\.kind) == [.null])
+  }
+
+  @Test("null for an array, and what is added to it")
+  func nullArray() {
+    let incidents = recorded { #expect(Shield.cast(NSNull(), orDefault: [String].self) + ["xx"] == ["xx"]) }
+    #expect(incidents.map(\.kind) == [.null])
+  }
+
+  @Test("null for a dictionary has neither keys nor values")
+  func nullDictionary() {
+    let incidents = recorded {
+      let empty = Shield.cast(NSNull(), orDefault: [String: String].self)
+      #expect(empty.keys.isEmpty && empty.values.isEmpty)
+    }
+    #expect(incidents.map(\.kind) == [.null])
+  }
+
+  @Test("a message that its receiver does not know gives 0, with its arguments")
+  func unknownMessage() {
+    let student = DynamicReceiver(Student(), methods: [:])
+    let incidents = recorded { #expect(student.doesNotExist(nil, 100) as? Int ?? 0 == 0) }
+    #expect(incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not know doesNotExist"))
+  }
+
+  @Test("testKVO1: what is observed goes before its observers, and nobody is called")
+  func observedGoes() {
+    let observer = Student()
+    let incidents = recorded {
+      let registry = ObserverRegistry<Model>()
+      registry.add(observer, for: \.name) { _, _ in Issue.record("called") }
+    }
+    #expect(incidents.isEmpty)
+  }
+
+  @Test("testKVO2: an observer that goes at once is not called, and is forgotten")
+  func observerGoes() {
+    let registry = ObserverRegistry<Model>()
+    registry.add(Student(), for: \.name) { _, _ in Issue.record("called") }
+    registry.notify(\.name, "new")
+    #expect(registry.count == 0)
+  }
+
+  @Test("testKVO3: added twice it is called once; removed twice, the second time is ignored")
+  func addedAndRemovedTwice() {
+    let (registry, observer) = (ObserverRegistry<Model>(), Student())
+    let calls = Calls()
+    let incidents = recorded {
+      for _ in 0..<2 { registry.add(observer, for: \.name) { _, _ in calls.count += 1 } }
+      registry.notify(\.name, "new")
+      for _ in 0..<2 { registry.remove(observer, for: \Model.name) }
+    }
+    #expect(calls.count == 1 && registry.count == 0 && incidents.map(\.kind) == [.observation, .observation])
+  }
+
+  /// What the guards of this file met meanwhile.
+  private func recorded(_ body: () -> Void) -> [ShieldIncident] {
+    let before = incidents
+    body()
+    return incidents.filter { incident in
+      (before.first { $0.line == incident.line && $0.kind == incident.kind }?.count ?? 0) < incident.count
+    }
+  }
+
+  private var incidents: [ShieldIncident] { Shield.guardIncidents.filter { $0.fileID == #fileID } }
+}
+
+private final class Student: Sendable {}
+
+private struct Model {
+  var name = "zs"
+}
+
+/// Called and read by the one thread of its test.
+private final class Calls: @unchecked Sendable {
+  var count = 0
+}
