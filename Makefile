@@ -11,6 +11,7 @@
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
 #   make measure-guards  what guards at call sites add where nothing is wrong, in time, and what a fault costs; of a package of
 #                 somebody else's
+#   make guards   a fault of each of the thirty guards, without it and in each mode: the table of docs/guards.md
 #   make docs     the documentation of CrashShield as a DocC archive, a page a guard; its examples have to compile
 #   make measure-implicit  what an import of CrashShieldImplicit or CrashShieldCasts adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
@@ -54,7 +55,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
   test-debug test-release test-sanitizers
 
@@ -227,6 +228,9 @@ measure-guards:
 	scripts/build-guard-cost .build-guards/release .build-guards/program
 	scripts/check-guards --table .build-guards/program
 	scripts/measure-guards .build-guards/release
+
+guards: build
+	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 
 docs: build
 	scripts/build-docs .build/debug .build/docs/CrashShield.doccarchive
