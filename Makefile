@@ -98,6 +98,9 @@ static: build-packages
 # Fastest checks first.
 test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-guards check-verdicts test-debug test-release test-sanitizers fuzz box
 
+# The examples of the documentation compile, and the import costs what is promised: some 20 seconds each.
+test: docs measure-implicit
+
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
@@ -231,6 +234,7 @@ measure-guards:
 
 guards: build
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
+	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 
 docs: build
 	scripts/build-docs .build/debug .build/docs/CrashShield.doccarchive
