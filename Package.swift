@@ -262,10 +262,12 @@ if !coreOnly {
       ],
       swiftSettings: swift),
     .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
+    .target(name: "CDaemonTestSupport", path: "Tests/CDaemonTestSupport", cSettings: c),
     .testTarget(
       name: "CrashDaemonTests",
       dependencies: [
-        "CCrashDaemon", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore", "CrashRing", "CShimRing", "CShim",
+        "CCrashDaemon", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
+        "CrashRing", "CShimRing", "CShim",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       exclude: ["varlink_reference_client.py"],

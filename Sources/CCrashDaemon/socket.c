@@ -2,6 +2,7 @@
 #include "cd_system.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -10,8 +11,14 @@
 // The kernel's SCM_MAX_FD.
 #define DESCRIPTOR_LIMIT 253
 
+// The kernel's NGROUPS_MAX: limits.h may have another one.
+#define GROUP_LIMIT 65536
+
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
+#endif
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
 #endif
 
 int cd_socket_peer(int socket, cd_peer *ret_peer) {
@@ -20,6 +27,34 @@ int cd_socket_peer(int socket, cd_peer *ret_peer) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return errno;
   *ret_peer = (cd_peer){.pid = credentials.pid, .uid = credentials.uid, .gid = credentials.gid};
   return 0;
+}
+
+int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member) {
+  cd_peer peer;
+  int code = cd_socket_peer(socket, &peer);
+  if (code != 0) return code;
+  if (peer.gid == group) {
+    *ret_is_member = true;
+    return 0;
+  }
+  gid_t few[64];
+  gid_t *groups = few, *many = NULL;
+  socklen_t size = sizeof few;
+  code = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0 ? 0 : errno;
+  // Then the kernel has told how many bytes they take; they are those of the moment of the connection, and never more.
+  if (code == ERANGE && size <= GROUP_LIMIT * sizeof *groups) {
+    groups = many = malloc(size);
+    if (many == NULL) return ENOMEM;
+    code = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0 ? 0 : errno;
+  }
+  if (code == 0) {
+    bool is_member = false;
+    for (size_t index = 0; index < size / sizeof *groups && !is_member; index++)
+      is_member = groups[index] == group;
+    *ret_is_member = is_member;
+  }
+  free(many);
+  return code;
 }
 
 int cd_process_open(int32_t pid, int *ret_pidfd) {

@@ -64,7 +64,8 @@ public final class Daemon: Sendable {
     self.policy = policy
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     (services, watchdog) = try Self.services(
-      configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live)
+      configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live,
+      access: Self.access(configuration.settings.accessGroup, logger))
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -78,11 +79,23 @@ public final class Daemon: Sendable {
     return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
+  /// A group that cannot be let in is none: without it crashd keeps crashes all the same.
+  private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
+    var rule = AccessRule()
+    do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
+      logger.error("access.group: \(error), so only root and uid \(rule.user) see all crashes")
+      return rule
+    }
+    let members = rule.group.map { ", and members of the group '\($0.name)' (\($0.number))" } ?? ""
+    logger.info("root and uid \(rule.user) see and change all\(members); others what is of their own")
+    return rule
+  }
+
   private static func services(
     _ configuration: DaemonConfiguration, _ analysis: CrashAnalysis, _ passed: [UnixSocket.Kind: Descriptor],
     _ kept: [(name: String, descriptor: Descriptor)], _ setAside: ReportStore.SetAside?, policy: PolicyKeeper,
     board: ProtectionBoard,
-    live: LiveSettings
+    live: LiveSettings, access: AccessRule
   ) throws(DaemonError) -> (ServiceGroup, Watchdog?) {
     let directories = configuration.directories
     let attachSocket = try socket(.packets, directories.attachSocket, passed)
@@ -119,7 +132,7 @@ public final class Daemon: Sendable {
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,
-        forwards: counts, settings: live, limits: analysis.limits)
+        forwards: counts, settings: live, limits: analysis.limits, access: access)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)
       let forwarding = Forwarding(
         Forwarder.Configuration(

@@ -17,6 +17,9 @@ struct Crashd: AsyncParsableCommand {
       Settings stand in a file, in variables such as CRASHD_RETENTION_AGE, or in --set and the options of their name; what \
       comes later in this order wins. Collectors (forward) can only stand in the file.
 
+      Root, the user that crashd runs as and members of access.group (the group crashd) see and change everything, others what \
+      is of their own processes.
+
       CRASHD_DEBUGINFOD_URLS names debuginfod's servers, in the order in which they are asked for the debug information \
       of images that have none: when a process attaches, never when it crashes. Nobody is asked when none is set.
       """,
@@ -95,7 +98,7 @@ struct Crashd: AsyncParsableCommand {
       Self.complain(error.description)
       throw ExitCode(2)
     }
-    if checkConfig { return print(SettingsReader.text(settings), terminator: "") }
+    if checkConfig { return try Self.show(settings) }
     // One that comes before crashd listens for it ends nothing; what it asks for was read just now.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
@@ -119,6 +122,15 @@ struct Crashd: AsyncParsableCommand {
     if let debuginfodUrls { options.append(("debuginfod-urls", debuginfodUrls)) }
     if allowsAutomaticProtection { options.append(("automatic-protection", "true")) }
     return options
+  }
+
+  /// What is good by itself may not be so on this machine.
+  private static func show(_ settings: Settings) throws(ExitCode) {
+    do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
+      complain("access.group: \(error)")
+      throw ExitCode(2)
+    }
+    print(SettingsReader.text(settings), terminator: "")
   }
 
   /// The one that is named, else systemd's; nil: there is none.

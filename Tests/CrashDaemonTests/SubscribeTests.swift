@@ -263,7 +263,7 @@ struct SubscribeTests {
 
 extension TestClient {
   /// The next event of a subscription.
-  fileprivate func event() async throws -> (id: String?, cursor: String?) {
+  func event() async throws -> (id: String?, cursor: String?) {
     let parameters = try await reply().object("parameters")
     return (parameters.object("report").string("id"), parameters.string("cursor"))
   }

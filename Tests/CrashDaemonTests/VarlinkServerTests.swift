@@ -146,13 +146,6 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("root and crashd's own user see all reports, others their own")
-  func visibility() {
-    #expect(CrashdInterface.visibility(of: Peer(pid: 1, uid: 0)) == .all)
-    #expect(CrashdInterface.visibility(of: Peer(pid: 1, uid: geteuid())) == .all)
-    #expect(CrashdInterface.visibility(of: Peer(pid: 1, uid: 54_321)) == .user(54_321))
-  }
-
   @Test("connections above the limit of all are closed")
   func connectionLimit() async throws {
     var limits = Limits()

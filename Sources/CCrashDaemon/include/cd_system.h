@@ -18,6 +18,14 @@ typedef struct cd_peer {
 } cd_peer;
 int cd_socket_peer(int socket, cd_peer *ret_peer);
 
+// Whether the peer was in a group when it connected: by its effective group, or by one of its others (SO_PEERGROUPS).
+int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member);
+
+// The number of a group, from the system's databases (nss): may wait for a server. ENOENT: there is none of this name.
+int cd_group_find(const char *name, uint32_t *ret_group);
+// Whether a group has a name; the same databases.
+int cd_group_has_name(uint32_t group, const char *name, bool *ret_has_name);
+
 // A pidfd of the peer: SO_PEERPIDFD (Linux 6.5), else pidfd_open of `pid`.
 int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd);
 int cd_process_open(int32_t pid, int *ret_pidfd);

@@ -17,6 +17,8 @@ extension SettingKey {
     servers,
     .flag("automatic-protection", \.protectsAutomatically, isLive: false),
 
+    .group("access.group", \.accessGroup),
+
     .age("retention.age", \.retention.age_s),
     .count("retention.reports-per-group", \.retention.reportsPerGroup),
     .bytes("retention.bytes", \.retention.bytes),

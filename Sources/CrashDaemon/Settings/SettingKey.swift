@@ -22,8 +22,21 @@ struct SettingKey: Sendable {
     number(name, path, "an age such as 90s, 12h, 30d or 4w", isLive, SettingText.age, SettingText.text(age:))
   }
 
-  static func bytes(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
-    number(name, path, "a size such as 64MiB or 2GiB", isLive, SettingText.bytes, SettingText.text(bytes:))
+  static func bytes(_ name: String, _ path: Path<Int>, atLeast least: Int = 0, isLive: Bool = true) -> SettingKey {
+    let takes = "a size such as 64MiB or 2GiB" + (least == 0 ? "" : ", at least \(SettingText.text(bytes: least))")
+    return number(
+      name, path, takes, isLive, { SettingText.bytes($0).flatMap { $0 >= least ? $0 : nil } },
+      SettingText.text(bytes:))
+  }
+
+  static func group(_ name: String, _ path: Path<AccessGroup>) -> SettingKey {
+    SettingKey(
+      name: name, takes: "own, none, or a group's name or number, but 0 and nogroup", isLive: false,
+      apply: { settings, value in
+        guard case .text(let text) = value, let group = AccessGroup(text) else { return false }
+        settings[keyPath: path] = group
+        return true
+      }, show: { $0[keyPath: path].text })
   }
 
   static func count(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {

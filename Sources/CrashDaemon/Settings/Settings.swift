@@ -18,6 +18,8 @@ public struct Settings: Sendable, Equatable {
   /// Whether classes are protected by itself when dangling crashes become more frequent, in programs whose operator has
   /// said nothing about it.
   public var protectsAutomatically = false
+  /// Whose members see and change everything.
+  public var accessGroup = AccessGroup.own
   /// What the store keeps.
   public var retention = RetentionPolicy()
   /// What crashd allows.

@@ -34,7 +34,7 @@ extension CrashAnalysis {
 
   /// Makes a report anew from a raw record whose report is lost.
   ///
-  /// Whose it was is lost with it: what the ring says of that is only the process's own word, so root alone sees it.
+  /// Whose it was is lost with it: what the ring says of that is only the process's own word, so none but those who see everything see it.
   /// - Returns: Whether there is one now.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }

@@ -17,7 +17,7 @@ enum UnixSocket {
 
   /// Binds and listens; an old socket at the path is replaced.
   ///
-  /// Everybody may connect: access is decided by the peer's user id.
+  /// Everybody may connect: what he may is decided by the peer's ids.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -61,6 +61,13 @@ enum UnixSocket {
     var peer = cd_peer()
     try SystemError.check(unsafe cd_socket_peer(socket, &peer), "ask for a socket's peer")
     return Peer(pid: peer.pid, uid: peer.uid)
+  }
+
+  /// Whether the peer was in a group when it connected.
+  static func isPeer(of socket: Int32, in group: UInt32) throws(SystemError) -> Bool {
+    var isMember = false
+    try SystemError.check(unsafe cd_socket_peer_is_in_group(socket, group, &isMember), "ask for a peer's groups")
+    return isMember
   }
 
   /// A pidfd of the peer, readable when it has ended.

@@ -23,32 +23,45 @@ extension CrashdInterface {
     return name
   }
 
-  func acknowledge(_ call: VarlinkCall, from peer: Peer) throws(VarlinkError) -> CursorReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber", "cursor"])
+  /// Whose subscriber is meant: the caller's, unless he sees everybody's and says whose.
+  private func owner(
+    of name: String, _ parameters: VarlinkParameters, _ client: Client
+  ) throws(VarlinkError) -> UInt32 {
+    guard let given = try parameters.int("uid", in: 0...Int64(UInt32.max)) else { return client.peer.uid }
+    let uid = UInt32(given)
+    guard client.visibility.includes(Peer(pid: 0, uid: uid)) else {
+      throw VarlinkError(StoreError.noSuchSubscriber(name: name))
+    }
+    return uid
+  }
+
+  func acknowledge(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> CursorReply {
+    let parameters = try VarlinkParameters(call, known: ["subscriber", "cursor", "uid"])
     let name = try parameters.required("subscriber", subscriberName(parameters))
     let cursor = try parameters.required("cursor", self.cursor("cursor", parameters))
+    let uid = try owner(of: name, parameters, client)
     let reached = try reading { () throws(StoreError) in
-      try store.acknowledge(cursor, subscriber: name, uid: peer.uid, at: Moment.now().description)
+      try store.acknowledge(cursor, subscriber: name, uid: uid, at: Moment.now().description)
     }
     return CursorReply(cursor: reached.description)
   }
 
-  func cursor(_ call: VarlinkCall, from peer: Peer) throws(VarlinkError) -> CursorReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber"])
+  func cursor(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> CursorReply {
+    let parameters = try VarlinkParameters(call, known: ["subscriber", "uid"])
     let name = try parameters.required("subscriber", subscriberName(parameters))
-    let reached = try reading { () throws(StoreError) in try store.cursor(ofSubscriber: name, uid: peer.uid) }
+    let uid = try owner(of: name, parameters, client)
+    let reached = try reading { () throws(StoreError) in try store.cursor(ofSubscriber: name, uid: uid) }
     return CursorReply(cursor: reached.description)
   }
 
-  func forget(_ call: VarlinkCall, from peer: Peer) throws(VarlinkError) -> EmptyReply {
+  func forget(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> EmptyReply {
     let parameters = try VarlinkParameters(call, known: ["subscriber", "uid"])
-    let visibility = Self.visibility(of: peer)
-    if let name = try collector(parameters, visibility) {
+    if let name = try collector(parameters, client.visibility) {
       try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: geteuid()) }
       return EmptyReply()
     }
     let name = try parameters.required("subscriber", subscriberName(parameters))
-    let uid = try owner(of: name, parameters, peer, visibility)
+    let uid = try owner(of: name, parameters, client)
     try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: uid) }
     return EmptyReply()
   }
@@ -65,18 +78,6 @@ extension CrashdInterface {
       throw .subscriberInUse(name)
     }
     return name
-  }
-
-  /// Whose subscriber is meant: the caller's, unless he sees everybody's and says whose.
-  private func owner(
-    of name: String, _ parameters: VarlinkParameters, _ peer: Peer, _ visibility: Visibility
-  ) throws(VarlinkError) -> UInt32 {
-    guard let given = try parameters.int("uid", in: 0...Int64(UInt32.max)) else { return peer.uid }
-    let uid = UInt32(given)
-    guard visibility.includes(Peer(pid: 0, uid: uid)) else {
-      throw VarlinkError(StoreError.noSuchSubscriber(name: name))
-    }
-    return uid
   }
 
   func subscribers(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> SubscribersReply {

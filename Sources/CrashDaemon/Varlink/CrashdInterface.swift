@@ -22,6 +22,7 @@ struct CrashdInterface: Sendable {
   var forwards: ForwardCounts
   var settings: LiveSettings
   var limits: Limits
+  var access = AccessRule()
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
@@ -30,23 +31,18 @@ struct CrashdInterface: Sendable {
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms: Int64 = 600_000
 
-  /// Root and crashd's own user see everything.
-  static func visibility(of peer: Peer) -> Visibility {
-    peer.uid == 0 || peer.uid == geteuid() ? .all : .user(peer.uid)
-  }
-
-  func reply(to call: VarlinkCall, from peer: Peer) async throws(VarlinkError) -> any Encodable & Sendable {
-    let visibility = Self.visibility(of: peer)
+  func reply(to call: VarlinkCall, from client: Client) async throws(VarlinkError) -> any Encodable & Sendable {
+    let visibility = client.visibility
     return switch call.name {
     case "List": try list(call, visibility)
     case "Groups": try groups(call, visibility)
     case "ResolveGroup": try resolveGroup(call, visibility)
-    case "Reanalyse": try await reanalyse(call, from: peer)
-    case "Ack": try acknowledge(call, from: peer)
-    case "Cursor": try cursor(call, from: peer)
+    case "Reanalyse": try await reanalyse(call, from: client)
+    case "Ack": try acknowledge(call, from: client)
+    case "Cursor": try cursor(call, from: client)
     case "Subscribers": try subscribers(call, visibility)
-    case "Unsubscribe": try forget(call, from: peer)
-    case "Explain": try await explain(call, from: peer)
+    case "Unsubscribe": try forget(call, from: client)
+    case "Explain": try await explain(call, from: client)
     case "Get": try get(call, visibility)
     case "Processes": try await processes(call, visibility)
     case "Incidents": try await incidents(call, visibility)
@@ -61,7 +57,7 @@ struct CrashdInterface: Sendable {
     case "GuardSet": try await guardSet(call, visibility)
     case "PolicySet": try await policySet(call, visibility)
     case "AwaitProcess": try await awaitProcess(call, visibility)
-    case "Status": try await status(call, visibility)
+    case "Status": try await status(call, client)
     case "Metrics": try await metrics(call, visibility)
     case "Prune": try await prune(call, visibility)
     case "Remove": try remove(call, visibility)
@@ -136,12 +132,12 @@ struct CrashdInterface: Sendable {
     }
   }
 
-  private func explain(_ call: VarlinkCall, from peer: Peer) async throws(VarlinkError) -> ExplainReply {
+  private func explain(_ call: VarlinkCall, from client: Client) async throws(VarlinkError) -> ExplainReply {
     let parameters = try VarlinkParameters(call, known: ["id"])
     let prefix = try parameters.string("id")
     do throws(Reanalysis.Failure) {
       let explanation = try await reanalysis.explain(
-        idPrefix: prefix, for: peer.uid, visibility: Self.visibility(of: peer))
+        idPrefix: prefix, for: client.peer.uid, visibility: client.visibility)
       return ExplainReply(
         id: explanation.report.id, sentence: explanation.report.diagnosis.sentence, rules: explanation.rules)
     } catch {
@@ -150,13 +146,13 @@ struct CrashdInterface: Sendable {
   }
 
   private func reanalyse(
-    _ call: VarlinkCall, from peer: Peer
+    _ call: VarlinkCall, from client: Client
   ) async throws(VarlinkError) -> ReanalyseReply {
     let parameters = try VarlinkParameters(call, known: ["id"])
     let prefix = try parameters.string("id")
     do throws(Reanalysis.Failure) {
       let outcome = try await reanalysis.run(
-        idPrefix: prefix, for: peer.uid, visibility: Self.visibility(of: peer))
+        idPrefix: prefix, for: client.peer.uid, visibility: client.visibility)
       return ReanalyseReply(report: outcome.report, changed: outcome.hasChanged)
     } catch {
       throw VarlinkError(error)
@@ -184,7 +180,8 @@ struct CrashdInterface: Sendable {
       attached: progress.isAttached, settled: progress.isSettled, reports: progress.reports)
   }
 
-  private func status(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> StatusReply {
+  private func status(_ call: VarlinkCall, _ client: Client) async throws(VarlinkError) -> StatusReply {
+    let visibility = client.visibility
     _ = try VarlinkParameters(call, known: [])
     let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let (count, bytes) = try reading { () throws(StoreError) in
@@ -196,7 +193,9 @@ struct CrashdInterface: Sendable {
       ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
       unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
-      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"])
+      trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
+      access: StatusReply.Access(
+        uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
   }
 
   var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }

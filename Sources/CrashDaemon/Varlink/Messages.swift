@@ -167,6 +167,12 @@ struct AwaitProcessReply: Encodable, Sendable {
 }
 
 struct StatusReply: Encodable, Sendable {
+  struct Access: Encodable, Sendable {
+    var uid: Int
+    var all: Bool
+    var group: String?
+  }
+
   var version: String
   var pid: Int
   var uptime_s: Int
@@ -180,4 +186,5 @@ struct StatusReply: Encodable, Sendable {
   var debugInformation: [String: Int]
   var held: Int
   var trouble: [String]
+  var access: Access
 }

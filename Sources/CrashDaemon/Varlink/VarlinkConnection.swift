@@ -4,9 +4,11 @@ import NIOCore
 /// One client: its calls are answered one after the other.
 struct VarlinkConnection {
   let server: VarlinkServer
-  let peer: Peer
+  let client: Client
   var inbound: NIOAsyncChannelInboundStream<[UInt8]>.AsyncIterator
   let writer: ReplyWriter
+
+  private var peer: Peer { client.peer }
 
   /// Until the client closes, or says something that is no call.
   mutating func serve() async throws {
@@ -29,7 +31,7 @@ struct VarlinkConnection {
       if call.upgrade == true { throw .methodNotImplemented(String(call.method.prefix(128))) }
       switch call.interface {
       case ServiceInterface.name: return VarlinkReply.success(try server.service.reply(to: call))
-      case CrashdInterface.name: return VarlinkReply.success(try await server.interface.reply(to: call, from: peer))
+      case CrashdInterface.name: return VarlinkReply.success(try await server.interface.reply(to: call, from: client))
       default: throw .interfaceNotFound(String(call.interface.prefix(128)))
       }
     } catch {
@@ -80,7 +82,7 @@ extension VarlinkConnection {
     let given = try interface.cursor("cursor", parameters)
     let subscriber = try interface.subscriberName(parameters)
     let filter = try interface.filter(parameters)
-    let visibility = CrashdInterface.visibility(of: peer)
+    let visibility = client.visibility
     let mayHaveExpired = try parameters.bool("expired") ?? false
     let cursor = try interface.reading { () throws(StoreError) in
       if let subscriber {
@@ -100,7 +102,7 @@ extension VarlinkConnection {
     from start: StoreCursor, _ filter: ReportFilter, lost: Int, news: AsyncStream<Void>
   ) -> @Sendable () async -> Void {
     let (store, hub, writer, batch) = (server.interface.store, server.hub, writer, server.limits.eventBatch)
-    let visibility = CrashdInterface.visibility(of: peer)
+    let visibility = client.visibility
     let reader = hub.beginReading(at: start)
     return {
       defer { hub.endReading(reader) }

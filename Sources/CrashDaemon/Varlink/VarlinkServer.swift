@@ -1,4 +1,3 @@
-import CCrashDaemon
 import Glibc
 import NIOCore
 import NIOPosix
@@ -64,14 +63,15 @@ struct VarlinkServer: Service {
 
   private func serve(_ channel: Channel) async {
     unserved.remove(channel)
-    let peer: Peer
+    let client: Client
     do {
-      peer = try await Self.peer(of: channel.channel)
+      client = try await self.client(of: channel.channel)
     } catch {
       ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "no peer: \(error)")
       await Self.close(channel)
       return
     }
+    let peer = client.peer
     guard connections.enter(peer.uid, limits: limits) else {
       ledger.refuse("connection", from: peer, because: "too many connections")
       await Self.close(channel)
@@ -83,7 +83,7 @@ struct VarlinkServer: Service {
         let writer = ReplyWriter(
           channel: channel.channel, peer: peer, ledger: ledger, limit_ms: limits.write_ms)
         var connection = VarlinkConnection(
-          server: self, peer: peer, inbound: inbound.makeAsyncIterator(), writer: writer)
+          server: self, client: client, inbound: inbound.makeAsyncIterator(), writer: writer)
         do {
           try await connection.serve()
         } catch let error as VarlinkFrameDecoder.TooLong {
@@ -101,13 +101,17 @@ struct VarlinkServer: Service {
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  private static func peer(of channel: any NIOCore.Channel) async throws -> Peer {
-    guard let options = channel as? any SocketOptionProvider else { throw SystemError("ask for a peer", code: ENOTSUP) }
-    // The kernel fills a struct ucred for SO_PEERCRED: pid, uid and gid, as cd_peer has them.
-    let credentials: cd_peer = try await options.unsafeGetSocketOption(
-      level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
-    ).get()
-    return Peer(pid: credentials.pid, uid: credentials.uid)
+  /// Who it is, and what he may as long as he is connected.
+  private func client(of channel: any NIOCore.Channel) async throws -> Client {
+    let (access, ledger) = (interface.access, ledger)
+    return try await channel.eventLoop.submit {
+      // On the loop the channel's descriptor is open as long as this runs; the kernel is asked, and nobody waited for.
+      let client = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+        try access.client(of: $0, ledger)
+      }
+      guard let client else { throw SystemError("ask for a peer", code: ENOTSUP) }
+      return client
+    }.get()
   }
 }
 

@@ -1,3 +1,4 @@
+import CDaemonTestSupport
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -7,14 +8,18 @@ import Synchronization
 /// A socket of a test: blocking, with a time-out that only a failing test meets.
 struct TestSocket: Sendable {
   let descriptor: Descriptor
+  private let peer: TestPeer?
 
-  init(path: String, type: Int32) throws {
+  /// Connects as `user`, else as this process.
+  init(path: String, type: Int32, as user: TestUser? = nil) throws {
     let number = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError("make a socket") }
     descriptor = Descriptor(owning: number)
+    peer = try user.map { try TestPeer($0, connecting: number, to: path) }
     var limit = timeval(tv_sec: 300, tv_usec: 0)
     // setsockopt reads one timeval.
     _ = unsafe setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    if user != nil { return }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
@@ -51,15 +56,40 @@ struct TestSocket: Sendable {
   }
 }
 
+/// Somebody else who connects; root alone can become one.
+struct TestUser: Sendable {
+  var uid: UInt32
+  var gid: UInt32
+  var groups: [gid_t] = []
+
+}
+
+/// The child that is somebody else's process, as long as it is held.
+private final class TestPeer: Sendable {
+  private let link: Int32
+  private let child: Int32
+
+  init(_ user: TestUser, connecting socket: Int32, to path: String) throws {
+    var (link, child): (Int32, Int32) = (-1, -1)
+    // The array has as many elements as the call is told, and the path ends with a zero.
+    let code = unsafe cd_test_connect_as(
+      socket, path, user.uid, user.gid, user.groups, user.groups.count, &link, &child)
+    (self.link, self.child) = (link, child)
+    try SystemError.check(code, "connect to '\(path)' as uid \(user.uid)")
+  }
+
+  deinit { if child > 0 { cd_test_peer_end(link, child) } }
+}
+
 /// A Varlink client of a test.
 final class TestClient: Sendable {
   let path: String
   let socket: TestSocket
   private let rest = Mutex<[UInt8]>([])
 
-  init(path: String) async throws {
+  init(path: String, as user: TestUser? = nil) async throws {
     self.path = path
-    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_STREAM.rawValue)) }
+    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_STREAM.rawValue), as: user) }
   }
 
   /// Calls a method and returns the parameters of its reply.
@@ -81,6 +111,9 @@ final class TestClient: Sendable {
     let socket = socket
     try await onThread { try socket.send(bytes) }
   }
+
+  /// Goes away.
+  func close() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 
   /// Waits until the daemon has closed the connection, without reading.
   func hangUp() async throws {

@@ -68,9 +68,13 @@ final class TestDaemon: Sendable {
     try await running.value
   }
 
-  func client() async throws -> TestClient { try await TestClient(path: directories.varlinkSocket) }
+  func client(as user: TestUser? = nil) async throws -> TestClient {
+    try await TestClient(path: directories.varlinkSocket, as: user)
+  }
 
-  func attach() async throws -> TestProcess { try await TestProcess(path: directories.attachSocket) }
+  func attach(as user: TestUser? = nil) async throws -> TestProcess {
+    try await TestProcess(path: directories.attachSocket, as: user)
+  }
 
   /// What is stored of a report is no report any more.
   func spoil(_ id: String) throws {

@@ -8,8 +8,8 @@ import Glibc
 final class TestProcess: Sendable {
   let socket: TestSocket
 
-  init(path: String) async throws {
-    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue)) }
+  init(path: String, as user: TestUser? = nil) async throws {
+    socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue), as: user) }
   }
 
   init(_ socket: TestSocket) { self.socket = socket }

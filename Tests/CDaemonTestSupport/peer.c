@@ -1,0 +1,67 @@
+#include "cd_test_support.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What the child runs: system calls alone, as it has the locks of threads that it has not.
+static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
+                         size_t group_count, int link) {
+  int code = 0;
+  // glibc's functions would tell all threads.
+  if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
+      syscall(SYS_setresuid, uid, uid, uid) != 0 ||
+      // The socket is the parent's too: it is connected there.
+      connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
+    code = errno;
+  // Sockets and pipes of other tests are to end when their owners close them.
+  if (dup2(link, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0) code = errno;
+  if (write(0, &code, sizeof code) != sizeof code || code != 0) _exit(1);
+  char byte;
+  while (read(0, &byte, 1) < 0 && errno == EINTR) {
+  }
+  _exit(0);
+}
+
+int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
+                       size_t group_count, int *ret_link, int32_t *ret_child) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) return ENAMETOOLONG;
+  memcpy(address.sun_path, path, length);
+  int links[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, links) != 0) return errno;
+  pid_t child = fork();
+  if (child == 0) be(socket, &address, uid, gid, groups, group_count, links[1]);
+  int code = child < 0 ? errno : 0;
+  close(links[1]);
+  if (code == 0) {
+    ssize_t size;
+    do
+      size = recv(links[0], &code, sizeof code, MSG_WAITALL);
+    while (size < 0 && errno == EINTR);
+    if (size != sizeof code) code = EPIPE;
+  }
+  if (code != 0) {
+    if (child > 0)
+      cd_test_peer_end(links[0], child);
+    else
+      close(links[0]);
+    return code;
+  }
+  *ret_link = links[0];
+  *ret_child = child;
+  return 0;
+}
+
+void cd_test_peer_end(int link, int32_t child) {
+  // Also where a child that was forked meanwhile has a copy still.
+  shutdown(link, SHUT_RDWR);
+  close(link);
+  while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+  }
+}
