@@ -12,6 +12,8 @@ public struct Limits: Sendable, Equatable {
   public var endingsPerUser = 256
   /// Rings in all: of attached processes, of those that have ended, and of those that are being analysed.
   public var rings = 6_144
+  /// Those of one user who is not root: as many as may be attached, and as many again that have ended.
+  public var ringsPerUser = 2_048
   /// Connections that have not said hello yet, in all.
   public var greetings = 1024
   /// Connections of one user that have not said hello yet.

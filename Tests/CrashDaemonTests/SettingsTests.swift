@@ -144,6 +144,15 @@ struct SettingsTests {
       yaml: "privacy:\n  no-memory:\n    - name: ''",
       error:
         "crashd.yaml:3: privacy.no-memory's name takes a program's name, in which * stands for any characters, not ''"),
+    Wrong(
+      yaml: "access:\n  gruop: crashd",
+      error: "crashd.yaml:2: there is no key 'access.gruop'; 'access.group' is meant, perhaps"),
+    Wrong(
+      yaml: "access:\n  group: 0",
+      error: "crashd.yaml:2: access.group takes own, none, or a group's name or number, but 0 and nogroup, not '0'"),
+    Wrong(
+      yaml: "limits:\n  message-bytes: 1023",
+      error: "crashd.yaml:2: limits.message-bytes takes a size such as 64MiB or 2GiB, at least 1KiB, not '1023'"),
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 

@@ -426,6 +426,31 @@ struct SymbolCachesTests {
     withExtendedLifetime(gate) {}
   }
 
+  @Test("images of one user that wait are limited, and those of another are taken")
+  func waitingLimit() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    (limits.symbolJobs, limits.symbolJobsAtOncePerUser, limits.symbolJobsPerUser) = (2, 1, 1)
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
+    let image = { (id: String) in
+      let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
+      return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
+    }
+    // One runs, one waits, one is refused.
+    for id in ["a1", "a2", "a3"] { await caches.prepare([try image(id)], for: 1_001) }
+    await caches.prepare([try image("b1")], for: 1_002)
+    #expect(await caches.waiting.map(\.name.buildID) == ["a2"])
+    #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
+    #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
+    // Open for both: neither this nor a child waits for the other.
+    let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
+    for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
+    #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
+    #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
+  }
+
   @Test("only files of root or crashd's user make caches for everybody")
   func owners() throws {
     let directory = try TestDirectory()

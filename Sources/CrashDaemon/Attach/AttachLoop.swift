@@ -355,8 +355,12 @@ extension AttachLoop {
     guard rate.admit(peer.uid, at: Moment.monotonic_ns()) else {
       throw .limit("uid \(peer.uid) attaches more than \(limits.attachesPerMinute) processes a minute")
     }
-    guard configuration.census.count < limits.rings else {
+    let rings = configuration.census.count(of: peer.uid)
+    guard rings.all < limits.rings else {
       throw .limit("\(limits.rings) rings are held: processes have ended and are not analysed yet")
+    }
+    guard peer.uid == 0 || rings.own < limits.ringsPerUser else {
+      throw .limit("\(limits.ringsPerUser) rings of uid \(peer.uid) are held: some have ended and are not analysed yet")
     }
   }
 }

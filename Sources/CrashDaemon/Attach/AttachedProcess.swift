@@ -24,10 +24,19 @@ struct ProcessFacts: Sendable {
 /// How many rings are held, and so their descriptors: of attached processes, of those that have ended and wait for the
 /// kernel to say how, and of those that are being analysed.
 final class RingCensus: Sendable {
-  private let held = Atomic(0)
+  private let held = Mutex<[UInt32: Int]>([:])
 
-  var count: Int { held.load(ordering: .relaxed) }
-  fileprivate func add(_ difference: Int) { held.wrappingAdd(difference, ordering: .relaxed) }
+  /// In all, and those of one user.
+  func count(of uid: UInt32) -> (all: Int, own: Int) {
+    held.withLock { held in (held.values.reduce(0, +), held[uid, default: 0]) }
+  }
+
+  fileprivate func add(_ difference: Int, _ uid: UInt32) {
+    held.withLock { held in
+      let own = held[uid, default: 0] + difference
+      held[uid] = own == 0 ? nil : own
+    }
+  }
 }
 
 /// Where the bytes of a process come from: its memfd, or a spool file.
@@ -95,8 +104,8 @@ final class AttachedProcess: Sendable {
     self.facts = facts
     self.ring = ring
     self.census = census
-    census?.add(1)
+    census?.add(1, facts.peer.uid)
   }
 
-  deinit { census?.add(-1) }
+  deinit { census?.add(-1, facts.peer.uid) }
 }

@@ -1,0 +1,127 @@
+import CShimRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+/// One user uses up what is his, and others have theirs: on real sockets, which need users.
+///
+/// Limits of symbol jobs and of places have their tests beside those.
+@Suite("What one user may have", .enabled("only root can connect as somebody else") { geteuid() == 0 })
+struct PerUserLimitTests {
+  private static let greedy = TestUser(uid: 54_021, gid: 54_021)
+  private static let other = TestUser(uid: 54_022, gid: 54_022)
+  private static let root = TestUser(uid: 0, gid: 0)
+
+  struct AttachLimit: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var set: @Sendable (inout Limits) -> Void
+    var reason: String
+  }
+
+  static let attachLimits: [AttachLimit] = [
+    AttachLimit(
+      testDescription: "processes", set: { $0.processesPerUser = 1 }, reason: "1 processes of uid 54021 are attached"),
+    AttachLimit(testDescription: "rings", set: { $0.ringsPerUser = 1 }, reason: "1 rings of uid 54021 are held"),
+    AttachLimit(
+      testDescription: "attaches in a minute", set: { $0.attachesPerMinute = 1 },
+      reason: "more than 1 processes a minute"),
+  ]
+
+  @Test("a second process of a user is refused, one of another user and those of root are not", arguments: attachLimits)
+  func attach(_ limit: AttachLimit) async throws {
+    var limits = Limits.patient
+    limit.set(&limits)
+    try await TestDaemon.run(limits: limits) { daemon in
+      let ring = { try TestRing().memory() }
+      let first = try await daemon.attach(as: Self.greedy)
+      #expect(try await first.attach(ring()) == .accepted)
+      let second = try await daemon.attach(as: Self.greedy)
+      try second.send(TestProcess.hello(), [ring()])
+      let reply = try #require(try await second.reply())
+      #expect(reply.status == .limit)
+      #expect(reply.text.contains(limit.reason))
+      var others: [TestProcess] = []
+      for user in [Self.other, Self.root, Self.root] {
+        let process = try await daemon.attach(as: user)
+        #expect(try await process.attach(ring()) == .accepted)
+        others.append(process)
+      }
+      #expect(try await daemon.refusals()["attach"] == .int(1))
+    }
+  }
+
+  @Test("a user whose first connection says nothing has no second one; others have")
+  func greetings() async throws {
+    var limits = Limits.patient
+    limits.greetingsPerUser = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let silent = try await daemon.attach(as: Self.greedy)
+      let second = try await daemon.attach(as: Self.greedy)
+      let reply = try #require(try await second.reply())
+      #expect(reply.status == .limit)
+      let process = try await daemon.attach(as: Self.other)
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      // Not its fault, and not too late.
+      #expect(try await silent.attach(TestRing().memory()) == .accepted)
+    }
+  }
+
+  @Test("a user's ring is his place until nobody holds it any more")
+  func ringReturns() async throws {
+    var limits = Limits.patient
+    limits.ringsPerUser = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let client = try await daemon.client()
+      let first = try await daemon.attach(as: Self.greedy)
+      #expect(try await first.attach(TestRing().memory()) == .accepted)
+      first.hangUp()
+      try await client.until {
+        let next = try await daemon.attach(as: Self.greedy)
+        return try await next.attach(TestRing(id: 1).memory()) == .accepted
+      }
+    }
+  }
+
+  @Test("a second client of a user is closed, one of another user is served; and when the first goes, there is room")
+  func clients() async throws {
+    let method = "io.crashshield.Crashd.Status"
+    var limits = Limits.patient
+    limits.connectionsPerUser = 1
+    // Members see everything, and have no more connections for it.
+    let group = AccessGroup.numbered(Self.greedy.gid)
+    try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
+      let first = try await daemon.client(as: Self.greedy)
+      #expect(try await !first.call(method).isEmpty)
+      let second = try await daemon.client(as: Self.greedy)
+      try await second.hangUp()
+      #expect(daemon.log.contains("uid 54021: too many connections"))
+      var others: [TestClient] = []
+      for user in [Self.other, Self.root, Self.root] {
+        let client = try await daemon.client(as: user)
+        #expect(try await !client.call(method).isEmpty)
+        others.append(client)
+      }
+      first.close()
+      try await others[1].until {
+        let next = try await daemon.client(as: Self.greedy)
+        do { return try await !next.call(method).isEmpty } catch is SystemError { return false }
+      }
+    }
+  }
+
+  @Test("one user alone holds at most half of the descriptors that crashd may have")
+  func descriptors() {
+    let limits = Limits()
+    // What follows from the limits for each user, as `Limits.descriptors` adds up those of all.
+    let own =
+      limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
+      + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser
+    #expect(2 * own <= limits.descriptors)
+    #expect(2 * limits.ringsPerUser <= limits.rings && 2 * limits.processesPerUser <= limits.processes)
+    #expect(2 * limits.symbolJobsPerUser <= limits.heldDescriptors)
+    #expect(2 * limits.connectionsPerUser <= limits.connections && 2 * limits.endingsPerUser <= limits.endings)
+    #expect(limits.symbolJobsAtOncePerUser < limits.symbolJobs)
+    #expect(limits.hastySymbolJobsPerUser < limits.hastySymbolJobs)
+  }
+}
