@@ -176,10 +176,23 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var held: Int?
   /// Sentences about the store; none when all is well, nil from an older crashd.
   public var trouble: [String]?
+  /// What whoever asks may; nil from an older crashd.
+  public var access: Access?
+
+  /// Whose crashes somebody sees and changes.
+  public struct Access: Codable, Sendable, Equatable {
+    /// As whom crashd knows him.
+    public var uid: Int
+    /// Whether everybody's; else those of his own processes.
+    public var all: Bool
+    /// The group whose members may everything, as root and crashd's own user: its name, or its number where the operator said
+    /// that; nil: there is none.
+    public var group: String?
+  }
 
   enum CodingKeys: String, CodingKey {
     case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings, debugInformation,
-      held, trouble
+      held, trouble, access
     case uptimeSeconds = "uptime_s"
   }
 }

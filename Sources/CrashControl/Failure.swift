@@ -34,8 +34,8 @@ public struct Failure: Error, Sendable, Equatable {
     self.message = message
   }
 
-  /// The sentence for a call that failed.
-  public init(_ error: ClientError) {
+  /// The sentence for a call that failed; with the `client` that made it, also for whom there is more to see.
+  public init(_ error: ClientError, of client: CrashClient? = nil) {
     switch error {
     case .unreachable(let path, let number): self.init(.unreachable, Self.unreachable(path, number))
     case .timedOut(let path):
@@ -50,7 +50,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .messageTooLarge(let limit):
       self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
     case .cancelled: self.init(.done, "")
-    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet" + Self.hiddenNote)
+    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet" + Self.note(client))
     case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
@@ -65,14 +65,14 @@ public struct Failure: Error, Sendable, Equatable {
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
     case .noSuchSubscriber(let name):
-      self.init(.nothingFound, "nobody has subscribed as '\(name)': see crashctl subscribers" + Self.hiddenNote)
+      self.init(.nothingFound, "nobody has subscribed as '\(name)': see crashctl subscribers" + Self.note(client))
     case .subscriberInUse(let name):
       self.init(
         .usage, "crashd's settings name the collector of '\(name)': take it out of forward, and reload crashd first")
     case .noSuchService(""):
-      self.init(.nothingFound, "no program has attached or crashed with uses of dead objects yet" + Self.hiddenNote)
+      self.init(.nothingFound, "no program has attached or crashed with uses of dead objects yet" + Self.note(client))
     case .noSuchService(let name):
-      self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.hiddenNote)
+      self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.note(client))
     case .tooManyClasses(let limit):
       self.init(.usage, "\(limit) classes of one program were named already: pin the protection on or off instead")
     case .remote("org.varlink.service.MethodNotFound", let parameters):
@@ -88,8 +88,19 @@ public struct Failure: Error, Sendable, Equatable {
     }
   }
 
-  /// What an empty answer may hide: crashd shows a user's own crashes to him, and all to root.
-  public static var hiddenNote: String { geteuid() == 0 ? "" : " (those of other users are shown to root)" }
+  /// Nothing that crashd shows to whoever asked: the sentence, and to whom it shows more.
+  public static func nothing(_ sentence: String, of client: CrashClient) -> Failure {
+    Failure(.nothingFound, sentence + note(client))
+  }
+
+  /// What an empty answer may hide: crashd shows a user's own crashes to him, and all to those whom it tells itself.
+  private static func note(_ client: CrashClient?) -> String {
+    // Root is spared the question.
+    if geteuid() == 0 { return "" }
+    let access = try? client?.status().access
+    if access?.all == true { return "" }
+    return " (those of other users are shown to \(access.map(AccessText.whoSeesAll) ?? "root"))"
+  }
 
   private static func unreachable(_ path: String, _ number: Int32) -> String {
     let reason = errorText(number)

@@ -96,6 +96,7 @@ public enum Listings: Sendable {
       ("processes", processes(status)),
       ("reports", "\(status.reports) stored, \(size(status.storeBytes))"),
     ]
+    if let access = status.access { facts.append(("access", AccessText.sentence(access))) }
     facts.append(("losses", counts(status.losses)))
     facts.append(("refusals", counts(status.refusals)))
     if let held = status.held, held > 0 { facts.append(("waiting", "\(held) reports, in memory")) }

@@ -31,7 +31,7 @@ struct ConnectionOptions: ParsableArguments {
     do throws(ClientError) {
       return try call(client)
     } catch {
-      throw Failure(error)
+      throw Failure(error, of: client)
     }
   }
 

@@ -8,6 +8,9 @@ struct CrashControlCommand: ParsableCommand {
     commandName: "crashctl",
     abstract: "Shows why Swift programs on this machine crashed.",
     discussion: """
+      Root and members of the group crashd (access.group in crashd.yaml) see and change everybody's crashes, others those \
+      of their own processes; crashctl status says which.
+
       Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 crashd cannot be reached.
       """,
     version: "0.1.0",

@@ -135,7 +135,7 @@ extension Dangling {
         try client.danglingEvents(name: name, limit: limit)
       }
       if connection.json != .off { try connection.show(json: events) }
-      guard !events.isEmpty else { throw Failure(.nothingFound, "nothing was decided yet" + Failure.hiddenNote) }
+      guard !events.isEmpty else { throw Failure.nothing("nothing was decided yet", of: connection.client) }
       guard connection.json == .off else { return }
       try connection.show(
         DanglingText.events(events.reversed(), terminal: connection.terminal, legend: !legend.hasNoLegend))
@@ -160,7 +160,7 @@ extension Dangling {
       let classes = try connection.ask { client throws(ClientError) in try client.danglingClasses(name: name) }
       if connection.json != .off { try connection.show(json: classes) }
       guard !classes.isEmpty else {
-        throw Failure(.nothingFound, "no class was protected yet" + Failure.hiddenNote)
+        throw Failure.nothing("no class was protected yet", of: connection.client)
       }
       guard connection.json == .off else { return }
       try connection.show(

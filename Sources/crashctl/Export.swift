@@ -36,7 +36,7 @@ struct Export: ParsableCommand {
       }
     }
     bar.end()
-    if done == 0 { throw filter.nothingFound }
+    if done == 0 { throw filter.nothingFound(connection.client) }
   }
 
   private func fetch(_ id: String) throws -> ReceivedReport? {

@@ -35,9 +35,8 @@ struct FilterOptions: ParsableArguments {
   }
 
   /// The sentence for a list that has nothing in it.
-  var nothingFound: Failure {
-    let sentence = isRestricting ? "no crash was reported that matches" : "no crash was reported yet"
-    return Failure(.nothingFound, sentence + Failure.hiddenNote)
+  func nothingFound(_ client: CrashClient) -> Failure {
+    .nothing(isRestricting ? "no crash was reported that matches" : "no crash was reported yet", of: client)
   }
 
   func query(limit: Int? = nil) -> ListQuery {

@@ -42,7 +42,9 @@ struct Follow: ParsableCommand {
       } catch {
         // crashd cuts off who does not read for a while, as on a machine that has no time: there nothing is lost. Who was
         // cut off without an event since goes.
-        guard case .closed = error, let printed, printed != begun else { throw Failure(error) }
+        guard case .closed = error, let printed, printed != begun else {
+          throw Failure(error, of: connection.client)
+        }
         begun = printed
         events = try begin(after: printed)
         continue

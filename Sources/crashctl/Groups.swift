@@ -35,7 +35,7 @@ struct Groups: ParsableCommand {
       }
       let groups = options.ordered(found)
       if connection.json != .off { try connection.show(json: groups) }
-      guard !groups.isEmpty else { throw filter.nothingFound }
+      guard !groups.isEmpty else { throw filter.nothingFound(connection.client) }
       let text =
         connection.json == .off
         ? Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""

@@ -23,7 +23,7 @@ struct ListGuards: ParsableCommand {
     if connection.json != .off { try connection.show(json: all) }
     let spokenOf = all.filter { !$0.modes.isEmpty || !$0.implicitModes.isEmpty }
     guard !spokenOf.isEmpty else {
-      throw Failure(.nothingFound, "no mode was set here: guards do what their programs say" + Failure.hiddenNote)
+      throw Failure.nothing("no mode was set here: guards do what their programs say", of: connection.client)
     }
     guard connection.json == .off else { return }
     try connection.show(GuardText.list(spokenOf, terminal: connection.terminal, legend: !legend.hasNoLegend))

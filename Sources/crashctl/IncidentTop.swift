@@ -47,7 +47,7 @@ struct TopIncidents: ParsableCommand {
     (query.name, query.limit) = (name, limit)
     let sums = try connection.ask { [query] client throws(ClientError) in try client.topIncidents(by: by, query) }
     if connection.json != .off { try connection.show(json: sums) }
-    guard !sums.isEmpty else { throw Failure(.nothingFound, "no incident was seen that matches" + Failure.hiddenNote) }
+    guard !sums.isEmpty else { throw Failure.nothing("no incident was seen that matches", of: connection.client) }
     guard connection.json == .off else { return }
     try connection.show(
       IncidentText.sums(sums, by: by, terminal: connection.terminal, legend: !legend.hasNoLegend))

@@ -130,10 +130,10 @@ struct IncidentOptions: ParsableArguments {
   }
 
   var nothingSeen: Failure {
-    name == nil ? Failure(.nothingFound, "no incident was seen yet" + Failure.hiddenNote) : nothingMatches
+    name == nil ? Failure.nothing("no incident was seen yet", of: connection.client) : nothingMatches
   }
 
-  var nothingMatches: Failure { Failure(.nothingFound, "no incident was seen that matches" + Failure.hiddenNote) }
+  var nothingMatches: Failure { .nothing("no incident was seen that matches", of: connection.client) }
 
   func list(_ query: IncidentQuery) throws {
     let (found, hasMore) = try connection.ask { client throws(ClientError) in

@@ -32,7 +32,7 @@ struct List: ParsableCommand {
     let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
     let reports = options.ordered(page.reports)
     if connection.json != .off { try connection.show(json: reports) }
-    guard !reports.isEmpty else { throw filter.nothingFound }
+    guard !reports.isEmpty else { throw filter.nothingFound(connection.client) }
     let text =
       connection.json == .off
       ? Listings.reports(reports, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
@@ -48,10 +48,10 @@ struct List: ParsableCommand {
     if !options.reverse { query.oldestFirst = true }
     var pages = ReportPages(query, from: connection.client)
     let next: () throws(Failure) -> ReportPage? = { () throws(Failure) in
-      do throws(ClientError) { return try pages.next() } catch { throw Failure(error) }
+      do throws(ClientError) { return try pages.next() } catch { throw Failure(error, of: connection.client) }
     }
     guard connection.json == .off else { return try writeJSON(next) }
-    guard let first = try next() else { throw filter.nothingFound }
+    guard let first = try next() else { throw filter.nothingFound(connection.client) }
     let (terminal, legend) = (connection.terminal, !legend.hasNoLegend)
     try connection.show { put throws(Failure) in
       try put(Listings.reports(first.reports, terminal: terminal, legend: legend))
@@ -67,6 +67,6 @@ struct List: ParsableCommand {
       try Output.write(writer.text(page.reports))
     }
     try Output.write(writer.end())
-    if isEmpty { throw filter.nothingFound }
+    if isEmpty { throw filter.nothingFound(connection.client) }
   }
 }

@@ -57,7 +57,7 @@ struct Reanalyse: ParsableCommand {
       }
     }
     bar.end()
-    if done == 0 { throw filter.nothingFound }
+    if done == 0 { throw filter.nothingFound(connection.client) }
     let rest = kept > 0 ? "; \(kept) have no record any more, or were removed meanwhile" : ""
     Output.complain("\(done) analysed again: \(changed) say something else\(rest)")
   }

@@ -87,5 +87,23 @@ struct ListingsTests {
     #expect(text.contains("up 1d 2h\n"))
     #expect(text.contains("5.1 MiB\n"))
     #expect(text.contains("refusals  none\n"))
+    #expect(!text.contains("access"))
+  }
+
+  @Test("status tells whose crashes whoever asks sees, and who sees all")
+  func access() throws {
+    let text = { (access: String) in
+      let json = SampleJSON.status.dropLast() + ",\"access\":\(access)}"
+      let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(json.utf8))
+      return Listings.status(status, socketPath: "/run/s", terminal: Terminal(width: 200, hasColor: false))
+    }
+    #expect(
+      try text(#"{"uid":1000,"all":false,"group":"crashd"}"#)
+        .contains("access  you see and change those of uid 1000; root and members of the group 'crashd' everybody's\n"))
+    #expect(
+      try text(#"{"uid":1000,"all":false}"#).contains("you see and change those of uid 1000; root everybody's\n"))
+    #expect(
+      try text(#"{"uid":1000,"all":true,"group":"crashd"}"#)
+        .contains("you see and change everybody's crashes, as root and members of the group 'crashd' do\n"))
   }
 }

@@ -22,7 +22,7 @@ public struct Doctor: Sendable {
       findings.append(
         Finding(
           .good, "crashd", "version \(status.version), process \(status.pid), \(status.processes) processes attached"))
-      findings += store(status) + losses(status)
+      findings += rights(status) + store(status) + losses(status)
     } catch {
       findings.append(
         Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
@@ -69,6 +69,12 @@ public struct Doctor: Sendable {
   }
 
   // MARK: The machine
+
+  /// Whose crashes whoever asks will be shown.
+  private func rights(_ status: DaemonStatus) -> [Finding] {
+    guard let access = status.access else { return [] }
+    return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]
+  }
 
   private func store(_ status: DaemonStatus) -> [Finding] {
     var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "look at crashd's log") }
