@@ -14,8 +14,10 @@ func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").u
 /// What the shield knows; each frame as an address in this program.
 func tellRecords() {
   let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-  // The program lies first in memory, which begins there.
-  let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
+  let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+  // Where its first bytes lie; a sanitizer has others before them.
+  let own = maps.split(separator: "\n").first { $0.hasSuffix(" " + path) }
+  let base = UInt(own?.prefix { $0 != "-" } ?? "", radix: 16) ?? 0
   for incident in Shield.guardIncidents {
     let addresses = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
     tell(
