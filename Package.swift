@@ -62,7 +62,7 @@ var targets: [Target] = [
   .target(
     name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
 
-  .target(name: "CrashShieldFoundation", dependencies: ["CrashShield"], swiftSettings: swift),
+  .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CShimGuards"], swiftSettings: swift),
   // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
   .target(name: "CrashShieldPlain", swiftSettings: swift),
   .target(

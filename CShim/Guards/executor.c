@@ -1,4 +1,4 @@
-// Whose executor runs: a question to the Swift runtime, which a program may have in another version, or not at all.
+// Whose executor runs, and which task: questions to the Swift runtime, which a program may have in another version, or not at all.
 #include <stddef.h>
 
 #include "cs_guards.h"
@@ -9,6 +9,16 @@
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,
                                                                             uintptr_t implementation, uint64_t flags);
+
+__attribute__((weak, swiftcall)) void *swift_task_getCurrent(void);
+// A task begins with its job, so its address is that of the job.
+__attribute__((weak, swiftcall)) uint64_t swift_task_getJobTaskId(void *job);
+
+uint64_t cs_guard_task(void) {
+  if (swift_task_getCurrent == NULL || swift_task_getJobTaskId == NULL) return 0;
+  void *const task = swift_task_getCurrent();
+  return task == NULL ? 0 : swift_task_getJobTaskId(task);
+}
 
 bool cs_guard_has_executor_query(void) {
   return swift_task_isCurrentExecutorWithFlags != NULL;

@@ -18,6 +18,7 @@ struct cs_guard_record {
 static cs_guard_record records[CS_GUARD_SITES];
 static _Atomic uint64_t lost;
 static __thread bool is_in_observer;
+static __thread const void *entered_queue;
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
   const __uint128_t product = (__uint128_t)(hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -109,6 +110,7 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   cs_ring_incident *const incident = &record->incident;
   copy->mode = details->mode;
   copy->thread = details->thread;
+  copy->task = details->task;
   copy->reason_bytes = copy_start(details->reason, details->reason_bytes, copy->reason, sizeof copy->reason);
   copy->frame_count =
       details->frame_count < CS_RING_INCIDENT_FRAME_LIMIT ? details->frame_count : CS_RING_INCIDENT_FRAME_LIMIT;
@@ -159,4 +161,12 @@ bool cs_guard_enter_observer(void) {
 
 void cs_guard_leave_observer(void) {
   is_in_observer = false;
+}
+
+const void *cs_guard_entered(void) {
+  return entered_queue;
+}
+
+void cs_guard_set_entered(const void *entered) {
+  entered_queue = entered;
 }

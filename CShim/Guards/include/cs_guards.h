@@ -34,6 +34,7 @@ typedef struct cs_guard_details {
   cs_guard_mode mode;
   int32_t thread;
   uint32_t frame_count; // at most CS_RING_INCIDENT_FRAME_LIMIT
+  uint64_t task;        // cs_guard_task()
   const uint64_t *frames;
 } cs_guard_details;
 
@@ -49,6 +50,7 @@ typedef struct cs_guard_copy {
   uint64_t count;
   int32_t thread;
   uint32_t frame_count;
+  uint64_t task;
   uint8_t file[CS_GUARD_FILE_BYTES];
   uint8_t reason[256];
   uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];
@@ -93,6 +95,13 @@ void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 // itself.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
+
+// The innermost of the queues whose bodies this thread is in, as whoever entered it keeps them; NULL: none.
+const void *cs_guard_entered(void);
+void cs_guard_set_entered(const void *entered);
+
+// The number of the Swift task that runs on this thread; 0: none, or the runtime cannot be asked.
+uint64_t cs_guard_task(void);
 
 // Whether the Swift runtime can be asked the next question.
 bool cs_guard_has_executor_query(void);
