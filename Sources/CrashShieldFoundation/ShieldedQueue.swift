@@ -1,3 +1,4 @@
+internal import CShimGuards
 internal import CrashShield
 public import Dispatch
 
@@ -7,9 +8,6 @@ public import Dispatch
 /// between. Here the body runs at once, inside of the one that waits, which is recorded as `queue`. `off` and `observe`:
 /// as `DispatchQueue.sync`. Any thread.
 public final class ShieldedQueue: Sendable {
-  // The queues whose bodies this thread or task is in. `DispatchQueue.sync` runs a body on the thread that waits.
-  @TaskLocal private static var entered: [ObjectIdentifier] = []
-
   private let queue: DispatchQueue
 
   /// Makes a queue.
@@ -21,16 +19,15 @@ public final class ShieldedQueue: Sendable {
   public func sync<Result, Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    if Self.entered.contains(ObjectIdentifier(self)) {
+    if EnteredQueue.isInside(self) {
       let isAbsorbed = Shield.absorbs(.queue, at: ShieldSite(fileID: fileID, line: line)) {
         "a wait for one's own queue"
       }
       if isAbsorbed { return try body() }
     }
-    let entered = Self.entered + [ObjectIdentifier(self)]
     // The queue rethrows any error; the body's is of one type.
     return try queue.sync { () -> Swift.Result<Result, Failure> in
-      Self.$entered.withValue(entered) {
+      EnteredQueue.run(on: self) {
         do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
       }
     }.get()
@@ -39,7 +36,38 @@ public final class ShieldedQueue: Sendable {
   /// Runs the body on the queue, later.
   public func async(_ body: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      Self.$entered.withValue([ObjectIdentifier(self)]) { body() }
+      EnteredQueue.run(on: self) { body() }
+    }
+  }
+}
+
+/// One of the queues whose bodies this thread is in, for `DispatchQueue.sync` runs a body on the thread that waits.
+///
+/// It stands on the thread's stack as long as the body runs. Of the thread, not of the task: a task that is made in a body
+/// goes on after it, elsewhere.
+@safe
+private struct EnteredQueue {
+  private let queue: ObjectIdentifier
+  private let outer: UnsafeRawPointer?
+
+  static func isInside(_ queue: ShieldedQueue) -> Bool {
+    var next = unsafe cs_guard_entered()
+    // Each of them stands on this thread's stack.
+    while let entered = unsafe next?.assumingMemoryBound(to: EnteredQueue.self).pointee {
+      if entered.queue == ObjectIdentifier(queue) { return true }
+      unsafe next = entered.outer
+    }
+    return false
+  }
+
+  static func run<Result>(on queue: ShieldedQueue, _ body: () -> Result) -> Result {
+    let outer = unsafe cs_guard_entered()
+    let entered = unsafe EnteredQueue(queue: ObjectIdentifier(queue), outer: outer)
+    // The pointer is used until the body has ended.
+    return unsafe withUnsafePointer(to: entered) { entered in
+      unsafe cs_guard_set_entered(entered)
+      defer { unsafe cs_guard_set_entered(outer) }
+      return body()
     }
   }
 }

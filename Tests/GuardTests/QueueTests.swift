@@ -1,0 +1,126 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Synchronization
+import Testing
+
+private let right: Int32 = 42
+
+/// A queue that may be waited for from itself lets one body in at a time all the same.
+@Suite
+struct QueueTests {
+  @Test("a task made in a body waits for the queue as anybody does", arguments: [false, true])
+  func task(isAsync: Bool) async {
+    await #expect(processExitsWith: .exitCode(right)) { [isAsync] in
+      let scene = Scene()
+      if isAsync { scene.queue.async { scene.begin() } } else { scene.queue.sync { scene.begin() } }
+      scene.queue.async { scene.stay() }
+      await scene.end()
+      guard !scene.hasMet.load(ordering: .acquiring) else { complain("two at a time") }
+      guard Shield.guardIncidents.isEmpty else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+
+  @Test("a body that waits for its queue in a task which runs at once is inside of it")
+  func immediate() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let scene = Scene()
+      scene.queue.sync {
+        Task.immediate { scene.queue.sync { scene.hasMet.store(true, ordering: .releasing) } }
+        guard scene.hasMet.load(ordering: .acquiring) else { complain("not at once") }
+      }
+      guard Shield.guardIncidents.map(\.kind) == [.queue] else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+
+  @Test("what a body throws comes out, of its type, and the queue is free again")
+  func thrown() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let queue = ShieldedQueue(label: "one")
+      do throws(ShieldFault) {
+        try queue.sync { () throws(ShieldFault) in throw .leaked }
+        complain("nothing thrown")
+      } catch {
+        guard error == .leaked else { complain("\(error)") }
+      }
+      guard queue.sync({ 5 }) == 5, Shield.guardIncidents.isEmpty else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+
+  @Test("bodies that are waited for and bodies that come later, of four threads: never two at a time")
+  func exclusion() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let queue = ShieldedQueue(label: "one")
+      let place = Place()
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        for _ in 0..<250 {
+          queue.sync { place.enter() }
+          queue.async { place.enter() }
+        }
+      }
+      queue.sync { place.enter() }
+      guard Shield.guardIncidents.isEmpty else { complain("\(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+}
+
+/// A body that makes a task, and another body, which the task must not run beside.
+private final class Scene: Sendable {
+  let queue = ShieldedQueue(label: "one")
+  let hasMet = Atomic<Bool>(false)
+  private let isTaken = Atomic<Bool>(false)
+  private let task = Mutex<Task<Void, Never>?>(nil)
+  private let (isGo, isWaiting, isIn, isOver) = (event(), event(), event(), event())
+
+  /// The first body.
+  func begin() {
+    let task = Task { later() }
+    self.task.withLock { $0 = task }
+  }
+
+  /// The second one.
+  func stay() {
+    isTaken.store(true, ordering: .releasing)
+    isGo.signal()
+    isWaiting.wait()
+    // The task is at the queue, or about to be. One that may run beside this body does so at once.
+    _ = isIn.wait(timeout: .now() + .milliseconds(200))
+    isTaken.store(false, ordering: .releasing)
+    isOver.signal()
+  }
+
+  func end() async {
+    await withCheckedContinuation { continuation in
+      Thread { [self] in
+        isOver.wait()
+        continuation.resume()
+      }.start()
+    }
+    await task.withLock { $0 }?.value
+  }
+
+  private func later() {
+    isGo.wait()
+    isWaiting.signal()
+    queue.sync {
+      hasMet.store(isTaken.load(ordering: .acquiring), ordering: .releasing)
+      isIn.signal()
+    }
+  }
+}
+
+private func event() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
+
+/// Where one at a time may be.
+private final class Place: Sendable {
+  private let inside = Atomic<Int>(0)
+
+  func enter() {
+    guard inside.add(1, ordering: .acquiringAndReleasing).newValue == 1 else { complain("two at a time") }
+    inside.subtract(1, ordering: .acquiringAndReleasing)
+  }
+}
