@@ -136,7 +136,7 @@ enum Guards {
           var details = unsafe cs_guard_details(
             reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
             thread: Int32(clamping: here.thread), frame_count: UInt32(clamping: frames.count),
-            frames: frames.baseAddress)
+            task: cs_guard_task(), frames: frames.baseAddress)
           unsafe cs_guard_describe(record, &details)
         }
       }
@@ -203,6 +203,7 @@ extension ShieldIncident {
     self.init(
       kind: ShieldKind(rawValue: UInt8(clamping: copy.kind)) ?? .precondition, mode: ShieldMode(copy.mode),
       reason: reason,
-      fileID: file, line: Int(copy.line), count: Int(clamping: copy.count), thread: Int(copy.thread), frames: frames)
+      fileID: file, line: Int(copy.line), count: Int(clamping: copy.count), thread: Int(copy.thread),
+      task: copy.task == 0 ? nil : copy.task, frames: frames)
   }
 }

@@ -31,6 +31,11 @@ public struct ShieldIncident: Sendable, Hashable {
   public var count: Int
   /// The kernel's number of the thread of the first time.
   public var thread: Int
+  /// The Swift runtime's number of the task of the first time, as crash reports have it; nil: no task ran on the thread, or
+  /// the runtime cannot be asked.
+  ///
+  /// Known in the process only: crashd is not told.
+  public var task: UInt64? = nil
   /// Return addresses of the first time, innermost first; at most 16, without those of async callers.
   public var frames: [UInt]
 }
