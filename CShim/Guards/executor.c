@@ -1,4 +1,5 @@
-// Whose executor runs, and which task: questions to the Swift runtime, which a program may have in another version, or not at all.
+// Whose executor runs, and which task: questions to the Swift runtime, which a program may have in another version, or
+// not at all.
 #include <stddef.h>
 
 #include "cs_guards.h"

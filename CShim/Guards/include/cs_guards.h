@@ -24,7 +24,8 @@ typedef struct cs_guard_site {
   uint32_t file_bytes;
   uint32_t line;
   uint32_t kind; // below CS_GUARD_KINDS
-  uint64_t pc;   // where there is no file: a return address into the function that met the fault; else 0
+  uint64_t pc;   // where there is no file: a return address into the function that met the fault
+                 // where there is one: what tells faults at one line apart; 0: nothing
 } cs_guard_site;
 
 // What is told of the first fault of a kind at a place.

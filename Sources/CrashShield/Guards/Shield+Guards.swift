@@ -59,13 +59,22 @@ extension Shield {
   /// - Returns: True: give the documented value. False: perform the operation as if there were no guard.
   @inline(never)
   public static func absorbs(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
+    absorbs(kind, at: site, apart: 0, reason)
+  }
+
+  /// The same of one of several faults that a guard tells apart at one place: each number has a record of its own.
+  ///
+  /// The records are few, so the numbers have to be.
+  package static func absorbs(
+    _ kind: ShieldKind, at site: ShieldSite, apart number: UInt, _ reason: () -> String
+  ) -> Bool {
     if SelfTest.hasMade(site) {
       SelfTest.meet(kind, site, reason)
       return true
     }
     let mode = mode(for: kind)
     if mode == .off { return false }
-    Guards.record(kind, mode, site, reason)
+    Guards.record(kind, mode, site, pc: number, reason)
     return mode == .absorb
   }
 
@@ -80,7 +89,7 @@ extension Shield {
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  // Without a site `pc` is the place: where the function that met the fault goes on.
+  // Without a site `pc` is the place: where the function that met the fault goes on. With one it tells faults apart.
   static func record(
     _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, _ reason: () -> String
   ) {
@@ -117,7 +126,7 @@ enum Guards {
       // The site is read during the call only.
       var c = unsafe cs_guard_site(
         file: file.baseAddress, file_bytes: UInt32(clamping: file.count), line: UInt32(clamping: site.line),
-        kind: UInt32(kind.rawValue), pc: 0)
+        kind: UInt32(kind.rawValue), pc: UInt64(pc))
       return unsafe cs_guard_count(&c, &count)
     }
   }
