@@ -160,17 +160,18 @@ struct ServiceTests {
 
   @Test("a continuation that is lost throws, and says where it was made")
   func lost() async {
-    await #expect(throws: ShieldFault.leaked) { try await withShieldedContinuation(of: Int.self) { _ in } }
-  }
-
-  @Test("off: a second resumption ends the process as Swift's does")
-  func twiceOff() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
-      Shield.setMode(.off)
-      try await withShieldedContinuation(of: Void.self) { continuation in
-        continuation.resume()
-        continuation.resume()
+    await #expect(processExitsWith: .exitCode(right)) {
+      do {
+        _ = try await withShieldedContinuation(of: Int.self, line: 7) { _ in }
+        complain("resumed")
+      } catch {
+        guard error as? ShieldFault == .leaked else { complain("\(error)") }
       }
+      guard let incident = Shield.guardIncidents.first, Shield.guardIncidents.count == 1,
+        incident.kind == .continuation, incident.mode == .absorb, incident.count == 1, incident.line == 7,
+        incident.fileID == #fileID, incident.reason == "a continuation of Int was never resumed"
+      else { complain("\(Shield.guardIncidents)") }
+      Glibc.exit(right)
     }
   }
 
@@ -201,16 +202,6 @@ struct ServiceTests {
     }
   }
 
-  @Test("off: work of the main actor on another thread ends the process as assumeIsolated does")
-  func mainActorOff() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
-      Shield.setMode(.off)
-      let thread = Thread { MainActor.shieldedRun {} }
-      thread.start()
-      while true { await Task.yield() }
-    }
-  }
-
   @Test("a message that is not known is nil, and one record")
   func messages() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -222,9 +213,45 @@ struct ServiceTests {
       guard receiver.halve(42) == nil, receiver.halve() == nil, !receiver.responds(to: "halve") else {
         complain("unknown")
       }
-      guard Shield.guardIncidents.map(\.count) == [2],
-        Shield.guardIncidents[0].reason.hasSuffix("Target does not know halve")
+      guard receiver.shut() == nil else { complain("unknown") }
+      let incidents = Shield.guardIncidents.sorted { $0.count > $1.count }
+      guard incidents.map(\.count) == [2, 1], incidents[0].reason.hasSuffix("Target does not know halve"),
+        incidents[1].reason.hasSuffix("Target does not know shut")
       else { complain("\(Shield.guardIncidents)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("names are told apart up to 64; those of later ones are counted together")
+  func names() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let receiver = DynamicReceiver(Target(), methods: [:])
+      for _ in 0..<2 {
+        for number in 0..<1000 { _ = receiver[dynamicMember: "name\(number)"]() }
+      }
+      let counts = Shield.guardIncidents.map(\.count).sorted()
+      guard counts == Array(repeating: 2, count: 64) + [1872] else { complain("\(counts)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a text's message to a number reaches it as text, and a number's to a text as number; both are recorded")
+  func convertedMessages() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]
+      let numbers: [String: (Double, [Any?]) -> Any?] = ["half": { number, _ in number / 2 }]
+      let number = DynamicReceiver(
+        NSNumber(value: 42), methods: ["double": { number, _ in number.intValue * 2 }], textMethods: texts,
+        numberMethods: numbers, line: 1)
+      let text = DynamicReceiver(
+        "42" as NSString, methods: [:], textMethods: texts, numberMethods: numbers, line: 2)
+      let word = DynamicReceiver("x" as NSString, methods: [:], numberMethods: numbers, line: 3)
+      guard number.double() as? Int == 84, Shield.guardIncidents.isEmpty else { complain("known") }
+      guard number.shout() as? String == "42!", text.half() as? Double == 21 else { complain("not converted") }
+      guard word.half() == nil, number.half() == nil else { complain("converted") }
+      guard Shield.guardIncidents.map(\.line).sorted() == [1, 1, 2, 3] else { complain("\(Shield.guardIncidents)") }
+      Shield.setMode(.observe, for: .message)
+      guard number.shout() == nil else { complain("converted under observe") }
       Glibc.exit(right)
     }
   }
