@@ -5,16 +5,22 @@ internal import Synchronization
 /// A group of work that may be left more often than it was entered.
 ///
 /// In place of `DispatchGroup`, where that ends the process. It is recorded as `group`. `off` and `observe`: as `DispatchGroup`. A group
-/// that goes while work is in it is left for that work. Any thread.
+/// that goes while work is in it is left for that work, which is recorded, too; `DispatchGroup`, as `off` and `observe`, stays
+/// in memory for ever. Any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)
+  private let site: ShieldSite
 
-  /// A group without work.
-  public init() {}
+  /// A group without work; that it goes while work is in it is recorded for this place.
+  public init(fileID: StaticString = #fileID, line: UInt = #line) {
+    site = ShieldSite(fileID: fileID, line: line)
+  }
 
   deinit {
-    for _ in 0..<inside.load(ordering: .acquiring) { group.leave() }
+    let left = inside.load(ordering: .acquiring)
+    guard left > 0, Shield.absorbs(.group, at: site, { "a group went with \(left) inside" }) else { return }
+    for _ in 0..<left { group.leave() }
   }
 
   /// Work has begun.
@@ -102,8 +108,9 @@ public final class ShieldedSemaphore: Sendable {
 
 /// A source of events that may be resumed, suspended and let go at any time.
 ///
-/// In place of a dispatch source, which ends the process when it is resumed twice, or released while it is suspended. A second
-/// resumption is recorded as `source`. `off` and `observe`: as the source itself. Any thread.
+/// In place of a dispatch source, which ends the process when it is resumed twice, or released while it is suspended or was
+/// never resumed. Both are recorded as `source`; one that goes while it is suspended is cancelled and resumed. `off` and
+/// `observe`: as the source itself. Any thread.
 public final class ShieldedSource: Sendable {
   private struct State {
     // As Dispatch makes them.
@@ -119,13 +126,22 @@ public final class ShieldedSource: Sendable {
 
   private let source: Source
   private let state = Mutex(State())
+  private let site: ShieldSite
 
   /// Takes a source over that has been made and not been resumed; nobody else may resume or suspend it any more.
-  public init(_ source: any DispatchSourceProtocol) {
+  ///
+  /// That it goes while it is suspended is recorded for this place.
+  public init(_ source: any DispatchSourceProtocol, fileID: StaticString = #fileID, line: UInt = #line) {
     self.source = Source(source)
+    site = ShieldSite(fileID: fileID, line: line)
   }
 
-  deinit { cancel() }
+  deinit {
+    let isSuspended = state.withLock { $0.isSuspended }
+    // Without the guard, the source's release is what follows.
+    if isSuspended, !Shield.absorbs(.source, at: site, { "a source went while it was suspended" }) { return }
+    cancel()
+  }
 
   /// Has it deliver events.
   ///
