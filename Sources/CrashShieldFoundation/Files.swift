@@ -26,6 +26,26 @@ extension JSONSerialization {
   }
 }
 
+extension NSKeyedUnarchiver {
+  /// The object of an archive; an archive that is none, or has an object of another class, is thrown as
+  /// `ShieldFault.refused`, and recorded as `json`.
+  ///
+  /// In place of `unarchiveObject(with:) as!`, which ends the process. `off` and `observe`: as that.
+  public static func shieldedUnarchivedObject<Object: NSObject & NSCoding>(
+    ofClass type: Object.Type = Object.self, from data: Data, fileID: StaticString = #fileID, line: UInt = #line
+  ) throws -> Object {
+    // What it throws tells of the bytes.
+    if let object = try? unarchivedObject(ofClass: type, from: data) { return object }
+    let isAbsorbed = Shield.absorbs(.json, at: ShieldSite(fileID: fileID, line: line)) {
+      "an archive of \(data.count) bytes without a \(type)"
+    }
+    if isAbsorbed { throw ShieldFault.refused("an archive without a \(type)") }
+    // The trap of the plain operation is what is asked for.
+    // swift-format-ignore: NeverForceUnwrap
+    return unarchiveObject(with: data) as! Object
+  }
+}
+
 extension Process {
   /// The exit status; nil where the process was not started, or has not ended, which is recorded as `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {

@@ -100,7 +100,7 @@ extension NSMutableAttributedString {
   }
 }
 
-private func absorbs<Object>(
+func absorbs<Object>(
   _ index: Int, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
   Shield.absorbs(.foundationRange, at: ShieldSite(fileID: fileID, line: line)) {
@@ -111,7 +111,7 @@ private func absorbs<Object>(
 /// The part of a range that is there: the range itself where it is there as a whole; nil: perform the plain operation.
 ///
 /// `NSNotFound` and a length near `Int.max` are ranges like others, and their sum would trap.
-private func clamped<Object>(
+func clamped<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> NSRange? {
   let location = Swift.min(Swift.max(range.location, 0), count)
