@@ -60,12 +60,14 @@ struct PlacesTests {
     #expect(numbers == [5, 2])
   }
 
-  @Test("the words of a check, and of a place that is never reached, are the record's reason")
+  @Test(
+    "the words of a check, and of a place that is never reached, are the record's reason, unless values are in them")
   func words() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let isRight = Self.wordy()
       let reasons = Set(Shield.guardIncidents.map(\.reason))
-      guard isRight, reasons == ["a key has a value", "a path has a part", "reached"] else {
+      guard isRight, reasons == ["a key has a value", "a path has a part", "reached", "a condition that does not hold"]
+      else {
         complain("\(reasons)")
       }
       Glibc.exit(right)
@@ -91,7 +93,10 @@ struct PlacesTests {
     let holds = Shield.check(opaque(false), "a key has a value")
     let value = Shield.unreachable("a path has a part", or: 7)
     let wordless = Shield.unreachable(or: 8)
-    return !holds && value == 7 && wordless == 8
+    let secret = opaque("secret")
+    let tells = Shield.check(opaque(false), onTrap: "\(secret) has a value")
+    let told = Shield.unreachable(onTrap: "\(secret) has a part", or: 9)
+    return !holds && value == 7 && wordless == 8 && !tells && told == 9
   }
 
   private func same<Items: BidirectionalCollection>(_ items: Items) where Items.Element: Equatable {

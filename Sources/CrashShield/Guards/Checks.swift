@@ -45,18 +45,29 @@ extension Shield {
   /// Whether the condition holds; that it does not is recorded as `precondition`.
   ///
   /// In place of `precondition`, which ends the process; the caller decides what to do instead. `off` and `observe`: as
-  /// `precondition`. The condition is evaluated once in each mode, the message where it does not hold; the message is
-  /// the record's reason. `fatalError` has no such form: what follows it was never meant to run.
+  /// `precondition`. The condition is evaluated once in each mode; the message is the record's reason.
+  /// `fatalError` has no such form: what follows it was never meant to run.
   @inlinable
   public static func check(
-    _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = "", fileID: StaticString = #fileID,
+    _ condition: @autoclosure () -> Bool, _ message: StaticString = "", fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    let text = message()
-    guard Shield.absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line), { text }) else {
-      preconditionFailure(text)
-    }
+    guard absorbsFailure("\(message)", fileID, line) else { preconditionFailure("\(message)") }
+    return false
+  }
+
+  /// The same with a message that is made at run time.
+  ///
+  /// It may have values in it, which no record has: so it is only what the process ends with under `off` and `observe`,
+  /// and not made otherwise.
+  @inlinable
+  public static func check(
+    _ condition: @autoclosure () -> Bool, onTrap message: @autoclosure () -> String, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Bool {
+    if condition() { return true }
+    guard absorbsFailure("", fileID, line) else { preconditionFailure(message()) }
     return false
   }
 
@@ -69,15 +80,37 @@ extension Shield {
   /// ```
   @inlinable
   public static func unreachable<Value>(
-    _ message: @autoclosure () -> String = "", or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
+    _ message: StaticString = "", or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Value {
-    let text = message()
-    let isAbsorbed = absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) {
-      text.isEmpty ? "reached" : text
-    }
-    guard isAbsorbed else { preconditionFailure(text) }
+    guard absorbsArrival("\(message)", fileID, line) else { preconditionFailure("\(message)") }
     return value()
+  }
+
+  /// The same with a message that is made at run time.
+  ///
+  /// It may have values in it, which no record has: so it is only what the process ends with under `off` and `observe`.
+  @inlinable
+  public static func unreachable<Value>(
+    onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Value {
+    guard absorbsArrival("", fileID, line) else { preconditionFailure(message()) }
+    return value()
+  }
+
+  @inline(never)
+  @usableFromInline
+  static func absorbsFailure(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) {
+      message.isEmpty ? "a condition that does not hold" : message
+    }
+  }
+
+  @inline(never)
+  @usableFromInline
+  static func absorbsArrival(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) { message.isEmpty ? "reached" : message }
   }
 
   @usableFromInline

@@ -1,10 +1,15 @@
 extension Array {
-  /// So many times the same element; none where the count is below zero, which is recorded as `capacity`.
+  /// So many times the same element; none where the count is below zero or above `limit`, which is recorded as `capacity`.
+  ///
+  /// Without a limit of yours it is what no address space has room for. What a machine has no memory for is much less, and
+  /// ends the process: a count from outside wants a limit.
   @inlinable
   public init(
-    shieldedRepeating element: Element, count: Int, fileID: StaticString = #fileID, line: UInt = #line
+    shieldedRepeating element: Element, count: Int,
+    limit: Int = (1 << 47) / Swift.max(MemoryLayout<Element>.stride, 1), fileID: StaticString = #fileID,
+    line: UInt = #line
   ) {
-    if count >= 0 || !absorbsCount(count, Self.self, .capacity, fileID, line) {
+    if (count >= 0 && count <= limit) || !absorbsCount(count, Self.self, .capacity, fileID, line) {
       self.init(repeating: element, count: count)
     } else {
       self.init()

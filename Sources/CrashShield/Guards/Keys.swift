@@ -7,7 +7,8 @@ public enum DuplicatePolicy: Sendable, Hashable {
 }
 
 extension Dictionary {
-  /// A dictionary of these pairs; of two values for one key one is kept, and that there were any is recorded as `duplicateKey`.
+  /// A dictionary of these pairs; of two values for one key one is kept, and that there were any is recorded as `duplicateKey`,
+  /// with their number.
   ///
   /// In place of `init(uniqueKeysWithValues:)`, which ends the process.
   @inlinable
@@ -16,14 +17,16 @@ extension Dictionary {
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(minimumCapacity: pairs.underestimatedCount)
-    var isAbsorbed = false
+    var duplicates = 0
+    var first: [(Key, Value)] = []
     for (key, value) in pairs {
       guard let earlier = updateValue(value, forKey: key) else { continue }
-      if !isAbsorbed && !absorbsDuplicate(Key.self, fileID, line) {
-        self = Dictionary(uniqueKeysWithValues: [(key, earlier), (key, value)])
-      }
-      isAbsorbed = true
+      if duplicates == 0 { first = [(key, earlier), (key, value)] }
+      duplicates += 1
       if policy == .keepFirst { self[key] = earlier }
+    }
+    if duplicates > 0 && !absorbsDuplicates(duplicates, Key.self, fileID, line) {
+      self = Dictionary(uniqueKeysWithValues: first)
     }
   }
 
@@ -59,8 +62,10 @@ extension Array {
 
 @inline(never)
 @usableFromInline
-func absorbsDuplicate<Key>(_: Key.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.duplicateKey, at: ShieldSite(fileID: fileID, line: line)) { "two values for one \(Key.self)" }
+func absorbsDuplicates<Key>(_ count: Int, _: Key.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.absorbs(.duplicateKey, at: ShieldSite(fileID: fileID, line: line)) {
+    "\(count) values for a \(Key.self) that has one"
+  }
 }
 
 @inline(never)

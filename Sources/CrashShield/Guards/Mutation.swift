@@ -132,6 +132,24 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
+  /// Removes so many elements from the end, or as many as there are; a count that is not possible is recorded as `mutation`.
+  ///
+  /// - Returns: What was removed, in its order.
+  @inlinable
+  @discardableResult
+  public mutating func shieldedRemoveLast(
+    _ count: Int, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> [Element] {
+    let possible = Swift.min(Swift.max(count, 0), self.count)
+    if possible != count, !absorbsCount(count, Self.self, .mutation, fileID, line) {
+      removeSubrange(index(endIndex, offsetBy: -count)..<endIndex)
+      return []
+    }
+    let removed = Array(suffix(possible))
+    removeSubrange(index(endIndex, offsetBy: -possible)..<endIndex)
+    return removed
+  }
+
   /// Removes so many elements from the start, or as many as there are; a count that is not possible is recorded as `mutation`.
   ///
   /// - Returns: What was removed.

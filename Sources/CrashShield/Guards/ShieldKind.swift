@@ -27,7 +27,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case `try` = 11
   /// A result that its type cannot hold.
   case arithmetic = 12
-  /// A number that another type cannot hold.
+  /// A number, or a text, that another type cannot hold.
   case conversion = 13
   /// A choice from nothing.
   case emptyRange = 14
