@@ -1,4 +1,7 @@
+// What is never to be done is what is done here.
+// swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
+import Glibc
 
 extension GuardCase {
   static let collections: [GuardCase] = [
@@ -85,11 +88,49 @@ extension GuardCase {
     GuardCase("the first four of three", .mutation, plain: { changed { $0.removeFirst(opaque(4)) } }) {
       changedBy { $0.shieldedRemoveFirst(opaque(4)) == [1, 2, 3] && $0.isEmpty }
     },
+    GuardCase("the last four of three", .mutation, plain: { changed { $0.removeLast(opaque(4)) } }) {
+      changedBy { $0.shieldedRemoveLast(opaque(4)) == [1, 2, 3] && $0.isEmpty }
+    },
+    GuardCase("an element that a set has not", .mutation, plain: { changedSet { $0.remove(at: $0.endIndex) } }) {
+      var set = opaque(Set(three))
+      return set.shieldedRemove(4) == nil && set.shieldedRemove(3) == 3 && set == [1, 2]
+    },
+    GuardCase("the first of an empty set", .mutation, plain: { changedSet([]) { $0.removeFirst() } }) {
+      var set = opaque(Set<Int>())
+      return set.shieldedRemoveFirst() == nil
+    },
+    GuardCase("the first of nothing, looked at", .unwrap, plain: { use(opaque(Set<Int>()).first!) }) {
+      opaque(Set<Int>()).shieldedFirst(or: 7) == 7
+    },
+    GuardCase("a key that a dictionary has not", .mutation, plain: { changedTable { $0.remove(at: $0.endIndex) } }) {
+      var table = opaque([1: "a"])
+      return table.shieldedRemove(2) == nil && table == [1: "a"] && table.shieldedRemove(1) == "a"
+    },
+    GuardCase("a character of no text", .conversion, plain: { use(Character(opaque(""))) }) {
+      Character(shielded: opaque(""), or: "?") == "?"
+    },
+    GuardCase(
+      "so many of one that there is no room", .capacity, SIGABRT,
+      plain: { use([Int](repeating: 1, count: opaque(Int.max / 16))) }
+    ) {
+      [Int](shieldedRepeating: 1, count: opaque(Int.max / 16)).isEmpty
+    },
     GuardCase("so many of one, below zero", .capacity, plain: { use([Int](repeating: 1, count: opaque(-1))) }) {
       [Int](shieldedRepeating: 1, count: opaque(-1)).isEmpty
     },
-    GuardCase("room for fewer than none", .capacity, nil, plain: {}) {
-      unchanged { array in array.shieldedReserveCapacity(opaque(11), limit: 10) == () }
+    GuardCase(
+      "room for more than there can be", .capacity, SIGABRT,
+      plain: { changed { $0.reserveCapacity(opaque(Int.max / 16)) } }
+    ) {
+      unchanged { array in array.shieldedReserveCapacity(opaque(Int.max / 16), limit: 10) == () }
+    },
+    GuardCase("room beyond a limit", .capacity, nil, plain: {}) {
+      let isAbsorbing = Shield.mode(for: .capacity) == .absorb
+      return unchanged { array in
+        array.shieldedReserveCapacity(opaque(1100), limit: 1000)
+        // Without the guard there is room.
+        return (array.capacity < 1100) == isAbsorbing
+      }
     },
     GuardCase("a prefix below zero", .capacity, plain: { use(opaque(three).prefix(opaque(-1))) }) {
       three.shieldedPrefix(opaque(-1)).isEmpty
@@ -133,6 +174,18 @@ private func changed(_ array: [Int] = three, _ body: (inout [Int]) -> Void) {
 private func unchanged(_ array: [Int] = three, _ body: (inout [Int]) -> Bool) -> Bool {
   var copy = opaque(array)
   return body(&copy) && copy == array
+}
+
+private func changedSet(_ set: Set<Int> = [1, 2, 3], _ body: (inout Set<Int>) -> Void) {
+  var set = opaque(set)
+  body(&set)
+  use(set)
+}
+
+private func changedTable(_ body: (inout [Int: String]) -> Void) {
+  var table = opaque([1: "a"])
+  body(&table)
+  use(table)
 }
 
 private func changedBy(_ body: (inout [Int]) -> Bool) -> Bool {

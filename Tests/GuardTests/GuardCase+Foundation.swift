@@ -23,6 +23,26 @@ extension GuardCase {
       let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
       return source.resume() && !source.resume()
     },
+    GuardCase("a group that goes while work is in it", .group, nil, plain: { DispatchGroup().enter() }) {
+      ShieldedGroup().enter() == ()
+    },
+    GuardCase("a source that goes without having been resumed", .source, plain: { letGo { _ in } }) {
+      use(ShieldedSource(DispatchSource.makeUserDataAddSource()))
+      return true
+    },
+    GuardCase(
+      "a source that goes while suspended", .source,
+      plain: {
+        letGo {
+          $0.resume()
+          $0.suspend()
+        }
+      }
+    ) {
+      let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
+      defer { source.suspend() }
+      return source.resume()
+    },
     GuardCase("a semaphore that goes while taken", .source, plain: { takeAndLetGo() }) {
       ShieldedSemaphore(value: 1).wait()
     },
@@ -64,6 +84,9 @@ extension GuardCase {
       let string = attributed()
       string.shieldedAddAttribute(key, value: 1, range: huge)
       return string.length == 3
+    },
+    GuardCase("a decimal that is too large", .conversion, nil, plain: {}) {
+      UInt8(shielded: Decimal(string: "1e30") ?? 0) == .max
     },
     GuardCase("nil for an NSMutableArray", .missingValue, nil, plain: {}) {
       let array = NSMutableArray()
@@ -128,6 +151,13 @@ extension GuardCase {
     let source = DispatchSource.makeUserDataAddSource()
     source.resume()
     source.resume()
+  }
+
+  private static func letGo(_ body: (any DispatchSourceUserDataAdd) -> Void) {
+    var source: (any DispatchSourceUserDataAdd)? = DispatchSource.makeUserDataAddSource()
+    source.map(body)
+    source = nil
+    use(source == nil)
   }
 
   private static func takeAndLetGo() {

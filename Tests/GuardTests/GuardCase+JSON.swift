@@ -58,10 +58,28 @@ extension GuardCase {
     GuardCase("a fraction of JSON for an integer", .cast, plain: { use(member("fraction")! as! Int) }) {
       document.fraction.int() == nil
     },
+    GuardCase("an archive that is none", .json, plain: { use(NSKeyedUnarchiver.unarchiveObject(with: noise)) }) {
+      isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: noise) }
+    },
+    GuardCase(
+      "an archive of an object of another class", .json, SIGABRT,
+      plain: { use(NSKeyedUnarchiver.unarchiveObject(with: archive) as! NSString) }
+    ) {
+      isRefused { try NSKeyedUnarchiver.shieldedUnarchivedObject(ofClass: NSString.self, from: archive) }
+    },
     GuardCase("an integer of JSON that is too large", .cast, plain: { use(member("large")! as! Int) }) {
       document.large.int() == nil
     },
   ]
+
+  private static let noise = opaque(Data([1]))
+  private static let archive =
+    (try? NSKeyedArchiver.archivedData(withRootObject: NSNumber(value: 4), requiringSecureCoding: false)) ?? Data()
+
+  private static func isRefused(_ body: () throws -> NSString) -> Bool {
+    do { _ = try body() } catch { return error as? ShieldFault == .refused("an archive without a NSString") }
+    return false
+  }
 
   /// What a program without guards reads.
   private static func member(_ key: String) -> Any? {

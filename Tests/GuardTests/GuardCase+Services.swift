@@ -10,7 +10,9 @@ extension GuardCase {
     GuardCase("work of an actor elsewhere", .isolation, SIGABRT, plain: { use(Place().assumeIsolated { $0.number }) }) {
       Place().shieldedAssumeIsolated { $0.number } == nil
     },
-    GuardCase("a handle whose object has gone", .handle, nil, plain: {}) {
+    GuardCase(
+      "a handle whose object has gone", .handle, SIGSEGV, isPerformed: false, plain: { readGoneContext() }
+    ) {
       // The number is nobody's address.
       unsafe ShieldHandle.resolve(goneHandle().context, as: Place.self) == nil
     },
@@ -28,6 +30,10 @@ extension GuardCase {
     GuardCase("a message that is not known", .message, nil, plain: {}) {
       DynamicReceiver(Place(), methods: [:]).greet() == nil
     },
+    GuardCase("another number of arguments", .message, nil, plain: {}) {
+      let place = DynamicReceiver(Place(), methods: ["greet": { _, _ in 5 }], counts: ["greet": 1])
+      return place.greet() == nil && place.greet("x") as? Int == 5
+    },
     GuardCase("a notification whose observer has gone", .notification, nil, plain: {}) {
       let center = NotificationCenter()
       let name = Notification.Name("gone")
@@ -44,6 +50,18 @@ extension GuardCase {
       return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]
+
+  /// What a callback of C does whose context has been given back, here to the kernel: a heap may keep it, and then there
+  /// is another's value.
+  private static func readGoneContext() {
+    let bytes = 4096
+    guard
+      let context = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+      unsafe munmap(context, bytes) == 0
+    else { return }
+    // It is not there any more, which is what is shown.
+    unsafe use(opaque(context).load(as: Int.self))
+  }
 
   private static func goneHandle() -> ShieldHandle { ShieldHandle(Place()) }
 }

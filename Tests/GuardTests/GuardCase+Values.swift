@@ -26,6 +26,15 @@ extension GuardCase {
     GuardCase("a text from a truth", .cast, SIGABRT, plain: { use(opaque(true as Any) as! String) }) {
       Shield.cast(opaque(true), to: String.self) == "true"
     },
+    GuardCase("a small number in a text", .cast, SIGABRT, plain: { use(opaque("7" as Any) as! UInt8) }) {
+      Shield.cast(opaque("7"), to: UInt8.self) == 7
+    },
+    GuardCase("a number too large in a text", .cast, SIGABRT, plain: { use(opaque("256" as Any) as! UInt8) }) {
+      Shield.cast(opaque("256"), to: UInt8.self) == nil
+    },
+    GuardCase("a fraction in a text", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Float) }) {
+      Shield.cast(opaque("3.5"), to: Float.self) == 3.5
+    },
     GuardCase("a fraction for an integer", .cast, SIGABRT, plain: { use(opaque("3.5" as Any) as! Int) }) {
       Shield.cast(opaque("3.5"), orDefault: Int.self) == 0
     },
@@ -101,8 +110,11 @@ extension GuardCase {
     GuardCase("steps of no length", .zeroStride, plain: { use(Array(stride(from: 0, to: 3, by: opaque(0)))) }) {
       Array(shieldedStride(from: 0, to: 3, by: opaque(0))).isEmpty
     },
-    GuardCase("an object that has gone", .reference, nil, plain: {}) {
+    GuardCase("an object that has gone", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
       gone().with(or: 4) { _ in 5 } == 4
+    },
+    GuardCase("an object that has gone, asked for", .reference, SIGABRT, plain: { use(Neighbour().other) }) {
+      gone().object() == nil
     },
     GuardCase("a second one at the gate", .gate, nil, plain: {}) {
       let gate = ExclusiveGate()
@@ -146,3 +158,13 @@ extension GuardCase {
 }
 
 private final class Witness: Sendable {}
+
+/// Has a reference to an object that has gone.
+private struct Neighbour {
+  unowned let other: Witness
+
+  init() {
+    let other = opaque(Witness())
+    self.other = other
+  }
+}

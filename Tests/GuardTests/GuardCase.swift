@@ -9,6 +9,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var kind: ShieldKind
   /// How the process ends without the guard; nil: it goes on.
   var signal: Int32?
+  /// Whether `off` and `observe` do what ends the process; false: the guard has nothing left to do it with.
+  var isPerformed: Bool
   /// The fault without a guard.
   var plain: @Sendable () -> Void
   /// The fault with the guard; whether the result is the documented one.
@@ -19,7 +21,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var fileID: String
   var line: Int
 
-  static let all = collections + places + values + services + foundation + json
+  static let all = collections + places + values + services + foundation + lists + texts + json
 
   var testDescription: String { name }
 
@@ -32,12 +34,14 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   }
 
   init(
-    _ name: String, _ kind: ShieldKind, _ signal: Int32? = SIGILL, plain: @escaping @Sendable () -> Void,
+    _ name: String, _ kind: ShieldKind, _ signal: Int32? = SIGILL, isPerformed: Bool = true,
+    plain: @escaping @Sendable () -> Void,
     fileID: String = #fileID, line: Int = #line, guarded: @escaping @Sendable () -> Bool
   ) {
     self.name = name
     self.kind = kind
     self.signal = signal
+    self.isPerformed = isPerformed
     self.plain = plain
     self.guarded = guarded
     self.fileID = fileID

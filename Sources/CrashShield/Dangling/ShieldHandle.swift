@@ -13,7 +13,9 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// There is nothing to trap with, so `observe` gives nil as `absorb` does, and `off` gives nil without a record. crashd, and
+/// Without, a callback follows the address of memory that was given back: often the process ends by SIGSEGV, else it reads
+/// and writes what is another's by now. There is no such address here, and to keep one would be to follow it on purpose: so
+/// `observe` gives nil as `absorb` does, and `off` gives nil without a record. crashd, and
 /// `Shield.danglingIncidents`, have the fault as a use of a dead object, with the class that was asked for.
 ///
 /// The handle does not keep the object. A handle that has gone itself leads to nil, too. Any thread; a lock and a weak

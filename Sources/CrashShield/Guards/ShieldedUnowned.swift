@@ -5,25 +5,31 @@
 /// timer.setEventHandler { server.with(or: ()) { $0.tick() } }
 /// ```
 ///
-/// That it has gone is recorded as `reference`; nothing traps, whatever the mode, since there is nothing to trap with.
+/// That it has gone is recorded as `reference`. `off` and `observe`: as `unowned`, with the same signal. Any thread; the memory
+/// of an object that has gone, without what it held, stays as long as a reference to it.
 public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @usableFromInline
-  final class Weak: Sendable {
+  final class Reference: Sendable {
     @usableFromInline weak let object: Object?
-    init(_ object: Object) { self.object = object }
+    /// The plain operation, for the modes that perform it.
+    unowned let plain: Object
+
+    init(_ object: Object) {
+      self.object = object
+      plain = object
+    }
   }
 
-  @usableFromInline let reference: Weak
+  @usableFromInline let reference: Reference
 
   /// Refers to this object.
-  public init(_ object: Object) { reference = Weak(object) }
+  public init(_ object: Object) { reference = Reference(object) }
 
   /// The object; nil where it has gone, which is recorded.
   @inlinable
   public func object(fileID: StaticString = #fileID, line: UInt = #line) -> Object? {
     if let object = reference.object { return object }
-    noteGone(Object.self, fileID, line)
-    return nil
+    return gone(fileID, line)
   }
 
   /// What the body makes of the object, which lives as long; `value` where it has gone, which is recorded.
@@ -35,10 +41,13 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
     guard let object = object(fileID: fileID, line: line) else { return value() }
     return try body(object)
   }
-}
 
-@inline(never)
-@usableFromInline
-func noteGone<Object>(_: Object.Type, _ fileID: StaticString, _ line: UInt) {
-  Shield.notes(.reference, at: ShieldSite(fileID: fileID, line: line)) { "a \(Object.self) that has gone" }
+  @inline(never)
+  @usableFromInline
+  func gone(_ fileID: StaticString, _ line: UInt) -> Object? {
+    let isAbsorbed = Shield.absorbs(.reference, at: ShieldSite(fileID: fileID, line: line)) {
+      "a \(Object.self) that has gone"
+    }
+    return isAbsorbed ? nil : reference.plain
+  }
 }
