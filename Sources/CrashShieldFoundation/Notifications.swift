@@ -33,6 +33,11 @@ public final class ShieldedObservation: Sendable {
   }
 }
 
+/// Whether an observation has ended because its observer had gone.
+private final class ObservationEnd: Sendable {
+  let hasCome = Atomic<Bool>(false)
+}
+
 extension NotificationCenter {
   /// Calls a function for each notification of a name, as long as the observer lives.
   ///
@@ -49,9 +54,14 @@ extension NotificationCenter {
   ) -> ShieldedObservation {
     let site = ShieldSite(fileID: fileID, line: line)
     let observation = ShieldedObservation(self)
+    let end = ObservationEnd()
     let token = addObserver(forName: name, object: object, queue: nil) {
       [weak observer, weak observation] notification in
       if let observer { return body(observer, notification) }
+      // Of several posts at once the first ends it.
+      if Shield.mode(for: .notification) == .absorb, end.hasCome.exchange(true, ordering: .acquiringAndReleasing) {
+        return
+      }
       let isAbsorbed = Shield.absorbs(.notification, at: site) {
         "a \(Observer.self) has gone, its observation has not"
       }

@@ -1,6 +1,7 @@
 import CrashShield
 import CrashShieldFoundation
 import Foundation
+import Synchronization
 import Testing
 
 private let right: Int32 = 42
@@ -8,31 +9,86 @@ private let right: Int32 = 42
 /// What goes on by itself, with the guards off and observing.
 @Suite
 struct ServiceModeTests {
-  @Test("observe: a second resumption is recorded, then ends the process as Swift's does")
-  func twice() async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) {
-      beginCrash()
-      Shield.setMode(.observe)
-      Shield.onIncident { tell("[\($0.kind.name) \($0.mode)]") }
+  @Test(
+    "a second resumption ends the process as Swift's does: off without a record, observe with one", arguments: 0..<3)
+  func twice(number: Int) async throws {
+    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+      begin(number)
+      if number == plain {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+          continuation.resume()
+          continuation.resume()
+        }
+      }
       try await withShieldedContinuation(of: Void.self) { continuation in
         continuation.resume()
-        continuation.resume()
+        continuation.resume(line: 7)
       }
     }
-    #expect(try #require(text(result)).hasSuffix("[continuation observe]"))
+    try expect(result, number, "[continuation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("observe: work of the main actor on another thread is recorded, then ends the process as assumeIsolated does")
-  func mainActor() async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) {
-      beginCrash()
-      Shield.setMode(.observe)
-      Shield.onIncident { tell("[\($0.kind.name) \($0.mode)]") }
-      let thread = Thread { MainActor.shieldedRun {} }
+  @Test("a continuation that is lost waits for ever: off without a record, observe with one", arguments: 1..<3)
+  func lost(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right)) { [number] in
+      begin(number)
+      let isResumed = Flag()
+      let gone = DispatchSemaphore(value: 0)
+      Task {
+        _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
+          // It goes with its last copy, on that queue.
+          DispatchQueue(label: "last").async {
+            withExtendedLifetime(continuation) {}
+            DispatchQueue.global().async { gone.signal() }
+          }
+        }
+        isResumed.set()
+      }
+      await event(gone)
+      if number == observe {
+        while Shield.guardIncidents.isEmpty { await Task.yield() }
+      }
+      for _ in 0..<1000 { await Task.yield() }
+      let incidents = Shield.guardIncidents
+      guard !isResumed.isSet, incidents.map(\.line) == (number == observe ? [7] : []) else { complain("\(incidents)") }
+      exit(right)
+    }
+  }
+
+  @Test("work of the main actor elsewhere ends the process as assumeIsolated does", arguments: 0..<3)
+  func mainActor(number: Int) async throws {
+    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+      begin(number)
+      let thread = Thread {
+        if number == plain { MainActor.assumeIsolated {} }
+        MainActor.shieldedRun(line: 7) {}
+      }
       thread.start()
       while true { await Task.yield() }
     }
-    #expect(try #require(text(result)).hasSuffix("[isolation observe]"))
+    try expect(result, number, "[isolation observe GuardTests/ServiceModeTests.swift:7]")
+  }
+
+  @Test("a pipe that nobody reads ends the process by SIGPIPE, in each mode", arguments: 0..<3)
+  func pipe(number: Int) async throws {
+    await #expect(processExitsWith: .signal(SIGPIPE)) { [number] in
+      begin(number)
+      signal(SIGPIPE, SIG_DFL)
+      let handle = try unread()
+      if number == plain { handle.write(Data([1])) } else { try handle.shieldedWrite(Data([1])) }
+    }
+  }
+
+  @Test(
+    "with SIGPIPE ignored it ends as FileHandle.write does: off without a record, observe with one", arguments: 0..<3)
+  func ignoredPipe(number: Int) async throws {
+    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+      begin(number)
+      Shield.ignoreBrokenPipes()
+      let handle = try unread()
+      if number == plain { handle.write(Data([1])) } else { try handle.shieldedWrite(Data([1]), line: 7) }
+    }
+    try expect(result, number, "[pipe observe GuardTests/ServiceModeTests.swift:7]")
   }
 
   @Test("what a transition comes to is the same in every mode; off records nothing", arguments: 0..<3)
@@ -87,9 +143,43 @@ struct ServiceModeTests {
     }
   }
 
-  private func text(_ result: ExitTest.Result?) -> String? {
-    result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+  /// What the child wrote, after a mark of the testing library's own.
+  private func expect(_ result: ExitTest.Result?, _ number: Int, _ record: String) throws {
+    let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+    #expect(number == observe ? text.hasSuffix(record) : !text.contains("["))
   }
+}
+
+/// The operation without a guard; else the mode.
+private let plain = 0
+private let observe = 2
+
+private func begin(_ number: Int) {
+  beginCrash()
+  if number == plain { return }
+  Shield.setMode(number == observe ? .observe : .off)
+  Shield.onIncident { tell("[\($0.kind.name) \($0.mode) \($0.fileID):\($0.line)]") }
+}
+
+private func event(_ semaphore: DispatchSemaphore) async {
+  await withCheckedContinuation { continuation in
+    Thread {
+      semaphore.wait()
+      continuation.resume()
+    }.start()
+  }
+}
+
+private func unread() throws -> FileHandle {
+  let pipe = Pipe()
+  try pipe.fileHandleForReading.close()
+  return pipe.fileHandleForWriting
+}
+
+private final class Flag: Sendable {
+  private let value = Atomic<Bool>(false)
+  var isSet: Bool { value.load(ordering: .acquiring) }
+  func set() { value.store(true, ordering: .releasing) }
 }
 
 private func count() -> Int { Shield.guardIncidents.first?.count ?? 0 }
