@@ -36,6 +36,57 @@ struct ModeTests {
     }
   }
 
+  @Test("guards whose modes change all the time, each kind's on a thread of its own: no record is lost, none invented")
+  func togglingGuards() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let expected = Mutex<[ShieldKind: Int]>([:])
+      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        let (kind, fault) = Faults.all[thread]
+        var count = 0
+        for round in 0..<250_000 {
+          let mode = ShieldMode.allCases[(round + thread) % 3]
+          Shield.setMode(mode, for: kind)
+          if mode != .off { count += 1 }
+          fault()
+        }
+        expected.withLock { $0[kind] = count }
+      }
+      let counted = Dictionary(uniqueKeysWithValues: Shield.guardIncidents.map { ($0.kind, $0.count) })
+      guard counted == expected.withLock({ $0 }) else { complain("\(counted)") }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("a guard that others change between observe and absorb counts every fault, and one that stays off none")
+  func togglingOthers() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      Shield.setMode(.off, for: .message)
+      let isDone = Atomic<Bool>(false)
+      let group = DispatchGroup()
+      for thread in 0..<2 {
+        DispatchQueue.global().async(group: group) {
+          var round = thread
+          while !isDone.load(ordering: .acquiring) {
+            Shield.setMode(round % 2 == 0 ? .absorb : .observe, for: .observation)
+            round += 1
+          }
+        }
+      }
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        for _ in 0..<25_000 {
+          Faults.removal()
+          Faults.message()
+        }
+      }
+      isDone.store(true, ordering: .releasing)
+      group.wait()
+      guard Shield.guardIncidents.map(\.kind) == [.observation], Shield.guardIncidents[0].count == 100_000 else {
+        complain("\(Shield.guardIncidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+
   @Test("the function is told at the first, the tenth and the hundredth time, and not of its own faults")
   func observer() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -111,4 +162,31 @@ struct ModeTests {
 /// A fault at a place of its own: within `#expect` every line is that of the macro.
 private func fault(line: UInt) {
   _ = [Int]()[shielded: 0, line: line]
+}
+
+/// Faults of guards that go on in each mode.
+private enum Faults {
+  private static let registry = ObserverRegistry<Subject>()
+  private static let observer = Observer()
+
+  static let all: [(ShieldKind, @Sendable () -> Void)] = [
+    (.observation, { removal() }), (.message, { message() }), (.gate, { entry() }), (.missingValue, { missing() }),
+  ]
+
+  static func removal() { registry.remove(observer, for: \Subject.count) }
+
+  static func message() { _ = DynamicReceiver(observer, methods: [:]).greet() }
+
+  static func entry() {
+    let gate = ExclusiveGate()
+    gate.run { _ = gate.run {} }
+  }
+
+  static func missing() { _ = Array(shielded: [opaque(1), nil]) }
+
+  private struct Subject {
+    var count = 0
+  }
+
+  private final class Observer: Sendable {}
 }

@@ -1,0 +1,140 @@
+import CrashShield
+import CrashShieldFoundation
+import Foundation
+import Synchronization
+
+extension GuardFact {
+  static let values: [GuardFact] = [
+    GuardFact("a default is not evaluated where it is not wanted") {
+      opaque(Int?.some(3)).shielded(or: never()) == 3 && three[shielded: opaque(0), default: never()] == 1
+    },
+    GuardFact("an optional in an optional is a value", faults: 1) {
+      opaque(Int??.some(nil)).shielded(or: 7) == nil && opaque(Int??.none).shielded(or: 7) == 7
+    },
+    GuardFact("texts that are no numbers", faults: 4) {
+      Shield.cast(opaque(" 42"), to: Int.self) == nil && Shield.cast(opaque("3.5"), to: Int.self) == nil
+        && Shield.cast(opaque(""), to: Int.self) == nil && Shield.cast(opaque(3.5), to: Int.self) == nil
+    },
+    GuardFact("the largest and the least number as text, and one more", faults: 4) {
+      Shield.cast(opaque("9223372036854775807"), to: Int64.self) == .max
+        && Shield.cast(opaque("-9223372036854775808"), to: Int64.self) == .min
+        && Shield.cast(opaque("9223372036854775808"), to: Int64.self) == nil
+        && Shield.cast(opaque(Int64.min), to: String.self) == "-9223372036854775808"
+    },
+    GuardFact("a key path of another root", faults: 1) {
+      let path: AnyKeyPath = opaque(\Box.count)
+      return Shield.cast(path, to: KeyPath<Box, Int>.self) != nil
+        && Shield.cast(path, to: KeyPath<String, Int>.self) == nil
+    },
+    GuardFact("all pairs of numbers of eight bits", faults: Pairs.faults) { Pairs.areRight },
+    GuardFact("fractions that are no whole numbers of the type", faults: 6) {
+      Int(shielded: opaque(Double.infinity)) == .max && Int(shielded: opaque(-Double.infinity)) == .min
+        && Int(shielded: opaque(0x1p63)) == .max && UInt8(shielded: opaque(Float16(300))) == 255
+        && UInt(shielded: opaque(-1.5)) == 0 && Int8(shielded: opaque(Float.nan)) == 0
+    },
+    GuardFact("a fraction is cut off, which is no fault") {
+      Int(shielded: opaque(3.9)) == 3 && UInt(shielded: opaque(-0.5)) == 0 && Int(shielded: opaque(-3.9)) == -3
+        && Int(shielded: opaque(Float16(3.9))) == 3 && Int(shielded: Decimal(string: "-3.9") ?? 0) == -3
+        && UInt64(shielded: Decimal(UInt64.max)) == .max
+    },
+    GuardFact("decimals that a type has not", faults: 3) {
+      Int(shielded: Decimal.nan) == 0 && Int64(shielded: Decimal(string: "-1e30") ?? 0) == .min
+        && UInt8(shielded: Decimal(string: "256") ?? 0) == 255
+    },
+    GuardFact("a cancellation is thrown on, and is no fault") {
+      do {
+        _ = try Shield.attempt(or: 5) { throw CancellationError() }
+        return false
+      } catch {
+        return true
+      }
+    },
+    GuardFact("an error's type is recorded, not what it says", faults: 1) {
+      let value = try Shield.attempt(or: 5) { () throws -> Int in throw ShieldFault.refused("secret") }
+      return value == 5 && Shield.guardIncidents.map(\.reason) == ["a ShieldFault was thrown"]
+    },
+    GuardFact("a message with values is made for a trap only", faults: 1) {
+      let made = Counted()
+      let holds = Shield.check(opaque(true), onTrap: "\(made.next())")
+      return holds && !Shield.check(opaque(false), onTrap: "\(made.next())") && made.count == 0
+    },
+    GuardFact("a character of several", faults: 2) {
+      Character(shielded: opaque("ab"), or: "?") == "?" && Character(shielded: opaque(""), or: "?") == "?"
+        && Character(shielded: opaque("é"), or: "?") == "é" && Character(shielded: opaque("e\u{301}"), or: "?") == "é"
+    },
+    GuardFact("the object lives as long as the body runs, whoever lets go of it meanwhile") {
+      let holder = Holder()
+      let reference = holder.reference()
+      return reference.with(or: false) { object in
+        let gone = DispatchSemaphore(value: 0)
+        Thread {
+          holder.letGo()
+          gone.signal()
+        }.start()
+        gone.wait()
+        return object.isThere
+      }
+    },
+    GuardFact("a number that no handle has, an address, and nil", faults: 3) {
+      // They are compared with numbers; nothing is read there.
+      let foreign = unsafe UnsafeMutableRawPointer(bitPattern: 0x5C5A_0000_0000_FFFF)
+      return unsafe three.withUnsafeBytes { bytes in
+        unsafe ShieldHandle.resolve(foreign, as: Holder.self) == nil
+          && ShieldHandle.resolve(UnsafeMutableRawPointer(mutating: bytes.baseAddress), as: Holder.self) == nil
+          && ShieldHandle.resolve(nil, as: Holder.self) == nil
+      }
+    },
+  ]
+
+  private static func never<Value>() -> Value { complain("evaluated") }
+}
+
+private struct Box {
+  var count = 0
+}
+
+/// Sums, differences and products of all numbers of eight bits, beside those of wider ones.
+private enum Pairs {
+  private static func each(_ body: (Int8, Int8) -> Bool) -> Bool {
+    for a in Int8.min...Int8.max {
+      for b in Int8.min...Int8.max where !body(a, b) { return false }
+    }
+    return true
+  }
+
+  static var areRight: Bool {
+    each { a, b in
+      let (x, y) = (Int(a), Int(b))
+      return a.shieldedAdding(b) == Int8(clamping: x + y) && a.shieldedSubtracting(b) == Int8(clamping: x - y)
+        && a.shieldedMultiplied(by: b) == Int8(clamping: x * y)
+        && a.shieldedDivided(by: b, or: 3) == (y == 0 ? 3 : Int8(clamping: x / y))
+    }
+  }
+
+  static let faults: Int = {
+    var count = 0
+    _ = each { a, b in
+      let (x, y) = (Int(a), Int(b))
+      for result in [x + y, x - y, x * y, y == 0 ? 999 : x / y] where Int8(exactly: result) == nil { count += 1 }
+      return true
+    }
+    return count
+  }()
+}
+
+private final class Counted: Sendable {
+  private let value = Atomic<Int>(0)
+  var count: Int { value.load(ordering: .acquiring) }
+  func next() -> Int { value.add(1, ordering: .acquiringAndReleasing).newValue }
+}
+
+private final class Holder: Sendable {
+  final class Held: Sendable {
+    var isThere: Bool { true }
+  }
+
+  private let object = Mutex<Held?>(Held())
+
+  func reference() -> ShieldedUnowned<Held> { ShieldedUnowned(object.withLock { $0 } ?? Held()) }
+  func letGo() { object.withLock { $0 = nil } }
+}

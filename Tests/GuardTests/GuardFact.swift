@@ -1,0 +1,38 @@
+import CrashShield
+import Foundation
+import Testing
+
+private let right: Int32 = 42
+
+/// What a guard does at an edge: the value, and how many faults were recorded.
+struct GuardFact: Sendable {
+  var name: String
+  /// How many faults are recorded, all together.
+  var faults: Int
+  var isTrue: @Sendable () async throws -> Bool
+
+  static let all = collections + values + services
+
+  init(_ name: String, faults: Int = 0, _ isTrue: @escaping @Sendable () async throws -> Bool) {
+    self.name = name
+    self.faults = faults
+    self.isTrue = isTrue
+  }
+}
+
+/// Each edge in a process of its own: the records are all of it.
+@Suite
+struct GuardFactTests {
+  @Test(
+    "at its edges a guard gives the value, and records what is a fault and nothing else",
+    arguments: GuardFact.all.indices)
+  func fact(number: Int) async {
+    await #expect(processExitsWith: .exitCode(right), "\(GuardFact.all[number].name)") { [number] in
+      let fact = GuardFact.all[number]
+      guard try await fact.isTrue() else { complain("\(fact.name): another value") }
+      let faults = Shield.guardIncidents.reduce(0) { $0 + $1.count }
+      guard faults == fact.faults else { complain("\(fact.name): \(Shield.guardIncidents)") }
+      exit(right)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CrashShield
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+private let right: Int32 = 42
+
+/// Where and in what an incident says that it was met.
+@Suite
+struct IncidentTests {
+  @Test("an incident names the task that it was met in, by the runtime's number")
+  func task() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let reader = Reader()
+      await reader.meetFault()
+      let number = reader.scribe.number
+      guard let number, number > 0, Shield.guardIncidents.map(\.task) == [number] else {
+        complain("\(Shield.guardIncidents) in \(number.map { "\($0)" } ?? "no task")")
+      }
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("on a thread without a task an incident names none")
+  func thread() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          _ = [Int]()[shielded: 0]
+          continuation.resume()
+        }
+      }
+      guard Shield.guardIncidents.count == 1, Shield.guardIncidents[0].task == nil else {
+        complain("\(Shield.guardIncidents)")
+      }
+      Glibc.exit(right)
+    }
+  }
+}
+
+/// An actor whose executor writes down which jobs it runs.
+private actor Reader {
+  nonisolated let scribe = Scribe()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe scribe.asUnownedSerialExecutor() }
+
+  func meetFault() { _ = [Int]()[shielded: 0] }
+}
+
+private final class Scribe: SerialExecutor {
+  private let last = Mutex<String>("")
+
+  /// That of the last job, as the runtime writes it: "ExecutorJob(id: 4)".
+  var number: UInt64? {
+    last.withLock { UInt64($0.filter(\.isNumber)) }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let text = job.description
+    last.withLock { $0 = text }
+    // The executor lives as long as its actor, which the job keeps.
+    unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+  }
+}
