@@ -29,6 +29,13 @@ uint32_t early_checked(void) {
   return atomic_load(&checked);
 }
 
+// The linker's: the program's header.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+
+uintptr_t early_program_start(void) {
+  return (uintptr_t)&__ehdr_start;
+}
+
 // Before constructors without a number.
 __attribute__((constructor(101))) static void set_hooks(void) {
   if (getenv("ISOLATION_HOST_EARLY_HOOKS") == NULL) return;

@@ -6,18 +6,13 @@ import CIsolationEarly
 import CrashShield
 import CrashShieldIsolation
 import Foundation
-import Glibc
 
 /// Written at once, as the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 /// What the shield knows; each frame as an address in this program.
 func tellRecords() {
-  let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-  let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-  // Where its first bytes lie; a sanitizer has others before them.
-  let own = maps.split(separator: "\n").first { $0.hasSuffix(" " + path) }
-  let base = UInt(own?.prefix { $0 != "-" } ?? "", radix: 16) ?? 0
+  let base = UInt(early_program_start())
   for incident in Shield.guardIncidents {
     let addresses = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
     tell(

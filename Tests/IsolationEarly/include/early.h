@@ -8,4 +8,7 @@
 uint32_t early_asked(void);
 uint32_t early_checked(void);
 
+// Where the program lies in memory.
+uintptr_t early_program_start(void);
+
 #endif
