@@ -81,7 +81,13 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-@inline(never) func assumeCounterElsewhere(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
+// Not the same as above, or the optimizer makes one function of both.
+@inline(never) func assumeCounterElsewhere(_ counter: Counter) {
+  counter.assumeIsolated {
+    $0.count()
+    work()
+  }
+}
 @inline(never) func assumeTeller(_ teller: Teller) { teller.assumeIsolated { $0.count() } }
 @inline(never) func requireTeller(_ teller: Teller) { teller.preconditionIsolated() }
 @inline(never) func requireExecutor(_ loop: Loop) { loop.preconditionIsolated() }
