@@ -34,7 +34,8 @@ static bool are_ours(void) {
 
 // Whether a check that fails is to pass.
 static bool passes(uintptr_t identity, bool is_main, const void *frame) {
-  if (obstacle != CS_ISOLATION_WORKS || cs_isolation_met == NULL) return false;
+  // No executor has no type.
+  if (obstacle != CS_ISOLATION_WORKS || cs_isolation_met == NULL || identity == 0) return false;
   const void *const type = swift_getObjectType(identity);
   cs_calls_call call;
   if (!cs_isolation_find_call(frame, &call)) return cs_isolation_met(type, is_main, 0, false);

@@ -86,8 +86,7 @@ extension GuardScene {
       18, "preconditions", case: "a condition that does not hold", "false, default",
       tests: "`PlacesTests.words`, `PlacesTests.once`"),
     GuardScene(
-      19, "references", case: "an object that has gone", "default, nil", otherwise: "default",
-      because: "a weak reference has nothing to trap with"),
+      19, "references", case: "an object that has gone", "default, nil"),
     GuardScene(
       20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
       because: "the handle is a number: there is no address to follow", tests: "`HandleTests`"),
