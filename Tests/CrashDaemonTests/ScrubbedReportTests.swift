@@ -1,4 +1,6 @@
 import CrashReport
+import CrashScrubbing
+import CrashStore
 import Testing
 
 @testable import CrashDaemon
