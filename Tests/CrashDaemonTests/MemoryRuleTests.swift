@@ -1,6 +1,7 @@
 import CShimRing
 import CrashReport
 import CrashRing
+import CrashStore
 import Glibc
 import Testing
 
