@@ -92,18 +92,18 @@ extension GuardScene {
       because: "the handle is a number: there is no address to follow", tests: "`HandleTests`"),
     GuardScene(
       21, "continuations", "a continuation is resumed twice", "false; a lost one throws",
-      tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceTests.twiceOff`, `ServiceModeTests.twice`",
+      tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceModeTests.twice`",
       unguarded: {
         await withCheckedContinuation { continuation in
           continuation.resume()
           continuation.resume()
         }
       }, guarded: resumedTwice),
-    GuardScene(22, "one's own queue", case: "a wait for one's own queue", "runs at once"),
+    GuardScene(22, "one's own queue", case: "a wait for one's own queue", "runs at once", tests: "`QueueTests`"),
     GuardScene(23, "groups, sources, semaphores", case: "a group left once too often", "false, balanced"),
     GuardScene(
       24, "main actor, actors", "work of the main actor on another thread", "runs there, later; nil",
-      tests: "`ServiceTests.mainActor`, `ServiceTests.mainActorOff`, `ServiceModeTests.mainActor`, `IsolationTests`",
+      tests: "`ServiceTests.mainActor`, `ServiceModeTests.mainActor`, `IsolationTests`",
       unguarded: { await onThread { MainActor.assumeIsolated {} } }, guarded: mainActorElsewhere),
     GuardScene(
       25, "Foundation's ranges", case: "an object of an NSArray that has none there", "nil, what is there"),
