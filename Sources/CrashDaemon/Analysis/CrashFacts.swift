@@ -100,7 +100,7 @@ struct CrashFacts: Sendable {
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
-    return start != 0 && record.address < start && start &- record.address <= reach
+    return !record.stack.isEmpty && record.address < start && start &- record.address <= reach
       && stackPointer <= start && start &- stackPointer <= reach
   }
 
