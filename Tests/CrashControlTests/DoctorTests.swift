@@ -185,7 +185,7 @@ struct DoctorTests {
     arguments: [
       ("full", nil), ("scrubbed", nil), ("none", "the program"), ("withheld", "privacy.no-memory"),
       ("discarded", "privacy.no-memory"), ("of a later version", nil),
-    ])
+    ] as [(String, String?)])
   func memory(word: String, text: String?) throws {
     let found = try findings(
       caught: "0000000000000cf8", maps: "/memfd:crash-shield (deleted)", attached: true, memory: word)

@@ -87,6 +87,9 @@ extension SettingsReader {
       case .scalar(let scalar):
         try set(name, .text(scalar.string), at: Self.place(path, keyNode))
       case .sequence(let sequence):
+        guard SettingKey.all.contains(where: { $0.name == name }) else {
+          throw Self.unknown(name, Self.place(path, keyNode))
+        }
         let texts = sequence.compactMap { $0.scalar?.string }
         guard texts.count == sequence.count else {
           throw SettingsError(place: Self.place(path, value), reason: "'\(name)' takes a list of words")
