@@ -25,6 +25,14 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
+  /// How the process ends.
+  ///
+  /// Where Foundation reads behind a text's attributes, what is there by chance says whether it is a fault of memory or a trap.
+  var end: ExitTest.Condition {
+    if signal == SIGSEGV && kind == .foundationRange { return .failure }
+    return signal.map { .signal($0) } ?? .success
+  }
+
   /// Whether an incident is of this case's guard.
   func isMet(by incident: ShieldIncident) -> Bool {
     let next = Self.all.first { $0.fileID == fileID && $0.line > line }

@@ -14,9 +14,8 @@ struct GuardTests {
   static let trapping = ending.filter { GuardCase.all[$0].isPerformed }
 
   @Test("without a guard the process ends by the signal that is expected", arguments: ending)
-  func plain(number: Int) async throws {
-    let signal = try #require(GuardCase.all[number].signal)
-    await #expect(processExitsWith: .signal(signal), "\(GuardCase.all[number].name)") { [number] in
+  func plain(number: Int) async {
+    await #expect(processExitsWith: GuardCase.all[number].end, "\(GuardCase.all[number].name)") { [number] in
       beginCrash()
       GuardCase.all[number].plain()
     }
@@ -24,9 +23,8 @@ struct GuardTests {
 
   @Test("off: the same signal, and no record", arguments: trapping)
   func off(number: Int) async throws {
-    let signal = try #require(GuardCase.all[number].signal)
     let result = await #expect(
-      processExitsWith: .signal(signal), observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
+      processExitsWith: GuardCase.all[number].end, observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
     ) { [number] in
       beginCrash()
       Shield.setMode(.off)
@@ -38,9 +36,8 @@ struct GuardTests {
 
   @Test("observe: one record with the right site, then the same signal", arguments: trapping)
   func observe(number: Int) async throws {
-    let signal = try #require(GuardCase.all[number].signal)
     let result = await #expect(
-      processExitsWith: .signal(signal), observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
+      processExitsWith: GuardCase.all[number].end, observing: [\.standardOutputContent], "\(GuardCase.all[number].name)"
     ) { [number] in
       beginCrash()
       Shield.setMode(.observe)
