@@ -105,6 +105,7 @@ check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check-c
+	scripts/check-links
 	scripts/check-guard-tables
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 

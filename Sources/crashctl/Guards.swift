@@ -54,7 +54,11 @@ struct SetGuards: ParsableCommand {
   @Option(help: "Only in programs whose name contains this, or with this path.")
   var process: String?
 
-  @Flag(help: "Of protections without a call (CrashShieldImplicit, CrashShieldCasts, CrashShieldIsolation), not of guards at call sites.")
+  @Flag(
+    help: """
+      Of protections without a call (CrashShieldImplicit, CrashShieldCasts, CrashShieldIsolation), not of guards at call \
+      sites.
+      """)
   var implicit = false
 
   func validate() throws {

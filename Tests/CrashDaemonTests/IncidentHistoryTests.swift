@@ -30,7 +30,7 @@ struct IncidentHistoryTests {
         1, key: 1, subject: "Shop/Cart.swift: index 9 of 3 elements", count: 1, mode: 0, source: 2,
         first_ns: Self.before)
       ring.setWord(1, 12)
-      ring.addIncident(2, key: 3, subject: "App.Session", count: 1, mode: 5, first_ns: Self.before)
+      ring.addIncident(2, key: 3, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(3, key: 4, subject: "App.Session", count: 1, mode: 4, first_ns: Self.before)
       ring.addIncident(4, key: 5, subject: "App.Late", count: 1, mode: 0)
       ring.makeGhost(3, at: 0x7f12_3456_4a20, tid: 4712, sequence: 0)

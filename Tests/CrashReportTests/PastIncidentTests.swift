@@ -26,12 +26,12 @@ struct PastIncidentTests {
     let lines = TextRenderer().render(Self.report).split(separator: "\n")
     #expect(lines.contains("Seen by the shield before"))
     #expect(lines.contains("  … 5 earlier"))
-    #expect(lines.contains("  11:22:37.000001Z  Index 9 of 3 elements�[31m (Shop/Cart.swift:7). (observe, 8 times)"))
+    #expect(lines.contains("  11:22:37.000001Z  Index 9 of 3 elements␛[31m (Shop/Cart.swift:7). (observe, 8 times)"))
     #expect(!lines.contains { $0.contains("Cart.swift:1)") })
     let all = TextRenderer(verbose: true).render(Self.report).split(separator: "\n")
     #expect(all.contains("  … 3 earlier"))
     #expect(
-      all.contains("  2026-11-19T23:59:59.000001Z  Index 9 of 3 elements�[31m (Shop/Cart.swift:0). (absorb, once)"))
+      all.contains("  2026-11-19T23:59:59.000001Z  Index 9 of 3 elements␛[31m (Shop/Cart.swift:0). (absorb, once)"))
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 

@@ -89,13 +89,15 @@ extension Shield {
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  // Without a site `pc` is the place: where the function that met the fault goes on. With one it tells faults apart.
+  // Without a site `pc` is the place: where the function that met the fault goes on. With one it tells faults apart. The stack
+  // is that from `start` on, if it is not 0.
   static func record(
-    _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, _ reason: () -> String
+    _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, from start: UInt = 0,
+    _ reason: () -> String
   ) {
     var count: UInt64 = 0
     guard let record = unsafe counted(kind, site, pc, &count) else { return }
-    if count == 1 { unsafe describe(record, mode, pc, reason()) }
+    if count == 1 { unsafe describe(record, mode, from: start, reason()) }
     unsafe tell(record)
     if count.isPowerOfTen, cs_guard_enter_observer() {
       if let observer = presentObserver() { unsafe observer(ShieldIncident(record)) }
@@ -131,7 +133,7 @@ enum Guards {
     }
   }
 
-  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, _ pc: UInt, _ reason: String) {
+  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, from start: UInt, _ reason: String) {
     var here = cs_quarantine_stack()
     // It fills in the structure.
     unsafe cs_quarantine_here(&here)
@@ -139,7 +141,8 @@ enum Guards {
     reason.withUTF8 { reason in
       unsafe withUnsafeBytes(of: here.frames) { bytes in
         // As many as were written are read.
-        let frames = unsafe own(Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count))), from: UInt64(pc))
+        let all = unsafe Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count)))
+        let frames = own(all, from: UInt64(start))
         unsafe frames.withUnsafeBufferPointer { frames in
           // The texts and frames are copied during the call.
           var details = unsafe cs_guard_details(

@@ -32,6 +32,8 @@ package enum ImplicitGuards {
   package enum Place: Sendable {
     /// Where the function goes on that met it.
     case pc(UInt)
+    /// A number for the place, which is on the stack somewhere.
+    case number(UInt)
     case site(ShieldSite)
   }
 
@@ -55,7 +57,8 @@ package enum ImplicitGuards {
     if wanted == .off || unavailable() != nil { return false }
     let mode = wanted != .absorb || hasValue() ? wanted : .observe
     switch place {
-    case .pc(let pc): Guards.record(kind, mode, nil, pc: pc, reason)
+    case .pc(let pc): Guards.record(kind, mode, nil, pc: pc, from: pc, reason)
+    case .number(let number): Guards.record(kind, mode, nil, pc: number, reason)
     case .site(let site): Guards.record(kind, mode, site, reason)
     }
     return mode == .absorb
