@@ -2,8 +2,11 @@ import Glibc
 
 extension Output {
   /// Writes a file that nobody else may read; one that is there already is replaced once the new one is whole.
+  ///
+  /// What is no file, such as `/dev/null`, a pipe or a terminal, stays what it is, and is written to.
   /// - Throws: `Failure` with the path and the reason; then there is nothing new.
   public static func write(_ bytes: [UInt8], toFile path: String) throws(Failure) {
+    if isStream(path) { return try write(bytes, toStream: path) }
     let temporary = "\(path).\(getpid()).new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(errorText(errno)))") }
@@ -19,6 +22,22 @@ extension Output {
       let reason = errorText(errno)
       unsafe unlink(temporary)
       throw Failure(.nothingFound, "cannot write '\(path)' (\(reason))")
+    }
+  }
+
+  private static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    // stat fills in the structure.
+    guard unsafe stat(path, &status) == 0 else { return false }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+
+  private static func write(_ bytes: [UInt8], toStream path: String) throws(Failure) {
+    let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(errorText(errno)))") }
+    defer { close(descriptor) }
+    do throws(Failure) { try write(bytes, to: descriptor) } catch {
+      throw Failure(.nothingFound, "cannot write '\(path)': \(error.message)")
     }
   }
 }

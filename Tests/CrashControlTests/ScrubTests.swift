@@ -1,4 +1,5 @@
 import FakeDaemon
+import Foundation
 import Synchronization
 import Testing
 
@@ -40,12 +41,22 @@ struct ScrubTests {
     #expect(scrubbed.calls.count == 1 && scrubbed.calls[0].contains(#""scrub":true"#))
   }
 
-  @Test("a scrubbed minidump has no stacks")
+  @Test("a scrubbed minidump has no stacks; a pipe is written to, and not replaced")
   func minidump() throws {
-    let dump = ["dump", "--format", "minidump", "-o", "/dev/null"]
-    #expect(try run(dump).calls.count { $0.contains(#""stacks":true"#) } == 1)
-    let scrubbed = try run(dump + ["--scrub"])
+    let directory = FileManager.default.temporaryDirectory.appending(path: "cs-scrub-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: "dump").path
+    let pipe = directory.appending(path: "pipe").path
+    try FileManager.default.createSymbolicLink(atPath: pipe, withDestinationPath: "/dev/stdout")
+    let dump = ["dump", "--format", "minidump", "-o"]
+    #expect(try run(dump + [file]).calls.count { $0.contains(#""stacks":true"#) } == 1)
+    let scrubbed = try run(dump + [file, "--scrub"])
     #expect(scrubbed.result.status == 0 && scrubbed.calls.allSatisfy { !$0.contains("stacks") })
+    #expect(FileManager.default.contents(atPath: file)?.starts(with: Data("MDMP".utf8)) == true)
+    #expect(try run(dump + [pipe]).result.output.hasPrefix("MDMP"))
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: pipe) == "/dev/stdout")
+    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == ["dump", "pipe"])
   }
 
   @Test("with a crashd that cannot scrub nothing is written", arguments: [["export"], ["dump"]])
