@@ -84,10 +84,11 @@ struct Crashd: AsyncParsableCommand {
 
   func run() async throws {
     let environment = Self.environment()
-    let (file, set, options) = (settingsFile(environment), set, options)
+    let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      if let file { try reader.read(file: file) }
+      // Looked for each time: one may be written while crashd runs.
+      if let file = Self.settingsFile(config, environment, isCheck: isCheck) { try reader.read(file: file) }
       try reader.read(environment: environment)
       for argument in set { try reader.read(argument: argument) }
       for option in options { try reader.read(option: option.name, option.value) }
@@ -134,13 +135,15 @@ struct Crashd: AsyncParsableCommand {
   }
 
   /// The one that is named, else systemd's; nil: there is none.
-  private func settingsFile(_ environment: [String: String]) -> String? {
+  private static func settingsFile(
+    _ config: String?, _ environment: [String: String], isCheck: Bool
+  ) -> String? {
     if let config { return config }
     if let path = environment["CRASHD_CONFIG"], !path.isEmpty { return path }
     // systemd lists several with colons; the first is ours.
     let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first
     // Who asks by hand means the service's settings, and has no variable of systemd's.
-    guard let directory = directory ?? (checkConfig ? "/etc/crashd" : nil) else { return nil }
+    guard let directory = directory ?? (isCheck ? "/etc/crashd" : nil) else { return nil }
     let path = "\(directory)/crashd.yaml"
     // What is there and cannot be read is an error when it is read.
     return unsafe access(path, F_OK) != 0 && errno == ENOENT ? nil : path
