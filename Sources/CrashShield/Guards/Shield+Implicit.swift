@@ -48,7 +48,10 @@ package enum ImplicitGuards {
   ) -> Bool {
     let line = cs_guard_probe_line()
     if line != 0 {
-      if case .pc(let pc) = place { cs_guard_set_probe_pc(UInt64(pc)) }
+      switch place {
+      case .pc(let number), .number(let number): cs_guard_set_probe_pc(UInt64(number))
+      case .site: break
+      }
       let site = ShieldSite(fileID: "", line: UInt(line))
       if SelfTest.hasMade(site) { SelfTest.meet(kind, site, reason) }
       return true
