@@ -94,13 +94,14 @@ extension GuardCase {
       return !text.shieldedInsert(styled(), at: behind) && text.string == "abc"
     },
     GuardCase(
-      "a deletion from a text with attributes", .foundationRange, plain: { styled().deleteCharacters(in: far) }
+      "a deletion from a text with attributes", .foundationRange, SIGSEGV,
+      plain: { styled().deleteCharacters(in: far) }
     ) {
       let text = styled()
       return !text.shieldedDeleteCharacters(in: far) && text.string == "abc"
     },
     GuardCase(
-      "a replacement in a text with attributes", .foundationRange,
+      "a replacement in a text with attributes", .foundationRange, SIGSEGV,
       plain: { styled().replaceCharacters(in: far, with: "") }
     ) {
       let text = styled()

@@ -27,7 +27,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process ends.
   ///
-  /// Where Foundation reads behind a text's attributes, what is there by chance says whether it is a fault of memory or a trap.
+  /// Where Foundation reads behind a text's attributes, what is there by chance, or a sanitizer put there, says whether it is
+  /// a fault of memory or a trap.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success
