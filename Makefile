@@ -57,7 +57,7 @@ RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward cras
 
 .PHONY: guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
-  test-debug test-release test-sanitizers
+  checks sanitizer-builds test-debug test-release test-sanitizers
 
 all: build
 
@@ -95,11 +95,14 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
-# Fastest checks first.
-test: check-format build check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-guards check-verdicts test-debug test-release test-sanitizers fuzz box
+# Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; the
+# fuzzers, of which each takes one core, run beside what mostly waits.
+test: check-format build
+	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks test-debug"
+	$(MAKE) test-release test-sanitizers
+	scripts/beside .build-logs/fuzz.log "$(MAKE) fuzz" "$(MAKE) box docs measure-implicit"
 
-# The examples of the documentation compile, and the import costs what is promised: some 20 seconds each.
-test: docs measure-implicit
+checks: check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-guards check-verdicts
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -188,13 +191,22 @@ matrix: test-packages build dynamic static
 	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
-# test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the lines of faults are left to test-debug: here it would compare the
-# sanitizer's own code, whose debug information has lines only.
-test-sanitizers: test-packages $(VENV)/bin/python3
+# test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
+# lines of faults are left to test-debug: here it would compare the sanitizer's own code, whose debug information has lines
+# only. ThreadSanitizer leaves out the symbol cache's own tests, which have one thread and take two minutes under it.
+SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
+ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
+TSAN_SKIP    := $(ASAN_SKIP)|SymbolCacheTests
+
+sanitizer-builds: build-packages
+	$(SANITIZED) --sanitize=address --scratch-path .build-asan
+	$(SANITIZED) --sanitize=thread --scratch-path .build-tsan
+
+test-sanitizers: test-packages sanitizer-builds $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip "OracleTests|ImplicitLineTests|CastsLineTests"
+	  $(SWIFT_TEST) --skip-build --sanitize=address --scratch-path .build-asan --skip "$(ASAN_SKIP)"
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 $(call SWIFT_TEST,-thread) --sanitize=thread --scratch-path .build-tsan --skip "OracleTests|ImplicitLineTests|CastsLineTests"
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 $(call SWIFT_TEST,-thread) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
 fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
