@@ -65,6 +65,9 @@ public enum IncidentText: Sendable {
     if let site = incident.site { lines.append("Site:     \(site)") }
     lines += ["", "\(heading(of: incident)) (\(thread)):"]
     lines += frames(incident.use)
+    if let registers = incident.registers {
+      lines += ["", "Registers:"] + self.registers(registers, order: incident.registerNames)
+    }
     if let object = incident.object {
       lines += release(of: object, isPage: incident.source == "pages")
       if let allocation = object.allocation {
@@ -76,6 +79,19 @@ public enum IncidentText: Sendable {
       lines += ["", "Last release: not known, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
+  }
+
+  /// Three a line, as in the report of a crash.
+  private static func registers(_ registers: [String: Address], order: [String]) -> [String] {
+    let perLine = 3
+    let cells = order.map { name in
+      let digits = String((registers[name] ?? 0).rawValue, radix: 16)
+      return String(repeating: " ", count: max(0, 6 - name.count)) + name + " 0x"
+        + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    }
+    return stride(from: 0, to: cells.count, by: perLine).map { start in
+      "  " + cells[start..<min(start + perLine, cells.count)].joined(separator: "  ")
+    }
   }
 
   private static func heading(of incident: IncidentReport) -> String {

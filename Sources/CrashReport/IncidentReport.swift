@@ -38,6 +38,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var object: Object?
   /// Where the guard stands, as `Module/File.swift:12`; nil for what stands at no call.
   public var site: String?
+  /// What the processor held where isolated work trapped, by name: `rax`, … `rip`, `rflags`; nil for other incidents.
+  public var registers: [String: Address]?
 
   /// Who it was.
   public struct Process: Codable, Sendable, Equatable {
@@ -101,7 +103,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public init(
     id: String, first: String, last: String, count: Int, process: Process, source: String, kind: String, mode: String,
     subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
-    use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil
+    use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil, registers: [String: Address]? = nil
   ) {
     self.id = id
     self.first = first
@@ -119,5 +121,6 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     self.use = use
     self.object = object
     self.site = site
+    self.registers = registers
   }
 }

@@ -11,3 +11,8 @@ enum RegisterOrder {
     return known.filter { names.contains($0) } + rest
   }
 }
+
+extension IncidentReport {
+  /// The names of `registers` in the order in which people look for them.
+  public var registerNames: [String] { RegisterOrder.sorted((registers ?? [:]).keys) }
+}

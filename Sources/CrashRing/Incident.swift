@@ -64,12 +64,28 @@ public struct Incident: Sendable, Equatable {
   public var use: [UInt64]
   /// The first of them is the instruction itself.
   public var isExact: Bool
+  /// What the processor held at a trap of isolated work; nil for other incidents.
+  public var trap: Trap?
 
   /// Whether it is no use of an object: at a crash a register had the address of one that had left the quarantine.
   ///
   /// `amount` is the sequence of the crash's record.
   public var isGhost: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_GHOST.rawValue
+  }
+
+  /// What the processor held at a trap.
+  public struct Trap: Sendable, Equatable {
+    /// The general registers by DWARF number, without the program counter, which `use` begins with.
+    public var registers: [UInt64]
+    /// The flags register.
+    public var flags: UInt64
+
+    /// Makes one from its parts.
+    public init(registers: [UInt64], flags: UInt64) {
+      self.registers = registers
+      self.flags = flags
+    }
   }
 
   /// What the quarantine kept of an object.

@@ -50,6 +50,9 @@ extension Incident {
     let method = copy[\.method]
     let useTid = copy[\.use_tid]
     let originTid = copy[\.origin_tid]
+    // What a trap has more than a use stands where the stacks of an object would.
+    let isTrap = flags & CS_RING_INCIDENT_TRAP != 0 && !hasRecord
+    let use = copy.numbers(\.use, count: copy[\.use_count])
     self.init(
       key: copy[\.key], source: Source(copy[\.source]), kind: copy[\.kind], mode: Mode(copy[\.mode]),
       subject: CleanText.line(copy.text(\.subject, count: copy[\.subject_bytes])), count: copy[\.count],
@@ -62,8 +65,10 @@ extension Incident {
           stack: copy.numbers(\.free, count: copy[\.free_count]), bytes: copy[\.object_bytes],
           originTid: originTid == 0 ? nil : originTid,
           origin: copy.numbers(\.origin, count: copy[\.origin_count])) : nil,
-      useTid: useTid == 0 ? nil : useTid, use: copy.numbers(\.use, count: copy[\.use_count]),
-      isExact: flags & CS_RING_INCIDENT_EXACT != 0)
+      useTid: useTid == 0 ? nil : useTid,
+      use: isTrap ? use + copy.numbers(\.origin, count: copy[\.origin_count]) : use,
+      isExact: flags & CS_RING_INCIDENT_EXACT != 0,
+      trap: isTrap ? Trap(registers: copy.numbers(\.free, count: copy[\.free_count]), flags: copy[\.address]) : nil)
   }
 }
 

@@ -42,6 +42,30 @@ struct IncidentTests {
     #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
   }
 
+  @Test("a trap has its registers, and frames beyond those of a use; a record that says both is one of an object")
+  func trap() throws {
+    let ring = TestRing()
+    for index in 0..<2 {
+      let base = TestRing.incident(index)
+      ring.addIncident(
+        index, key: UInt64(index + 1), subject: "App.swift:1: Fatal error", first_ns: UInt64(index), use: Array(1...16),
+        free: [4, 5, 6])
+      ring.set(\cs_ring_incident.source, at: base, cs_ring_incident_source.CS_RING_INCIDENT_ISOLATED.rawValue)
+      ring.set(
+        \cs_ring_incident.flags, at: base,
+        CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT | (index == 1 ? CS_RING_INCIDENT_RECORD : 0))
+      ring.set(\cs_ring_incident.origin_count, at: base, 2)
+      ring.put(UInt64(17), at: base + fieldOffset(\cs_ring_incident.origin))
+      ring.put(UInt64(18), at: base + fieldOffset(\cs_ring_incident.origin) + 8)
+    }
+    let incidents = try ring.contents().incidents
+    let first = try #require(incidents.first)
+    #expect(first.source == .isolated && first.use == Array(1...18) && first.record == nil)
+    #expect(first.trap == Incident.Trap(registers: [4, 5, 6], flags: 0x5000))
+    let second = try #require(incidents.last)
+    #expect(second.trap == nil && second.use == Array(1...16) && second.record?.origin == [17, 18])
+  }
+
   @Test("an incident that is being filled in is not read; one with a hostile length is counted")
   func lostIncidents() throws {
     let ring = TestRing()

@@ -36,10 +36,15 @@ struct IsolatedTests {
     let mark = try SourceMark.find(Self.scenario)
     let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
+    // The whole way to the begin of the work, which has more frames than another incident's.
+    #expect(incident.registers?["rip"] == use.address && incident.registers?.count == 18, "\(incident)")
+    let stack = try #require(incident.registers?["rsp"]?.rawValue)
+    #expect(stack % 8 == 0 && stack > 0x1_0000, "\(incident)")
     let text = try await DanglingTests.crashctl([
       "incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket,
     ])
     #expect(text.contains("faultArrayIndex") && text.contains("Isolated work trapped"), "\(text)")
+    #expect(text.contains("rip 0x") && text.contains("rflags 0x"), "\(text)")
     let top = try await DanglingTests.crashctl([
       "incidents", "top", "--by", "kind", "--kind", "trap", "--socket", daemon.place.varlinkSocket, "--no-legend",
     ])

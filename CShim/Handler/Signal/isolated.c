@@ -141,11 +141,8 @@ void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers)
 
 // How many frames the trap is from the begin of the work; 0: nobody knows, or through functions of which nobody is
 // stopped for ever.
-static uint32_t way_of_trap(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE {
-  cs_ring_registers registers;
-  memset(&registers, 0, sizeof registers);
-  cs_registers_from_context(work->context, &registers);
-  const uint32_t own = walk(work, &registers, ret_count);
+static uint32_t way_of_trap(cs_isolated *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
+  const uint32_t own = walk(work, registers, ret_count);
   if (has_stream(&work->scratch.memory)) return 0;
   for (uint32_t index = 0; index < own; index++) {
     const cs_ring_frame *frame = &work->frames[index];
@@ -155,11 +152,34 @@ static uint32_t way_of_trap(cs_isolated *work, uint32_t *ret_count) SIGNAL_SAFE 
   return own;
 }
 
+// An object's two stacks have room for what a trap has more than a use: its registers, and twice the frames.
+static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
+  incident->flags |= CS_RING_INCIDENT_TRAP;
+  incident->address = registers->flags;
+  incident->free_count = registers->general_count < CS_RING_INCIDENT_FRAME_LIMIT ? (uint32_t)registers->general_count
+                                                                                 : CS_RING_INCIDENT_FRAME_LIMIT;
+  memcpy(incident->free, registers->general, incident->free_count * sizeof *incident->free);
+}
+
+// false: there is no room.
+static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
+  if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
+    incident->use[incident->use_count++] = pc;
+  } else {
+    if (incident->origin_count == CS_RING_INCIDENT_FRAME_LIMIT) return false;
+    incident->origin[incident->origin_count++] = pc;
+  }
+  return true;
+}
+
 static bool record(cs_isolated *work) SIGNAL_SAFE {
   cs_ring_incident incident;
+  cs_ring_registers registers;
   uint32_t count = 0;
   size_t said = 0;
-  const uint32_t own = way_of_trap(work, &count);
+  memset(&registers, 0, sizeof registers);
+  cs_registers_from_context(work->context, &registers);
+  const uint32_t own = way_of_trap(work, &registers, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
   // Each trap is an incident of its own.
@@ -171,10 +191,11 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
   incident.use_tid = cs_gettid();
   incident.subject_bytes = cs_message_untold(incident.subject, sizeof incident.subject, &said);
   if (incident.subject_bytes > 0 && incident.subject[incident.subject_bytes - 1] == '\n') incident.subject_bytes--;
-  for (uint32_t index = 0; index < count && incident.use_count < CS_RING_INCIDENT_FRAME_LIMIT; index++) {
+  add_registers(&incident, &registers);
+  for (uint32_t index = 0; index < count; index++) {
     const cs_ring_frame *frame = &work->frames[index];
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
-    incident.use[incident.use_count++] = frame->pc;
+    if (!add_frame(&incident, frame->pc)) break;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     cs_image_index(frame->pc - !is_exact); // enters an image that was loaded late, so that crashd knows it
   }

@@ -170,6 +170,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_mode : u
 #define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
 #define CS_RING_INCIDENT_EXPLORER 2u // the object was one of those evicted at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is an instruction of its own, no return address
+// A trap: `free` are the general registers by DWARF number, as far as they go, `address` is the flags register, and
+// `origin` goes on where `use` ends.
+#define CS_RING_INCIDENT_TRAP 8u
 
 // What stands in the place of our handler of a signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {

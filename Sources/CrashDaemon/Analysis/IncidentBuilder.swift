@@ -39,9 +39,18 @@ struct IncidentBuilder: Sendable {
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != "handle"
         ? "probable" : "certain",
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
-      object: object, site: guarding?.site)
+      object: object, site: guarding?.site,
+      registers: incident.trap.map { Self.registers(of: $0, at: incident.use.first) })
     report.sentence = CleanText.line(sentence(of: report, incident))
     return report
+  }
+
+  private static func registers(of trap: Incident.Trap, at pc: UInt64?) -> [String: Address] {
+    var registers: [String: Address] = [:]
+    for (name, value) in zip(RegisterNames.general, trap.registers) { registers[name] = Address(value) }
+    if let pc { registers[RegisterNames.name(RegisterNames.pc)] = Address(pc) }
+    registers[RegisterNames.flags] = Address(trap.flags)
+    return registers
   }
 
   /// The frames of an incident, as far as images are known.
