@@ -195,8 +195,10 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
   for (uint32_t index = 0; index < count; index++) {
     const cs_ring_frame *frame = &work->frames[index];
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
-    if (!add_frame(&incident, frame->pc)) break;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
+    // But for the first they are taken for return addresses, which the call stands before: an async caller goes on
+    // where a function begins.
+    if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
     cs_image_index(frame->pc - !is_exact); // enters an image that was loaded late, so that crashd knows it
   }
   if (!cs_incident_keep(&incident)) return false;
