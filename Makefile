@@ -47,7 +47,7 @@ STATIC  := .build-static
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
-TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gcc gdb libjemalloc2 libtcmalloc-minimal4 python3-venv shellcheck
+TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gcc gdb libjemalloc2 libtcmalloc-minimal4 openssl python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 DEB_PACKAGES   := binutils dpkg-dev

@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// `Tests/Support/tls_server.py` with a certificate of its own for 127.0.0.1, which no machine trusts.
+final class TLSServer {
+  let port: Int
+  let proxyPort: Int
+  /// The certificate, for `ca-file`.
+  let certificate: String
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private let directory: URL
+
+  init() throws {
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    certificate = directory.appendingPathComponent("certificate.pem").path
+    let key = directory.appendingPathComponent("key.pem").path
+    try Self.run([
+      "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=sink", "-addext",
+      "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+    ])
+    let python = ProcessInfo.processInfo.environment["TEST_PYTHON"] ?? "python3"
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Support/tls_server.py").path
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [python, script, certificate, key]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let ports = String(decoding: Self.line(of: output.fileHandleForReading), as: UTF8.self).split(separator: " ")
+    port = try #require(ports.first.flatMap { Int($0) })
+    proxyPort = try #require(ports.last.flatMap { Int($0) })
+  }
+
+  /// Ends it; what it was asked, a line each.
+  func stop() throws -> [String] {
+    try input.fileHandleForWriting.close()
+    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try FileManager.default.removeItem(at: directory)
+    return String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private static func run(_ command: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(command)")
+  }
+
+  private static func line(of file: FileHandle) -> Data {
+    var line = Data()
+    while let byte = try? file.read(upToCount: 1), let first = byte.first, first != UInt8(ascii: "\n") {
+      line.append(first)
+    }
+    return line
+  }
+}

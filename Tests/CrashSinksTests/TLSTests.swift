@@ -1,0 +1,100 @@
+import CrashClient
+import FakeDaemon
+import Foundation
+import Glibc
+import Testing
+
+@testable import CrashSinks
+
+private let right: Int32 = 42
+
+/// HTTPS by a certificate of one's own, and by a proxy: each in a process of its own, since libcurl reads the environment.
+@Suite("Sinks over TLS")
+struct TLSTests {
+  @Test("with its certificate in ca-file a server gets the event, over TLS")
+  func trusted() async throws {
+    let server = try TLSServer()
+    let port = server.port
+    let certificate = server.certificate
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      deliver(to: "127.0.0.1:\(port)", caFile: certificate) { $0 == .delivered }
+    }
+    let asked = try server.stop()
+    #expect(asked.count == 1 && asked.first?.hasPrefix("POST /api/42/envelope/ ") == true, "\(asked)")
+  }
+
+  @Test("without it, and by a name that the certificate has not, nothing is sent, and the event is kept")
+  func untrusted() async throws {
+    let server = try TLSServer()
+    let port = server.port
+    let certificate = server.certificate
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int] in
+      deliver(to: "127.0.0.1:\(port)") { isKept($0, "127.0.0.1:\(port): SSL") }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      deliver(to: "localhost:\(port)", caFile: certificate) { isKept($0, "localhost:\(port): SSL") }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int] in
+      deliver(to: "127.0.0.1:\(port)", caFile: "/nonexistent/ca.pem") { isKept($0, "127.0.0.1:\(port): ") }
+    }
+    #expect(try server.stop() == [])
+  }
+
+  @Test("https_proxy is asked for a tunnel, with its user; no_proxy goes past it; one that is not there is told")
+  func proxy() async throws {
+    let server = try TLSServer()
+    let port = server.port
+    let proxyPort = server.proxyPort
+    let certificate = server.certificate
+    await #expect(processExitsWith: .exitCode(right)) {
+      [port = port as Int, proxyPort = proxyPort as Int, certificate = certificate as String] in
+      deliver(
+        to: "127.0.0.1:\(port)", caFile: certificate,
+        environment: ["https_proxy": "http://user:secret@127.0.0.1:\(proxyPort)"]
+      ) { $0 == .delivered }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      // Port 1 has nobody.
+      deliver(
+        to: "127.0.0.1:\(port)", caFile: certificate,
+        environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]
+      ) { $0 == .delivered }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      deliver(
+        to: "127.0.0.1:\(port)", caFile: certificate, environment: ["https_proxy": "http://user:secret@127.0.0.1:1"]
+      ) {
+        isKept($0, "127.0.0.1:\(port): ") && !"\($0)".contains("secret")
+      }
+    }
+    let asked = try server.stop()
+    let user = Data("user:secret".utf8).base64EncodedString()
+    #expect(asked.count == 3 && asked.first == "CONNECT 127.0.0.1:\(port) Basic \(user)", "\(asked)")
+    #expect(asked.dropFirst().allSatisfy { $0.hasPrefix("POST /api/42/envelope/ ") }, "\(asked)")
+  }
+}
+
+private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
+  if case .later(let why, _, _) = delivery { why.hasPrefix(beginning) && why.count > beginning.count } else { false }
+}
+
+/// Ends the process by 42 where what came of a delivery is as wanted.
+///
+/// `environment` has all the proxies that there are.
+private func deliver(
+  to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
+) {
+  // This process has one thread that reads the environment: this one. The texts are copied.
+  for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] { unsafe unsetenv(name) }
+  for (name, value) in environment { unsafe setenv(name, value, 1) }
+  do {
+    guard let dsn = SentryDSN("https://public-key@\(host)/42") else { throw CocoaError(.coderInvalidValue) }
+    let sink = SentrySink(dsn, http: HTTPClient(caFile: caFile), environment: nil, host: "web-1")
+    let delivery = try sink.deliver(Sample.event(id: "aa10"))
+    if isWanted(delivery) { exit(right) }
+    FileHandle.standardError.write(Data("\(delivery)\n".utf8))
+  } catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
+  }
+  exit(1)
+}

@@ -1,0 +1,62 @@
+"""An HTTPS server that takes each POST, and an HTTP proxy that knows CONNECT only, on ports of their own.
+
+Usage: tls_server.py CERTIFICATE KEY. Prints "SERVER PROXY", the two ports, then a line for each request: "POST PATH BYTES" or
+"CONNECT HOST:PORT AUTHORIZATION". Ends when standard input does.
+"""
+
+import http.server
+import socket
+import ssl
+import sys
+import threading
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        print("POST", self.path, len(body), flush=True)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Proxy(Server):
+    def do_CONNECT(self):
+        print("CONNECT", self.path, self.headers.get("Proxy-Authorization", "-"), flush=True)
+        host, port = self.path.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as server:
+            self.send_response(200)
+            self.end_headers()
+            back = threading.Thread(target=self.carry, args=(server, self.connection), daemon=True)
+            back.start()
+            self.carry(self.connection, server)
+            back.join()
+        self.close_connection = True
+
+    @staticmethod
+    def carry(source, target):
+        try:
+            while piece := source.recv(65536):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # The other side has gone.
+
+
+certificate, key = sys.argv[1:]
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+# The handshake is the handler's thread's: one that fails ends no other connection.
+server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+server.handle_error = lambda *arguments: None
+proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+for one in (server, proxy):
+    one.daemon_threads = True
+    threading.Thread(target=one.serve_forever, daemon=True).start()
+print(server.server_address[1], proxy.server_address[1], flush=True)
+sys.stdin.read()
