@@ -102,7 +102,7 @@ test: check-format build
 	$(MAKE) test-release test-sanitizers
 	scripts/beside .build-logs/fuzz.log "$(MAKE) fuzz" "$(MAKE) box docs measure-implicit"
 
-checks: check-units check-signal-safety check-idle check-preload check-dangling check-pages check-implicit check-guards check-verdicts
+checks: check-units check-signal-safety check-idle check-faults check-preload check-dangling check-pages check-implicit check-guards check-verdicts
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
