@@ -61,6 +61,8 @@ public struct Incident: Sendable, Equatable {
   /// The thread that used it; nil when that is not known.
   public var useTid: Int32?
   /// Return addresses of the use, innermost first.
+  ///
+  /// Where an async caller goes on, which is the begin of a function, stands that and 1.
   public var use: [UInt64]
   /// The first of them is the instruction itself.
   public var isExact: Bool

@@ -51,10 +51,11 @@ extension Incident {
     let useTid = copy[\.use_tid]
     let originTid = copy[\.origin_tid]
     // What a trap has more than a use stands where the stacks of an object would.
-    let isTrap = flags & CS_RING_INCIDENT_TRAP != 0 && !hasRecord
+    let source = Source(copy[\.source])
+    let isTrap = flags & CS_RING_INCIDENT_TRAP != 0 && !hasRecord && source == .isolated
     let use = copy.numbers(\.use, count: copy[\.use_count])
     self.init(
-      key: copy[\.key], source: Source(copy[\.source]), kind: copy[\.kind], mode: Mode(copy[\.mode]),
+      key: copy[\.key], source: source, kind: copy[\.kind], mode: Mode(copy[\.mode]),
       subject: CleanText.line(copy.text(\.subject, count: copy[\.subject_bytes])), count: copy[\.count],
       first_ns: copy[\.first_ns], last_ns: copy[\.last_ns], method: method == 0 ? nil : method, word: copy[\.word],
       amount: copy[\.amount],

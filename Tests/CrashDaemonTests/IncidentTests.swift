@@ -130,6 +130,20 @@ struct IncidentTests {
     #expect(sentences == [said, "Isolated work trapped."])
   }
 
+  @Test("the registers of a trap have their names")
+  func registers() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addIncident(0, key: 1, subject: "", count: 1, mode: 0, source: 4)
+    ring.makeTrap(0, registers: 16, flags: 0x246)
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let incident = try #require(try daemon.store.incidents(limit: 1).first)
+    let registers = try #require(incident.registers)
+    #expect(registers.count == 18 && registers["rip"] == incident.use.first?.address && registers["rflags"] == 0x246)
+    #expect(registers["rax"] == 0x100 && registers["rdx"] == 0x101 && registers["rcx"] == 0x102)
+    #expect(registers["rsp"] == 0x107 && registers["r15"] == 0x10f)
+  }
+
   @Test("a check of executors is told from the program's call on, not from the runtime's own")
   func checkFrames() {
     func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {

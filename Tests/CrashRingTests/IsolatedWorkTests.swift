@@ -34,6 +34,27 @@ struct IsolatedWorkTests {
     }
   }
 
+  @Test("a trap deep in a recursion has its registers and the innermost 32 frames")
+  func deep() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      do {
+        _ = try Shield.isolated { climb(40) }
+        complain("not trapped")
+      } catch ShieldFault.trapped {
+      } catch {
+        complain("\(error)")
+      }
+      guard let incident = try incidents().first, let trap = incident.trap else { complain("no incident of a trap") }
+      guard incident.use.count == 32, Set(incident.use.suffix(24)).count == 1, trap.registers.count == 16 else {
+        complain("\(incident)")
+      }
+      // That of the stack.
+      guard trap.registers[7] % 8 == 0, trap.registers[7] > 0x1000 else { complain("\(trap)") }
+      Glibc.exit(rightStatus)
+    }
+  }
+
   @Test("the same of asynchronous work, on whatever threads it waits")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
@@ -231,3 +252,10 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
 
 /// As on x86-64; Swift does not import it.
 private let SYS_futex_ = 202
+
+/// So many calls of itself from the same place, then a trap.
+@inline(never)
+@_optimize(none)
+private func climb(_ height: Int) -> Int {
+  height == 0 ? shelf(0) : climb(height - 1) + 1
+}

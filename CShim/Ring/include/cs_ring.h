@@ -396,7 +396,8 @@ typedef struct cs_ring_incident {
   uint32_t subject_bytes;
   uint32_t origin_count;                        // 0: not known
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or what the guard says
-  uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];   // return addresses, innermost first
+  // Return addresses, innermost first; of an async caller, which goes on at the begin of a function, that and 1.
+  uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
   uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
   uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT]; // where it was allocated
   int32_t origin_tid;

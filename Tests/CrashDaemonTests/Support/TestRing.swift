@@ -91,6 +91,17 @@ struct TestRing {
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
+  /// Makes that incident one of a trap, with registers of 0x100 and their numbers.
+  mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
+    put(flags, at: base + offset(\cs_ring_incident.address))
+    put(UInt32(registers), at: base + offset(\cs_ring_incident.free_count))
+    for number in 0..<registers {
+      put(UInt64(0x100 + number), at: base + offset(\cs_ring_incident.free) + number * 8)
+    }
+  }
+
   /// Makes that incident one of a guard slot, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
