@@ -231,7 +231,8 @@ if !coreOnly {
     .target(name: "CrashClient", dependencies: ["CrashReport"], swiftSettings: swift),
     .target(name: "CCrashControl", cSettings: c),
     .target(
-      name: "CrashControl", dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashSymbols"],
+      name: "CrashControl",
+      dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"],
       swiftSettings: swift),
     .executableTarget(
       name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
@@ -282,7 +283,7 @@ if !coreOnly {
     .testTarget(
       name: "CrashControlTests",
       dependencies: [
-        "CrashControl", "CrashClient", "CrashReport", "FakeDaemon", "crashctl", "crashd", "crash-maker",
+        "CrashControl", "CrashClient", "CrashReport", "CrashShield", "FakeDaemon", "crashctl", "crashd", "crash-maker",
       ],
       swiftSettings: swift),
     .testTarget(

@@ -36,10 +36,19 @@ OFFSET(cs_ring_header, memory_mode, 664);
 OFFSET(cs_ring_header, incident_lost, 672);
 OFFSET(cs_ring_header, class_count, 680);
 OFFSET(cs_ring_header, class_total, 684);
+OFFSET(cs_ring_header, self_test, 688);
 
 SIZE(cs_ring_handler, 16);
 OFFSET(cs_ring_handler, signal, 8);
 OFFSET(cs_ring_handler, state, 12);
+
+SIZE(cs_ring_self_test, 40);
+OFFSET(cs_ring_self_test, sequence, 0);
+OFFSET(cs_ring_self_test, time_ns, 8);
+OFFSET(cs_ring_self_test, asked, 16);
+OFFSET(cs_ring_self_test, failing, 24);
+OFFSET(cs_ring_self_test, checks, 32);
+OFFSET(cs_ring_self_test, failures, 36);
 
 SIZE(cs_ring_image, 384);
 OFFSET(cs_ring_image, flags, 24);

@@ -146,6 +146,31 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   /// What is kept of its memory when it crashes: `full`, `scrubbed`, `none` (the program's choice), `withheld` (crashd's
   /// settings), `discarded` (the same; the program takes some, and crashd keeps none); nil from an older crashd.
   public var memory: String?
+  /// What the last `Shield.selfTest` in it found; nil where there was none, and from an older crashd.
+  public var selfTest: SelfTest?
+
+  /// Whether the guards of a process still absorb, by its own word.
+  public struct SelfTest: Codable, Sendable, Equatable {
+    /// The kinds of guards that were asked.
+    public var asked: [String]
+    /// The kinds of which a check failed.
+    public var failing: [String]
+    /// How many checks were asked.
+    public var checks: Int
+    /// How many of them failed.
+    public var failures: Int
+    /// When it ended, RFC 3339 in UTC.
+    public var time: String
+
+    /// Makes one from its parts.
+    public init(asked: [String], failing: [String], checks: Int, failures: Int, time: String) {
+      self.asked = asked
+      self.failing = failing
+      self.checks = checks
+      self.failures = failures
+      self.time = time
+    }
+  }
 }
 
 /// How crashd is.

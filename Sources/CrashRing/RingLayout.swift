@@ -21,6 +21,8 @@ enum RingLayout {
 
   static func thread(_ index: Int) -> Int { threads + index * MemoryLayout<cs_ring_thread>.stride }
 
+  static let selfTest = offset(of: \cs_ring.header) + offset(of: \cs_ring_header.self_test)
+
   /// Annotations, breadcrumbs and incidents, which stand behind one another.
   static let smallTables = annotations..<classes
 

@@ -63,6 +63,12 @@ public final class RingMapping: Sendable {
     return reader.memoryMode()
   }
 
+  /// What the program's last self-test of its guards found; nil: there was none.
+  public func guardSelfTest() -> GuardSelfTest? {
+    defer { letGo() }
+    return reader.guardSelfTest()
+  }
+
   /// What tells one state of its records from another, at a fraction of the cost of `contents`.
   /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
   /// - Returns: It, of now.

@@ -12,6 +12,8 @@ extension ShieldCheck {
       // A tick that is under way finds the target; else it would be a second fault.
       return withExtendedLifetime(target) { queue.sync { timer.isCancelled } }
     },
+    ShieldCheck("a timer whose target has gone", .timer, .suspending(ticking)),
+    ShieldCheck("work of the main actor elsewhere", .isolation, .suspending(elsewhere)),
     ShieldCheck("a notification whose observer has gone", .notification) { line in
       let center = NotificationCenter()
       let name = Notification.Name("self-test")
@@ -29,6 +31,16 @@ extension ShieldCheck {
     ShieldCheck("a source resumed twice", .source) { line in
       let source = ShieldedSource(DispatchSource.makeUserDataAddSource())
       return source.resume(line: line) && !source.resume(line: line)
+    },
+    ShieldCheck("a source that goes before it was resumed", .source) { line in
+      _ = ShieldedSource(DispatchSource.makeUserDataAddSource(), line: line)
+      return true
+    },
+    ShieldCheck("a semaphore of less than nothing", .source) { line in
+      !ShieldedSemaphore(value: -1, line: line).wait(timeout: .now())
+    },
+    ShieldCheck("a semaphore that goes while somebody has taken from it", .source) { line in
+      ShieldedSemaphore(value: 1, line: line).wait(timeout: .now())
     },
     ShieldCheck("a part of an NSArray that is not there", .foundationRange) { line in
       ([1, 2, 3] as NSArray).shieldedSubarray(with: NSRange(location: 1, length: 9), line: line).count == 2
@@ -65,6 +77,32 @@ extension ShieldCheck {
       }
     },
   ]
+
+  /// How late a tick may be.
+  private static let patience = Duration.seconds(20)
+
+  private static func ticking(_ line: UInt) async -> Bool {
+    let timer = ShieldedTimer(
+      every: .milliseconds(1), target: unknown(Witness()), on: DispatchQueue(label: "self-test"), line: line
+    ) { _ in }
+    let end = ContinuousClock.now + patience
+    // It ends itself; nobody else is told. In a cancelled task the sleep is none.
+    while !timer.isCancelled, ContinuousClock.now < end {
+      do { try await Task.sleep(for: .milliseconds(1)) } catch { await Task.yield() }
+    }
+    defer { timer.cancel() }
+    return timer.isCancelled
+  }
+
+  /// Whether the main queue ever comes to the body is the program's matter: nobody waits for it.
+  private static func elsewhere(_ line: UInt) async -> Bool {
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async {
+        MainActor.shieldedRun(line: line) {}
+        done.resume(returning: true)
+      }
+    }
+  }
 
   /// An object of which the optimizer does not know when it goes: it refuses a weak reference to one that goes for certain.
   @inline(never)

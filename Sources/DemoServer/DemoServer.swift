@@ -13,6 +13,7 @@ struct DemoServer {
     try Shield.start(.init(name: "demo-server", annotations: ["version": version]))
     // A server has its own handler beside it, by MultiplexLogHandler; the demo's terminal is for the reports.
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
+    await askGuards()
 
     let server = try await HTTPServer.bind(host: "127.0.0.1", port: 0, to: Shop().respond)
     let serving = Task { try await server.run() }
@@ -21,6 +22,14 @@ struct DemoServer {
     print("listening on 127.0.0.1:\(server.port)")
     fflush(nil)
     try await serving.value
+  }
+
+  /// Whether guards still absorb, on the Swift that this runs on; `crashctl doctor PID` shows it.
+  private static func askGuards() async {
+    let logger = Logger(label: "guards")
+    for result in await Shield.selfTest() {
+      if case .fails(let how) = result.verdict { logger.error("\(result.kind.name), \(result.check): \(how)") }
+    }
   }
 
   /// Calls `stop` at SIGTERM instead of ending the process.

@@ -8,6 +8,8 @@ struct Doctor: ParsableCommand {
     discussion: """
       Without arguments it looks at crashd and the machine; with a process at that and at its program; with --exe at a \
       program that does not run. It changes nothing. Exit code 1: there is a fault.
+
+      Whether guards still absorb is asked in crashctl itself; of a process it says what its last Shield.selfTest() found.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -23,7 +25,7 @@ struct Doctor: ParsableCommand {
   }
 
   func run() throws {
-    let doctor = CrashControl.Doctor(client: connection.client)
+    let doctor = CrashControl.Doctor(client: connection.client, guards: GuardFacts.ownSelfTest())
     var parts = [(title: "machine", findings: doctor.machine())]
     if let pid {
       guard let findings = doctor.process(pid) else { throw Failure(.nothingFound, "there is no process \(pid)") }

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashShield
 import FakeDaemon
 import Foundation
 import Testing
@@ -168,6 +169,7 @@ struct DoctorTests {
     #expect(result.complaint.isEmpty)
     #expect(result.output.contains("FAULT   crashd"))
     #expect(result.output.contains("start crashd.socket"))
+    #expect(result.output.contains("good    guards"))
   }
 
   // MARK: A process as /proc shows it
@@ -194,8 +196,57 @@ struct DoctorTests {
     if let text { #expect(memory.first?.sentence.contains(text) == true && memory.first?.level == .note) }
   }
 
+  @Test("says of a process whether its guards absorb, which kinds do not, or that it has not asked")
+  func processGuards() throws {
+    func guards(_ more: String) throws -> Finding {
+      let found = try findings(
+        caught: "0000000000000cf8", maps: "/memfd:crash-shield (deleted)", attached: true, more: more
+      )
+      .filter { $0.subject == "guards" }
+      #expect(found.count == 1)
+      return try #require(found.first)
+    }
+    func told(_ failing: String, checks: Int = 9, failures: Int) -> String {
+      #","selfTest":{"asked":["index","range"],"failing":[\#(failing)],"checks":\#(checks),"#
+        + #""failures":\#(failures),"time":"then"}"#
+    }
+    let good = try guards(told("", failures: 0))
+    #expect(good == Finding(.good, "guards", "9 checks of 2 kinds absorb, asked at then"))
+    let failing = try guards(told(#""range","63""#, failures: 3))
+    #expect(failing.level == .warning && failing.sentence == "3 of 9 checks fail, asked at then: range, 63")
+    #expect(!failing.remedy.isEmpty)
+    #expect(try guards(told("", checks: 0, failures: 0)).level == .note)
+    let silent = try guards("")
+    #expect(silent.level == .note && silent.remedy.hasPrefix("Shield.selfTest()"))
+    #expect(try guards(#","selfTest":null"#) == silent)
+    // Of one that is not attached nothing is known.
+    #expect(try levels()["guards"] == nil)
+  }
+
+  @Test("says what asking the guards of its own process found, and names those that fail")
+  func ownGuards() throws {
+    func guards(_ results: [ShieldCheck.Result]) throws -> Finding {
+      let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"), guards: results)
+      return try #require(doctor.machine().last { $0.subject == "guards" })
+    }
+    let results = [
+      ShieldCheck.Result(kind: .index, check: "behind the end", verdict: .absorbs),
+      ShieldCheck.Result(kind: .index, check: "before the start", verdict: .absorbs),
+      ShieldCheck.Result(kind: .pipe, check: "", verdict: .notAsked("a reason")),
+    ]
+    let good = try guards(results)
+    #expect(good.level == .good && good.sentence.hasPrefix("2 checks of 1 kinds absorb in crashctl's own runtime"))
+    let broken = ShieldCheck.Result(kind: .range, check: "too long", verdict: .fails("recorded as nothing"))
+    let bad = try guards(results + [broken])
+    #expect(bad.level == .warning && bad.sentence.hasPrefix("1 of 3 checks fail in crashctl's own runtime"))
+    #expect(bad.sentence.hasSuffix(": range, too long: recorded as nothing") && !bad.remedy.isEmpty)
+    #expect(try guards([]).level == .warning)
+    #expect(Doctor(client: CrashClient(socketPath: "/nowhere/s")).machine().allSatisfy { $0.subject != "guards" })
+  }
+
   private func findings(
-    caught: String, maps: String, environment: [String] = [], attached: Bool = false, memory: String = "scrubbed"
+    caught: String, maps: String, environment: [String] = [], attached: Bool = false, memory: String = "scrubbed",
+    more: String = ""
   ) throws -> [Finding] {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -208,7 +259,7 @@ struct DoctorTests {
       while connection.call() != nil {
         let process =
           #"{"pid":42,"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"","attachTime":"","#
-          + #""state":"running","memory":"\#(memory)"}"#
+          + #""state":"running","memory":"\#(memory)"\#(more)}"#
         connection.reply(#"{"processes":[\#(attached ? process : "")]}"#)
       }
     }

@@ -70,7 +70,7 @@ struct RingFormatTests {
 
   private static let sizes = [
     "cs_ring_header": MemoryLayout<cs_ring_header>.size, "cs_ring_handler": MemoryLayout<cs_ring_handler>.size,
-    "cs_ring_image": MemoryLayout<cs_ring_image>.size,
+    "cs_ring_self_test": MemoryLayout<cs_ring_self_test>.size, "cs_ring_image": MemoryLayout<cs_ring_image>.size,
     "cs_ring_annotation": MemoryLayout<cs_ring_annotation>.size,
     "cs_ring_breadcrumb": MemoryLayout<cs_ring_breadcrumb>.size,
     "cs_ring_incident": MemoryLayout<cs_ring_incident>.size, "cs_ring_class": MemoryLayout<cs_ring_class>.size,
@@ -113,6 +113,15 @@ struct RingFormatTests {
       "incident_lost": Field(\cs_ring_header.incident_lost),
       "class_count": Field(\cs_ring_header.class_count),
       "class_total": Field(\cs_ring_header.class_total),
+      "self_test": Field(\cs_ring_header.self_test),
+    ],
+    "cs_ring_self_test": [
+      "sequence": Field(\cs_ring_self_test.sequence),
+      "time_ns": Field(\cs_ring_self_test.time_ns),
+      "asked": Field(\cs_ring_self_test.asked),
+      "failing": Field(\cs_ring_self_test.failing),
+      "checks": Field(\cs_ring_self_test.checks),
+      "failures": Field(\cs_ring_self_test.failures),
     ],
     "cs_ring_handler": [
       "address": Field(\cs_ring_handler.address),

@@ -128,6 +128,19 @@ extension TestRing {
     set(\cs_ring_handler.address, at: base, address)
   }
 
+  /// Says what a self-test of the guards found.
+  func setSelfTest(
+    asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64 = 5, sequence: UInt64 = 2
+  ) {
+    let base = fieldOffset(\cs_ring_header.self_test)
+    set(\cs_ring_self_test.sequence, at: base, sequence)
+    set(\cs_ring_self_test.time_ns, at: base, time_ns)
+    set(\cs_ring_self_test.asked, at: base, asked)
+    set(\cs_ring_self_test.failing, at: base, failing)
+    set(\cs_ring_self_test.checks, at: base, checks)
+    set(\cs_ring_self_test.failures, at: base, failures)
+  }
+
   /// Adds a breadcrumb as its writer would, overwriting the one 128 before.
   func addBreadcrumb(ticket: UInt64, _ text: String) {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))

@@ -23,6 +23,14 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
+    /// Has it do what a word stands for, and returns what it says then.
+    func asks(_ word: String) async throws -> String? {
+      let line = Array((word + "\n").utf8)
+      // write reads as many bytes as the array has.
+      #expect(unsafe write(ends.number, line, line.count) == line.count)
+      return try await self.line()
+    }
+
     /// Has the guard meet a fault, and returns the mode that was in force.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
@@ -42,6 +50,40 @@ struct GuardModeTests {
       if (1...2).contains(where: { said.contains("\($0) of \($0) attached processes") }) { return }
     }
     Issue.record("the process does not do as it is told: \(words)")
+  }
+
+  @Test("what a process finds of its guards is what crashctl doctor says of it, and the last word stands")
+  func selfTest() async throws {
+    let daemon = try await PrivateDaemon.start()
+    let client = daemon.client
+    let host = try await Host.start(in: daemon, mode: "observe")
+    func told() async throws -> AttachedProcess {
+      let processes = try await blocking { try client.processes() }
+      return try #require(processes.first { $0.pid == Int(host.process.pid) })
+    }
+    func doctor() async throws -> String {
+      try await DanglingTests.crashctl(["doctor", "--socket", daemon.place.varlinkSocket, "\(host.process.pid)"])
+    }
+    #expect(try await told().selfTest == nil)
+    #expect(try await doctor().contains("the program has not asked whether they still absorb"))
+
+    #expect(try await host.asks("self-test") == "asked")
+    let good = try #require(try await told().selfTest)
+    #expect(good.checks > good.asked.count && good.asked.count > 20 && good.failures == 0 && good.failing.isEmpty)
+    #expect(good.asked.contains("index") && !good.asked.contains("pipe"))
+    let text = try await doctor()
+    #expect(text.contains("\(good.checks) checks of \(good.asked.count) kinds absorb, asked at"), "\(text)")
+
+    #expect(try await host.asks("broken") == "asked")
+    let broken = try #require(try await told().selfTest)
+    #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
+    #expect(broken.asked == good.asked && broken.time > good.time)
+    #expect(try await doctor().contains("1 of \(broken.checks) checks fail"))
+    // No incident: nobody is told of its faults.
+    #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
+    #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
+    #expect(try await host.process.wait().code == 0)
+    try await daemon.stop()
   }
 
   @Test("an operator sets the mode of a kind in running and coming processes, sees it listed, and takes it back")

@@ -1,5 +1,5 @@
 // guard-host: a program whose guard meets a fault for each line of its standard input; for the tests, and for trying out
-// `crashctl guards`. It says "attached" when crashd has it, then for each fault the mode that is in force, and that it
+// `crashctl guards`. A line "self-test" has its guards asked instead, "broken" with one beside them that fails. It says "attached" when crashd has it, then for each fault the mode that is in force, and that it
 // goes on; where the guard does not absorb, the process ends as it would without one.
 import CrashShield
 import Dispatch
@@ -21,10 +21,30 @@ do {
   say("\(error)")
   exit(1)
 }
+
+/// Asks the guards, and waits for it.
+func selfTest(_ others: [ShieldCheck]) {
+  let done = DispatchSemaphore(value: 0)
+  Task.detached {
+    _ = await Shield.selfTest(including: others)
+    done.signal()
+  }
+  done.wait()
+  say("asked")
+}
+
 attached.wait()
 say("attached")
 let parts = ["a", "b"]
-while readLine() != nil {
+while let line = readLine() {
+  if line == "self-test" {
+    selfTest([])
+    continue
+  }
+  if line == "broken" {
+    selfTest([ShieldCheck("a check that fails", .gate) { _ in false }])
+    continue
+  }
   say("\(Shield.mode(for: .index))")
   // Nothing known to the compiler.
   let place = Int(getpid())

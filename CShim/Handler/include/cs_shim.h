@@ -177,6 +177,10 @@ void cs_shim_isolated_let_go(void *hold);
 // started, or no room. One thread at a time.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
+// Keeps what a self-test of the guards found, in place of an earlier one's: bit N of a mask stands for the guards of
+// kind N. Of two that end at the same moment one is kept. Lock-free; any thread; without effect before the start.
+void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32_t failures);
+
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
   CS_SHIM_ACTION_HANDLER = 1,
   CS_SHIM_ACTION_DEFAULT = 2,

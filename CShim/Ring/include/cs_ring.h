@@ -192,6 +192,17 @@ typedef struct cs_ring_handler {
   uint32_t state;   // cs_ring_handler_state
 } cs_ring_handler;
 
+// What the last self-test of the guards found, under a sequence lock: odd while it is written, 0 when there was none.
+// Bit N of a mask stands for the guards of kind N.
+typedef struct cs_ring_self_test {
+  uint64_t sequence;
+  uint64_t time_ns; // CLOCK_REALTIME at its end
+  uint64_t asked;
+  uint64_t failing;
+  uint32_t checks;   // that were asked
+  uint32_t failures; // how many of them failed
+} cs_ring_self_test;
+
 // The first page. Written at start; `…_count` and `…_head` fields are touched by both sides through accessors.
 typedef struct cs_ring_header {
   uint64_t magic;
@@ -225,7 +236,8 @@ typedef struct cs_ring_header {
   uint64_t incident_lost; // occurrences that found no entry
   uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
   uint32_t class_total;   // exact, also when the table is full
-  uint8_t reserved[3408];
+  cs_ring_self_test self_test;
+  uint8_t reserved[3368];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.

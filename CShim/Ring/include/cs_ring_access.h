@@ -66,6 +66,16 @@ static inline uint64_t cs_ring_breadcrumb_sequence_recheck(const cs_ring_breadcr
   return __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
 }
 
+// acquire: pairs with the release store that ends the write of a self-test.
+static inline uint64_t cs_ring_self_test_sequence_acquire(const cs_ring_self_test *test) SIGNAL_SAFE {
+  return __atomic_load_n(&test->sequence, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t cs_ring_self_test_sequence_recheck(const cs_ring_self_test *test) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
+}
+
 // acquire: pairs with the release store after an incident was filled in.
 static inline uint64_t cs_ring_incident_sequence_acquire(const cs_ring_incident *incident) SIGNAL_SAFE {
   return __atomic_load_n(&incident->sequence, __ATOMIC_ACQUIRE);

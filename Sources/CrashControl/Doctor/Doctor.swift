@@ -1,4 +1,5 @@
 public import CrashClient
+public import CrashShield
 import Glibc
 
 /// Looks whether crashes would be seen, and whether their reports would say all that they can.
@@ -7,11 +8,13 @@ import Glibc
 public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String
+  private let guards: [ShieldCheck.Result]?
 
-  /// Makes one; `system` is where `/proc` is.
-  public init(client: CrashClient, system: String = "/proc") {
+  /// Makes one; `system` is where `/proc` is, `guards` what asking those of this process found, if they were asked.
+  public init(client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil) {
     self.client = client
     self.system = system
+    self.guards = guards
   }
 
   /// The machine, and the crashd that the client speaks to.
@@ -27,7 +30,7 @@ public struct Doctor: Sendable {
       findings.append(
         Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until there is one"))
     }
-    return findings + [attachSocket(), spool(), corePattern()]
+    return findings + [attachSocket(), spool(), corePattern()] + (guards.map { [GuardFacts.finding(of: $0)] } ?? [])
   }
 
   /// One process, which need not be attached.
@@ -36,15 +39,15 @@ public struct Doctor: Sendable {
   public func process(_ pid: Int) -> [Finding]? {
     guard let facts = ProcessFacts(pid: pid, system: system) else { return nil }
     var attached: Bool?
-    var memory: Finding?
+    var own: [Finding] = []
     if let processes = try? client.processes() {
       let known = processes.filter { $0.pid == pid }
       attached = !known.isEmpty
-      memory = known.last.flatMap { Self.memory(of: $0) }
+      own = known.last.map { [Self.memory(of: $0), GuardFacts.finding(of: $0.selfTest)].compactMap(\.self) } ?? []
     }
     let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
     let handlers = facts.hasShield ? [HandlerFacts(executable: facts.executable, client: client).finding] : []
-    return facts.findings(isAttached: attached) + handlers + [memory].compactMap { $0 } + image
+    return facts.findings(isAttached: attached) + handlers + own + image
   }
 
   /// Whether reports of a process lack its memory; nil: they do not, or nobody tells.

@@ -50,6 +50,9 @@ struct RingSource: Sendable {
   /// What its records keep of its memory, as it says now.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
+  /// What its last self-test of its guards found; nil: there was none.
+  func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
+
   /// Who it is, and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 

@@ -122,6 +122,25 @@ struct SubscribeReply: Encodable, Sendable {
 }
 
 struct ProcessesReply: Encodable, Sendable {
+  struct SelfTest: Encodable, Sendable {
+    var asked: [String]
+    var failing: [String]
+    var checks: Int
+    var failures: Int
+    var time: String
+
+    init(_ test: GuardSelfTest) {
+      // Those of later versions by their numbers.
+      func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
+      asked = test.asked.map(name)
+      failing = test.failing.map(name)
+      checks = test.checks
+      failures = test.failures
+      // It is the process's word.
+      time = Moment(nanoseconds: min(test.time_ns, Moment.now().nanoseconds)).description
+    }
+  }
+
   struct Process: Encodable, Sendable {
     var pid: Int
     var uid: Int
@@ -132,6 +151,7 @@ struct ProcessesReply: Encodable, Sendable {
     var attachTime: String
     var state: String
     var memory: String
+    var selfTest: SelfTest?
 
     init(_ process: AttachedProcess, isWithheld: Bool) {
       let facts = process.facts
@@ -144,6 +164,7 @@ struct ProcessesReply: Encodable, Sendable {
       attachTime = process.attachTime.description
       state = process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached"
       memory = Self.memory(process.ring.memoryMode(), isWithheld: isWithheld)
+      selfTest = process.ring.guardSelfTest().map { SelfTest($0) }
     }
 
     /// What reports keep of its memory, in the interface's words.

@@ -1,9 +1,16 @@
+import CShim
+
 extension Shield {
   /// Has guards of every kind meet a fault, and says whether each still gives its documented value and records it.
   ///
   /// For the start of a server, or a test after an update of Swift: that a guard absorbs depends on what the standard library
   /// and the runtime do. The modes do not matter, `off` included, and are not changed. The faults are no incidents: neither
-  /// `guardIncidents` nor `onIncident` nor crashd is told of them. Nothing is printed. Some hundred microseconds; any thread, any actor.
+  /// `guardIncidents` nor `onIncident` nor crashd is told of them. Nothing is printed. Some hundred microseconds, and some
+  /// milliseconds with `ShieldCheck.foundation`, for a timer has to tick; any thread, any actor.
+  ///
+  /// What came of it is left where crashd can read it, if the shield was started before: the kinds that were asked, those
+  /// that fail, how many checks, and when, in place of what an earlier call left (of two that end at the same moment, one's).
+  /// `crashctl doctor PID` shows it. No texts of checks are in it.
   ///
   /// ```swift
   /// for result in await Shield.selfTest(including: ShieldCheck.foundation) {
@@ -27,7 +34,26 @@ extension Shield {
     for kind in ShieldKind.allCases where !asked.contains(kind) {
       results.append(ShieldCheck.Result(kind: kind, check: "", verdict: .notAsked(reason(against: kind))))
     }
+    tell(results)
     return results
+  }
+
+  /// Where crashd can read it.
+  private static func tell(_ results: [ShieldCheck.Result]) {
+    var (asked, failing) = (UInt64(0), UInt64(0))
+    var (checks, failures) = (UInt32(0), UInt32(0))
+    for result in results {
+      if case .notAsked = result.verdict { continue }
+      // The ring has room for 64 kinds, as what crashd says of modes.
+      let bit = UInt64(1) << UInt64(result.kind.rawValue)
+      asked |= bit
+      checks &+= 1
+      if case .fails = result.verdict {
+        failing |= bit
+        failures &+= 1
+      }
+    }
+    cs_shim_self_test(asked, failing, checks, failures)
   }
 
   private static func verdict(

@@ -2,7 +2,7 @@
 ///
 /// Those of `CrashShieldFoundation` are `ShieldCheck.foundation`; a program may have some for guards of its own.
 public struct ShieldCheck: Sendable {
-  enum Body: Sendable {
+  package enum Body: Sendable {
     case plain(@Sendable (UInt) throws -> Bool)
     case suspending(@Sendable (UInt) async throws -> Bool)
     case onMainActor(@MainActor @Sendable (UInt) -> Bool)
@@ -25,7 +25,7 @@ public struct ShieldCheck: Sendable {
     self.init(name, kind, .plain(body))
   }
 
-  init(_ name: String, _ kind: ShieldKind, _ body: Body) {
+  package init(_ name: String, _ kind: ShieldKind, _ body: Body) {
     self.name = name
     self.kind = kind
     self.body = body
@@ -42,6 +42,12 @@ public struct ShieldCheck: Sendable {
     public var check: String
     /// What came of it.
     public var verdict: Verdict
+
+    package init(kind: ShieldKind, check: String, verdict: Verdict) {
+      self.kind = kind
+      self.check = check
+      self.verdict = verdict
+    }
   }
 
   /// Whether a guard does what it promises.

@@ -200,6 +200,17 @@ struct TestRing {
     put(heapKey, at: offset(\cs_ring_header.heap_key))
   }
 
+  /// What a self-test of the guards found: each bit of a mask stands for a kind.
+  mutating func setSelfTest(asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64) {
+    let base = offset(\cs_ring_header.self_test)
+    put(UInt64(2), at: base + offset(\cs_ring_self_test.sequence))
+    put(time_ns, at: base + offset(\cs_ring_self_test.time_ns))
+    put(asked, at: base + offset(\cs_ring_self_test.asked))
+    put(failing, at: base + offset(\cs_ring_self_test.failing))
+    put(checks, at: base + offset(\cs_ring_self_test.checks))
+    put(failures, at: base + offset(\cs_ring_self_test.failures))
+  }
+
   /// Changes a byte of a record under its checksum.
   mutating func damage(slot: Int) {
     bytes[record(slot) + offset(\cs_ring_record.thread_name)] ^= 1
