@@ -1,6 +1,7 @@
 // guard-host: a program whose guard meets a fault for each line of its standard input; for the tests, and for trying out
-// `crashctl guards`. A line "self-test" has its guards asked instead, "broken" with one beside them that fails. It says "attached" when crashd has it, then for each fault the mode that is in force, and that it
-// goes on; where the guard does not absorb, the process ends as it would without one.
+// `crashctl guards`. A line "self-test" has its guards asked instead, "broken" with one beside them that fails. It says
+// "attached" when crashd has it, then for each fault the mode that is in force, and that it goes on; where the guard does
+// not absorb, the process ends as it would without one.
 import CrashShield
 import Dispatch
 import Glibc
