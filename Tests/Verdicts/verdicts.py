@@ -112,8 +112,12 @@ class Daemon:
         while b"READY=1" not in notify.recv(4096):
             pass
         self.follower = subprocess.Popen(
-            [binaries / "crashctl", "follow", "--json=short", "--socket",
-             folder / "run" / "io.crashshield.Crashd"], stdout=subprocess.PIPE, text=True)
+            [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
+             folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
+        # From here on it misses none; before, the first crashes may be over when it comes.
+        ready = self.follower.stdout.readline()
+        if '"ready":true' not in ready:
+            raise RuntimeError(f"no stream of crashes: {ready!r}")
         self.reports: dict[int, dict] = {}
         self.changed = threading.Condition()
         threading.Thread(target=self.read, daemon=True).start()
