@@ -8,9 +8,8 @@ final class TLSServer {
   /// The certificate, for `ca-file`.
   let certificate: String
   private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
   private let directory: URL
+  private let requests: URL
 
   init() throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
@@ -25,8 +24,10 @@ final class TLSServer {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Support/tls_server.py").path
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [python, script, certificate, key]
-    process.standardInput = input
+    requests = directory.appendingPathComponent("requests")
+    process.arguments = [python, script, certificate, key, requests.path]
+    let output = Pipe()
+    process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
     try process.run()
     let ports = String(decoding: Self.line(of: output.fileHandleForReading), as: UTF8.self).split(separator: " ")
@@ -35,10 +36,13 @@ final class TLSServer {
   }
 
   /// Ends it; what it was asked, a line each.
+  ///
+  /// From a file, and by a signal: another test may start a process at any moment, which then holds our pipes open. It
+  /// has the signal mask of the thread that started it, and such a thread of libdispatch blocks SIGTERM.
   func stop() throws -> [String] {
-    try input.fileHandleForWriting.close()
-    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
+    let said = try Data(contentsOf: requests)
     try FileManager.default.removeItem(at: directory)
     return String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
   }

@@ -1,10 +1,11 @@
 """An HTTPS server that takes each POST, and an HTTP proxy that knows CONNECT only, on ports of their own.
 
-Usage: tls_server.py CERTIFICATE KEY. Prints "SERVER PROXY", the two ports, then a line for each request: "POST PATH BYTES" or
-"CONNECT HOST:PORT AUTHORIZATION". Ends when standard input does.
+Usage: tls_server.py CERTIFICATE KEY REQUESTS. Prints "SERVER PROXY", the two ports, and writes a line for each request into
+the file REQUESTS: "POST PATH BYTES" or "CONNECT HOST:PORT AUTHORIZATION". Ends by a signal.
 """
 
 import http.server
+import signal
 import socket
 import ssl
 import sys
@@ -14,7 +15,7 @@ import threading
 class Server(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        print("POST", self.path, len(body), flush=True)
+        print("POST", self.path, len(body), file=requests, flush=True)
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()
@@ -26,7 +27,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 class Proxy(Server):
     def do_CONNECT(self):
-        print("CONNECT", self.path, self.headers.get("Proxy-Authorization", "-"), flush=True)
+        print("CONNECT", self.path, self.headers.get("Proxy-Authorization", "-"), file=requests, flush=True)
         host, port = self.path.rsplit(":", 1)
         with socket.create_connection((host, int(port))) as server:
             self.send_response(200)
@@ -47,7 +48,8 @@ class Proxy(Server):
             pass  # The other side has gone.
 
 
-certificate, key = sys.argv[1:]
+certificate, key, path = sys.argv[1:]
+requests = open(path, "w")
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
@@ -59,4 +61,4 @@ for one in (server, proxy):
     one.daemon_threads = True
     threading.Thread(target=one.serve_forever, daemon=True).start()
 print(server.server_address[1], proxy.server_address[1], flush=True)
-sys.stdin.read()
+signal.pause()
