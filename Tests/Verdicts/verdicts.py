@@ -116,7 +116,8 @@ class Daemon:
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
         # From here on it misses none; before, the first crashes may be over when it comes.
         ready = self.follower.stdout.readline()
-        if '"ready":true' not in ready:
+        if not json.loads(ready or "{}").get("ready"):
+            self.stop()
             raise RuntimeError(f"no stream of crashes: {ready!r}")
         self.reports: dict[int, dict] = {}
         self.changed = threading.Condition()
