@@ -1,0 +1,204 @@
+import CShimRing
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The control channel of crashd")
+struct ControlChannelTests {
+  /// Reads a control message: its kind, number and payload.
+  private static func message(_ bytes: [UInt8]) -> (kind: UInt32, number: UInt32, payload: [UInt8])? {
+    guard bytes.count >= MemoryLayout<cs_control_header>.size else { return nil }
+    // As many bytes as the structure has, and any bytes are a valid one.
+    let header = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }
+    return (header.kind, header.number, Array(bytes.dropFirst(MemoryLayout<cs_control_header>.size)))
+  }
+
+  private static func answer(_ number: UInt32, result: UInt32 = 0) -> [UInt8] {
+    let answer = cs_control_answer(
+      magic: 0x0052_5753_4e41_5343, version: CS_CONTROL_VERSION, number: number, result: result, count: 1)
+    return unsafe withUnsafeBytes(of: answer) { unsafe Array($0) }
+  }
+
+  private static func receive(_ process: TestProcess) async throws -> (kind: UInt32, number: UInt32, payload: [UInt8]) {
+    let socket = process.socket
+    return try #require(message(try await onThread { try socket.receive() }))
+  }
+
+  private static let own = "io.crashshield.Crashd"
+
+  @Test("a mode that only a later crashd knows is kept, and not told")
+  func laterMode() throws {
+    let stored = #"{"modes":{"index":"later","cast":"off"},"implicitModes":{}}"#
+    let words = try JSONDecoder().decode(GuardWords.self, from: Data(stored.utf8))
+    var bytes = [UInt8](repeating: 0, count: 64)
+    bytes[9] = 1
+    let message = words.message(round: 1)
+    #expect(unsafe withUnsafeBytes(of: message.modes) { unsafe Array($0) } == bytes)
+    #expect(String(decoding: try JSONEncoder().encode(words), as: UTF8.self).contains(#""index":"later""#))
+  }
+
+  @Test("answers to what was said before are not taken for answers to what is said now")
+  func staleAnswers() throws {
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+    try #require(unsafe socketpair(AF_UNIX, type, 0, &ends) == 0)
+    let socket = AttachSocket(descriptor: Descriptor(owning: ends[0]))
+    let other = Descriptor(owning: ends[1])
+    let outcome = ControlOutcome()
+    var queue = ControlQueue()
+    var plans = [ControlPlan(), ControlPlan()]
+    plans[0].guards.set(.off, of: ["index"], isImplicit: false)
+    plans[1].guards.set(.absorb, of: ["index"], isImplicit: false)
+    for plan in plans {
+      queue.take(plan, outcome: outcome)
+      queue.send(to: socket)
+    }
+    // Each is a message of modes and a sweep.
+    func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
+      queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
+    }
+    #expect(try answer(1, 2))
+    #expect(try answer(2))
+    #expect(!outcome.now.isComplete && outcome.now.guardsRefused == nil)
+    #expect(try answer(3))
+    #expect(!outcome.now.isComplete)
+    #expect(try answer(4))
+    #expect(outcome.now.obeys(plans[1], about: .guards))
+    #expect(try !answer(1))
+    _ = other
+  }
+
+  @Test("a program of before does not know modes of guards, which is shown; of dead objects it does as it is told")
+  func guardsOfBefore() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      let client = try await daemon.client()
+      async let named = client.call("\(Self.own).GuardSet", ["kind": .string("index"), "mode": .string("off")])
+      for kind in [5, 3] as [UInt32] {
+        let message = try await Self.receive(process)
+        #expect(message.kind == kind)
+        try process.send(Self.answer(message.number, result: kind == 5 ? 2 : 0))
+      }
+      let change = try await named
+      #expect(change.int("processes") == 1 && change.int("obeying") == 0)
+      for (method, obeying) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int64)] {
+        let services = try await client.call("\(Self.own).\(method)").array("services")
+        guard case .object(let view) = services.first else {
+          Issue.record("no service")
+          continue
+        }
+        #expect(view.int("obeying") == obeying)
+        if obeying == 0 { #expect(view.string("refusal") == "unknown to the program's version") }
+      }
+    }
+  }
+
+  @Test("an operator's word reaches running processes and those that come; their answers are shown")
+  func protect() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      let client = try await daemon.client()
+      async let named = client.call(
+        "\(Self.own).DanglingProtect", ["class": .string("App.Session"), "limit": .int(9)])
+      var kinds: [UInt32] = []
+      for _ in 0..<3 {
+        let message = try await Self.receive(process)
+        kinds.append(message.kind)
+        if message.kind == 1 {
+          #expect(String(decoding: message.payload.dropFirst(24), as: UTF8.self) == "App.Session")
+        }
+        try process.send(Self.answer(message.number))
+      }
+      #expect(kinds == [4, 1, 3])
+      let change = try await named
+      #expect(change.array("services").count == 1 && change.int("processes") == 1 && change.int("obeying") == 1)
+      let policy = try await client.call("\(Self.own).DanglingPolicies").array("services")
+      guard case .object(let view) = policy.first else {
+        Issue.record("no policy")
+        return
+      }
+      #expect(view.int("processes") == 1 && view.int("obeying") == 1)
+
+      // The same process says hello again: its first connection is told nothing more.
+      let next = try await daemon.attach()
+      try next.send(TestProcess.hello(), [TestRing().memory()])
+      let socket = next.socket
+      let reply = try await onThread { try socket.receive() }
+      #expect(reply.count == MemoryLayout<cs_attach_reply>.size && reply[256] == 3)
+      for kind in [4, 1, 3] as [UInt32] {
+        let message = try await Self.receive(next)
+        #expect(message.kind == kind)
+        try next.send(Self.answer(message.number))
+      }
+      async let ended = client.call("\(Self.own).DanglingRelease", ["class": .string("App.Session")])
+      for kind in [4, 2, 3] as [UInt32] {
+        let message = try await Self.receive(next)
+        #expect(message.kind == kind)
+        try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
+      }
+      // There is no such class.
+      #expect(try await ended.int("obeying") == 0)
+      let events = try await client.call("\(Self.own).DanglingEvents").array("events")
+      #expect(events.count == 2)
+    }
+  }
+
+  @Test("an answer that nobody asked for ends the connection, and counts")
+  func unasked() async throws {
+    try await TestDaemon.run { daemon in
+      let process = try await daemon.attach()
+      #expect(try await process.attach(TestRing().memory()) == .accepted)
+      try process.send(Self.answer(1))
+      #expect(try await process.reply() == nil)
+      #expect(try await daemon.refusals()["message"] == .int(1))
+    }
+  }
+
+  @Test("a process that does not answer gets so many messages and no more; a later plan says everything again")
+  func window() async throws {
+    let plan = ControlPlan(
+      budgetBytes: 1, words: (0..<100).map { ControlPlan.Word(name: "App.Class\($0)") } + [ControlPlan.Word(name: nil)])
+    var numbers: [Int32] = [-1, -1]
+    #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &numbers) == 0)
+    let (sender, receiver) = (
+      AttachSocket(descriptor: Descriptor(owning: numbers[0])), AttachSocket(descriptor: Descriptor(owning: numbers[1]))
+    )
+    func received() throws -> [(kind: UInt32, number: UInt32, payload: [UInt8])] {
+      var all: [(kind: UInt32, number: UInt32, payload: [UInt8])] = []
+      while true {
+        var waiting = pollfd(fd: numbers[1], events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&waiting, 1, 0) == 1, let message = try receiver.receive() else { return all }
+        all.append(try #require(Self.message(message.bytes)))
+      }
+    }
+    let outcome = ControlOutcome()
+    var queue = ControlQueue()
+    queue.take(plan, outcome: outcome)
+    #expect(queue.firstCount == 32)
+    queue.send(to: sender)
+    queue.send(to: sender)
+    var first = try received()
+    #expect(first.count == 32 && first[0].kind == 4)
+    // All classes come before single ones.
+    #expect(first[1].kind == 1 && first[1].payload.count == 24)
+    // Every answer lets one more message out, until all were sent.
+    var count = first.count
+    while !first.isEmpty {
+      for message in first {
+        #expect(queue.take(try #require(ControlAnswer(Self.answer(message.number, result: 6))), outcome: outcome))
+      }
+      queue.send(to: sender)
+      first = try received()
+      count += first.count
+    }
+    #expect(count == 103 && outcome.now.isComplete && outcome.now.done == 0)
+    #expect(outcome.now.refused["App.Class7"] == "no such class" && outcome.now.refused.count == 102)
+    queue.take(nil, outcome: outcome)
+    queue.send(to: sender)
+    #expect(try received().map(\.kind) == [3] && !outcome.now.isComplete)
+  }
+}
