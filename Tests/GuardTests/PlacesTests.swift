@@ -88,7 +88,33 @@ struct PlacesTests {
     }
   }
 
+  @Test("whoever ends by a check, or at a place that is never reached, is told the caller's place", arguments: 0..<4)
+  func told(which: Int) async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
+      Shield.setMode(.off)
+      Self.end(which)
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    let words = [
+      "Precondition failed: a key", "Precondition failed: a word", "Fatal error: a part", "Fatal error: a place",
+    ]
+    let pattern = "GuardTests/PlacesTests.swift:\(Self.endLine + which): \(words[which])"
+    #expect(text.contains(pattern), "\(text)")
+  }
+
   // Outside of the macro, in which all lines are one.
+  private static var endLine: Int { 4 + #line }
+  private static func end(_ which: Int) {
+    let no = opaque(false)
+    let checks: [() -> Void] = [
+      { _ = Shield.check(no, "a key") },
+      { _ = Shield.check(no, onTrap: "a word") },
+      { _ = Shield.unreachable("a part", or: 7) },
+      { _ = Shield.unreachable(onTrap: "a place", or: 9) },
+    ]
+    checks[which]()
+  }
+
   private static func wordy() -> Bool {
     let holds = Shield.check(opaque(false), "a key has a value")
     let value = Shield.unreachable("a path has a part", or: 7)

@@ -53,7 +53,8 @@ extension Shield {
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    guard absorbsFailure("\(message)", fileID, line) else { preconditionFailure("\(message)") }
+    // With the caller's place, as the plain operation tells it.
+    if !absorbsFailure("\(message)", fileID, line) { precondition(false, "\(message)", file: fileID, line: line) }
     return false
   }
 
@@ -67,7 +68,7 @@ extension Shield {
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    guard absorbsFailure("", fileID, line) else { preconditionFailure(message()) }
+    if !absorbsFailure("", fileID, line) { precondition(false, message(), file: fileID, line: line) }
     return false
   }
 
@@ -83,7 +84,9 @@ extension Shield {
     _ message: StaticString = "", or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Value {
-    guard absorbsArrival("\(message)", fileID, line) else { preconditionFailure("\(message)") }
+    guard absorbsArrival("\(message)", fileID, line) else {
+      preconditionFailure("\(message)", file: fileID, line: line)
+    }
     return value()
   }
 
@@ -95,7 +98,9 @@ extension Shield {
     onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Value {
-    guard absorbsArrival("", fileID, line) else { preconditionFailure(message()) }
+    guard absorbsArrival("", fileID, line) else {
+      preconditionFailure(message(), file: fileID, line: line)
+    }
     return value()
   }
 
