@@ -42,6 +42,23 @@ extension CrashReport {
       self.silence = silence
       self.task = task
     }
+
+    /// Writes optional parts that are there.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(tid, forKey: .tid)
+      try container.encode(name, forKey: .name)
+      try container.encode(crashed, forKey: .crashed)
+      try container.encodeIfPresent(signal, forKey: .signal)
+      try container.encodeIfPresent(reason, forKey: .reason)
+      try container.encode(frames, forKey: .frames)
+      try container.encodeIfPresent(framesOmitted, forKey: .framesOmitted)
+      try container.encodeIfPresent(framesBeforeGap, forKey: .framesBeforeGap)
+      // As text at once: see Frame.
+      try container.encode(registers.mapValues(\.description), forKey: .registers)
+      try container.encodeIfPresent(silence, forKey: .silence)
+      try container.encodeIfPresent(task, forKey: .task)
+    }
   }
 
   /// A Swift task.
@@ -138,21 +155,28 @@ extension CrashReport {
     }
 
     /// Writes every key of the first version, and those of later ones that have a value.
+    ///
+    /// Most of a report is frames. What an encoder knows itself (text, numbers, nothing) it writes at once; for any other
+    /// value, an optional one too, it makes a container first, which takes some ten times as long.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encode(address, forKey: .address)
-      try container.encode(symbolAddress, forKey: .symbolAddress)
+      try container.encode(address.description, forKey: .address)
+      if let symbolAddress {
+        try container.encode(symbolAddress.description, forKey: .symbolAddress)
+      } else {
+        try container.encodeNil(forKey: .symbolAddress)
+      }
       try container.encode(function, forKey: .function)
       try container.encode(mangled, forKey: .mangled)
-      try container.encode(file, forKey: .file)
-      try container.encode(line, forKey: .line)
-      try container.encode(column, forKey: .column)
-      try container.encode(image, forKey: .image)
+      if let file { try container.encode(file, forKey: .file) } else { try container.encodeNil(forKey: .file) }
+      if let line { try container.encode(line, forKey: .line) } else { try container.encodeNil(forKey: .line) }
+      if let column { try container.encode(column, forKey: .column) } else { try container.encodeNil(forKey: .column) }
+      if let image { try container.encode(image, forKey: .image) } else { try container.encodeNil(forKey: .image) }
       try container.encode(isInline, forKey: .isInline)
       try container.encode(isAsync, forKey: .isAsync)
       try container.encode(isOwn, forKey: .isOwn)
-      try container.encode(trust, forKey: .trust)
-      try container.encodeIfPresent(signature, forKey: .signature)
+      try container.encode(trust.rawValue, forKey: .trust)
+      if let signature { try container.encode(signature, forKey: .signature) }
     }
   }
 
