@@ -47,8 +47,10 @@ struct Surroundings: Sendable {
   /// Nothing is told of a process that has ended and been waited for: its pid may be another's by now.
   static func of(pid: Int32, _ pidfd: Descriptor?) -> Surroundings {
     guard let pidfd else { return Surroundings() }
+    let groups = SmallFile.text(at: "/proc/\(pid)/cgroup")
     let found = Surroundings(
-      unit: ProcessUnit.of(pid: pid), memory: MemoryEvents.of(pid: pid),
+      unit: groups.flatMap(ProcessUnit.parse),
+      memory: groups.flatMap { MemoryEvents.of(cgroups: $0) { SmallFile.text(at: $0) } },
       startTime: ProcessStat.read(pid: pid)?.startTime, image: ProcessImage.of(pid: pid, pidfd))
     // Asked afterwards: a process that is still there had its pid all the time.
     return cd_process_exists(pidfd.number) ? found : Surroundings()

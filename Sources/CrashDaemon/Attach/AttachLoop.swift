@@ -344,11 +344,14 @@ extension AttachLoop {
   }
 
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
-    let attached = connections.values.filter { $0.process != nil }
     let limits = configuration.limits
-    guard attached.count < limits.processes else { throw .limit("\(limits.processes) processes are attached") }
+    // Counted without a copy: there may be thousands, and each who comes is counted against them.
+    guard connections.values.count(where: { $0.process != nil }) < limits.processes else {
+      throw .limit("\(limits.processes) processes are attached")
+    }
     if peer.uid != 0 {
-      guard attached.count(where: { $0.peer.uid == peer.uid }) < limits.processesPerUser else {
+      let own = connections.values.count { $0.process != nil && $0.peer.uid == peer.uid }
+      guard own < limits.processesPerUser else {
         throw .limit("\(limits.processesPerUser) processes of uid \(peer.uid) are attached")
       }
     }

@@ -12,36 +12,32 @@ struct MemoryEvents: Sendable, Equatable {
   /// What it said when the process attached.
   var oomKills: Int
 
-  /// Looks at the group of a process; nil where nobody counts for it.
-  static func of(pid: Int32) -> MemoryEvents? {
-    SmallFile.text(at: "/proc/\(pid)/cgroup").flatMap { of(cgroups: $0) { SmallFile.text(at: $0) } }
-  }
-
   /// The counter of the first control group that has one.
   /// - Parameters:
   ///   - text: `/proc/PID/cgroup`.
   ///   - read: A file's text.
   /// - Returns: It; nil where nobody counts.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
-    for line in text.split(separator: "\n") {
-      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+    for found in ControlGroup.list(text) {
       // A path outside of our own namespace begins with `/..`.
-      guard fields.count == 3, !fields[2].split(separator: "/").contains("..") else { continue }
-      let group = fields[2] == "/" ? "" : fields[2]
+      guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
+        continue
+      }
+      let group = found.path == "/" ? "" : String(found.path)
       let files: [String]
-      if fields[1].isEmpty {
+      if found.controllers.isEmpty {
         // `.local` counts the group alone, without those below it.
         files = ["", "/unified"].flatMap { root in
           ["memory.events.local", "memory.events"].map { "/sys/fs/cgroup\(root)\(group)/\($0)" }
         }
-      } else if fields[1].split(separator: ",").contains("memory") {
+      } else if found.controllers.split(separator: ",").contains("memory") {
         files = ["/sys/fs/cgroup/memory\(group)/memory.oom_control"]
       } else {
         continue
       }
       for file in files {
         if let count = read(file).flatMap({ count(in: $0) }) {
-          return MemoryEvents(cgroup: CleanText.line(fields[2]), path: file, oomKills: count)
+          return MemoryEvents(cgroup: CleanText.line(String(found.path)), path: file, oomKills: count)
         }
       }
     }
@@ -55,9 +51,10 @@ struct MemoryEvents: Sendable, Equatable {
   static func count(at path: String) -> Int? { SmallFile.text(at: path).flatMap { count(in: $0) } }
 
   private static func count(in text: String) -> Int? {
-    for line in text.split(separator: "\n") {
-      let words = line.split(separator: " ")
-      if words.count == 2, words[0] == word { return Int(words[1]).flatMap { $0 >= 0 ? $0 : nil } }
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      let words = line.split(separator: UInt8(ascii: " "))
+      guard words.count == 2, words[0].elementsEqual(word.utf8) else { continue }
+      return Int(Substring(words[1])).flatMap { $0 >= 0 ? $0 : nil }
     }
     return nil
   }

@@ -36,7 +36,9 @@ struct ProcessStat: Equatable {
   static func parse(_ text: String) -> ProcessStat? {
     // By bytes: a name may end in what would make one character with the parenthesis.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    let fields = text[text.utf8.index(after: end)...].split(whereSeparator: \.isWhitespace)
+    // Numbers and letters of ASCII, with one space between them, and a line's end.
+    let fields = text.utf8[text.utf8.index(after: end)...]
+      .split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map(Substring.init)
     guard fields.count >= 50, let state = fields[0].first, let flags = UInt64(fields[6]),
       let startTime = UInt64(fields[19]), let pending = UInt64(fields[28]), let exitStatus = Int32(fields[49])
     else { return nil }
