@@ -9,8 +9,8 @@ enum RingExcerpt {
   static let magic = Array("CSRAW1\0\0".utf8)
   private static let block = 512
 
-  /// Reads what of a ring's file is in use: everything up to the slots, then slots and threads up to the first that was
-  /// never used.
+  /// Reads what of a ring's file is in use: the header, images and classes as many as it counts, what stands between
+  /// them, then slots and threads up to the first that was never used.
   /// - Parameters:
   ///   - descriptor: The file's.
   ///   - withoutMemory: Whether the program's memory stays out of it.
@@ -22,9 +22,13 @@ enum RingExcerpt {
     let threads = MemoryLayout<cs_ring>.size - thread * Int(CS_RING_THREAD_LIMIT)
     let slots = threads - slot * Int(CS_RING_SLOT_LIMIT)
     var packed = start
-    var tables = try bytes(of: descriptor, from: 0, to: slots)
-    if withoutMemory { unsafe edit(&tables) { unsafe cs_ring_header_withhold($0) } }
-    packed += pieces(tables, at: 0)
+    var header = try bytes(of: descriptor, from: 0, to: MemoryLayout<cs_ring_header>.size)
+    let parts = tables(of: header, before: slots)
+    if withoutMemory { unsafe edit(&header) { unsafe cs_ring_header_withhold($0) } }
+    packed += pieces(header, at: 0)
+    for part in parts {
+      packed += pieces(try bytes(of: descriptor, from: part.lowerBound, to: part.upperBound), at: part.lowerBound)
+    }
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
@@ -35,6 +39,21 @@ enum RingExcerpt {
       }
     }
     return packed
+  }
+
+  /// The parts of the tables that a reader looks at.
+  ///
+  /// To read the holes of the others costs as much as all the rest.
+  private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
+    func place(_ field: PartialKeyPath<cs_ring>) -> Int { MemoryLayout<cs_ring>.offset(of: field) ?? 0 }
+    func count(_ field: PartialKeyPath<cs_ring_header>, limit: Int32) -> Int {
+      guard let offset = MemoryLayout<cs_ring_header>.offset(of: field), header.count >= offset + 4 else { return 0 }
+      return min(Int(header[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }), Int(limit))
+    }
+    let (images, notes, classes) = (place(\.images), place(\.annotations), place(\.classes))
+    let imagesEnd = images + count(\.image_count, limit: CS_RING_IMAGE_LIMIT) * MemoryLayout<cs_ring_image>.size
+    let classesEnd = classes + count(\.class_count, limit: CS_RING_CLASS_LIMIT) * MemoryLayout<cs_ring_class>.size
+    return [images..<min(imagesEnd, notes), notes..<classes, classes..<min(classesEnd, slots)]
   }
 
   /// Changes the structure that bytes begin with; of a file that ended before, nothing is left.
