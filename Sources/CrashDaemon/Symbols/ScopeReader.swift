@@ -16,7 +16,8 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
   }
-  private var known: [Question: (answer: ScopeDescription, time_ns: UInt64)] = [:]
+  /// That nothing tells is an answer, too: of a program without debug information it is always that one.
+  private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
   /// Afterwards it is asked again: debug information may have come.
   private static let knowledge_ns: UInt64 = 60_000_000_000
@@ -54,15 +55,15 @@ actor ScopeReader {
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       debugFiles: DebugFiles(
         directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
+    var answer: ScopeDescription?
     do {
-      let answer = try await ask(job, image, user)
-      if known.count >= Self.knownLimit { known = [:] }
-      known[question] = answer.map { ($0, now) }
-      return answer
+      answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      return nil
     }
+    if known.count >= Self.knownLimit { known = [:] }
+    known[question] = (answer, now)
+    return answer
   }
 
   /// Runs the child on a thread of its own, which waits for it in the kernel.
