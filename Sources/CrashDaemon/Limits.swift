@@ -22,6 +22,8 @@ public struct Limits: Sendable, Equatable {
   public var greeting_ms = 5_000
   /// Wake-ups of one process that brought nothing new, before later ones are ignored.
   public var emptyWakes = 100
+  /// How long it is remembered that somebody asked for the symbols of a list of images.
+  public var recentImages_ms = 1_000
   /// How long what a process saw while it went on may wait until it is looked at.
   public var observation_ms = 30_000
   /// Processes that ended, of which `AwaitProcess` still knows.
@@ -35,9 +37,9 @@ public struct Limits: Sendable, Equatable {
   public var danglingServicesPerUser = 64
 
   /// Rings that are looked at at once: read, symbolicated, stored.
-  public var looks = 4
+  public var looks = 6
   /// Those of one user.
-  public var looksPerUser = 3
+  public var looksPerUser = 5
 
   /// Reports that wait in memory while the store takes none.
   public var heldReports = 512
@@ -113,6 +115,10 @@ public struct Limits: Sendable, Equatable {
   public var waitingUnwinds = 256
   /// Second unwindings of one user that run or wait.
   public var unwindsPerUser = 32
+  /// How long no ring was looked at when a second unwinding begins: in a storm there is none between two crashes.
+  public var unwindQuiet_ms = 20
+  /// How long a second unwinding waits for that; then it begins when no ring waits.
+  public var unwindPatience_ms = 5_000
   /// How long the second unwinding of one report may take.
   public var unwind_ms = 10_000
   /// Unwind files that one of them has open: the images that a ring can name.

@@ -1,6 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 internal import Glibc
+internal import Synchronization
 
 /// A ring of a process, mapped read-only, or of a spool file, read into memory.
 ///
@@ -9,6 +10,8 @@ public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
   private let reader: RingReader
+  /// Who keeps the pages until he has read all that he wants.
+  private let keepers = Atomic(0)
 
   /// Maps the memfd of a running process.
   ///
@@ -93,11 +96,22 @@ public final class RingMapping: Sendable {
     return reader
   }
 
+  /// Keeps pages that are read from now on for the next reading, until `letGoOfPages` has been called as often.
+  ///
+  /// To let go of them interrupts all processors. Any thread may keep them, any number of times.
+  public func keepPages() { keepers.add(1, ordering: .relaxed) }
+
+  /// Ends what `keepPages` has begun.
+  public func letGoOfPages() {
+    keepers.subtract(1, ordering: .relaxed)
+    letGo()
+  }
+
   /// The pages stay the process's; they do not count as ours until they are read again.
   ///
   /// Any thread may read meanwhile: its next access maps the page anew.
   private func letGo() {
-    if isShared { memory.letGo() }
+    if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
 
   private static func checkSeals(of descriptor: Int32) throws(RingError) {

@@ -22,7 +22,11 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    for index in 0..<RingLayout.slotLimit {
+    // Tickets are drawn in their order, each before its slot says anything. Where none was, whoever wrote over the header
+    // may have crashed.
+    let tickets = Int(clamping: header[\.slot_head])
+    words.append(header[\.slot_head])
+    for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
       let offset = RingLayout.slot(index)
       // The layout's assertions put slot `index` inside the ring, aligned.
       guard mayBeUsed(offset),

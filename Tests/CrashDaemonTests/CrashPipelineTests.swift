@@ -44,7 +44,7 @@ struct CrashPipelineTests {
     continuation.finish()
     running.cancel()
     _ = await running.result
-    #expect(await pipeline.attached().isEmpty)
+    #expect(pipeline.attached().isEmpty)
     return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
   }
 

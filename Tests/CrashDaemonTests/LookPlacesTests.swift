@@ -43,6 +43,17 @@ struct LookPlacesTests {
     #expect(guests.list == ["2b", "1c"] && places.waitingCount == 0)
   }
 
+  @Test("who is called back has a place, and does not keep whoever asks for it")
+  func callback() {
+    let places = LookPlaces(limit: 1, limitPerUser: 1)
+    let guests = Guests()
+    places.enter(1) { guests.come("1a") }
+    places.enter(1) { guests.come("1b") }
+    #expect(guests.list == ["1a"] && places.waitingCount == 1)
+    places.leave(1)
+    #expect(guests.list == ["1a", "1b"] && places.waitingCount == 0)
+  }
+
   @Test("users take turns, whoever has brought the most; each one's own are in their order")
   func turns() async {
     let places = LookPlaces(limit: 1, limitPerUser: 1)
@@ -78,6 +89,30 @@ struct LookPlacesTests {
     await second.value
     await calm.value
     #expect(Set(guests.list) == ["second", "calm"])
+  }
+
+  @Test("it is quiet when nobody has come for a while, and nobody waits for ever for that")
+  func quiet() async {
+    let places = LookPlaces(limit: 2, limitPerUser: 2)
+    let guests = Guests()
+    // Somebody comes all the time, and never has to wait.
+    let storm = Task {
+      while !Task.isCancelled {
+        await places.enter(1)
+        places.leave(1)
+        await Task.yield()
+      }
+    }
+    let patient = Task {
+      await places.calm(quiet_ms: 20, patience_ms: 3_600_000)
+      guests.come("quiet")
+    }
+    await places.calm(quiet_ms: 1, patience_ms: 100)
+    #expect(guests.list.isEmpty)
+    storm.cancel()
+    await storm.value
+    await patient.value
+    #expect(guests.list == ["quiet"])
   }
 
   @Test("a long queue keeps its order")

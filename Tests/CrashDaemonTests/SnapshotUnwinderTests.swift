@@ -146,7 +146,7 @@ struct SnapshotUnwinderTests {
     let contents = contents
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<2 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
-      while await unwinder.waitingCount != 1 { await Task.yield() }
+      while unwinder.waitingCount != 1 { await Task.yield() }
       await #expect(throws: SnapshotUnwinder.Busy.self) { try await unwinder.unwind(contents, for: 1, waits: false) }
       gate.open(2)
     }
@@ -231,7 +231,7 @@ struct SnapshotUnwinderTests {
       for _ in 0..<10 { group.addTask { await ask(1) } }
       while await unwinder.findings["skipped"] != 7 { await Task.yield() }
       group.addTask { await ask(2) }
-      while await unwinder.waitingCount != 3 { await Task.yield() }
+      while unwinder.waitingCount != 3 { await Task.yield() }
       gate.open(4)
     }
     #expect(order.withLock { $0 } == [1, 2, 1, 1])
@@ -246,7 +246,7 @@ struct SnapshotUnwinderTests {
     let contents = contents
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<5 { group.addTask { #expect(await unwinder.unwind(contents, for: 0) == nil) } }
-      while await unwinder.waitingCount != 4 { await Task.yield() }
+      while unwinder.waitingCount != 4 { await Task.yield() }
       await unwinder.stop()
       #expect(await unwinder.unwind(contents, for: 0) == nil)
       while await unwinder.findings["skipped"] != 5 { await Task.yield() }

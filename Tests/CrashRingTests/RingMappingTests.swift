@@ -41,6 +41,26 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
+  @Test("pages that are read stay mapped as long as somebody keeps them, and no longer")
+  func keptPages() throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    let whole = TestRing()
+    whole.addRecord(slot: 0, message: "first", stack: [1, 2, 3])
+    try file.writePages(of: whole)
+    try file.seal()
+    let mapping = try RingMapping(descriptor: file.descriptor)
+    _ = mapping.contents(usedBy: file.descriptor)
+    #expect(try file.residentKiB() == 0)
+    mapping.keepPages()
+    mapping.keepPages()
+    #expect(mapping.contents(usedBy: file.descriptor).records.map(\.message) == ["first"])
+    mapping.letGoOfPages()
+    #expect(try file.residentKiB() > 0)
+    mapping.letGoOfPages()
+    #expect(try file.residentKiB() == 0)
+  }
+
   @Test("a mapping outlives its descriptor")
   func closed() throws {
     let file = try TestFile.memory()

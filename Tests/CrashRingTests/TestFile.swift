@@ -45,6 +45,33 @@ struct TestFile {
     return Int(status.st_blocks)
   }
 
+  /// How much of it counts as memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
+  func residentKiB() throws -> Int {
+    var status = stat()
+    // fstat writes one struct stat.
+    _ = try unsafe checked(fstat(descriptor, &status))
+    var (isOurs, sum) = (false, 0)
+    for line in try Self.text("/proc/self/smaps").split(separator: "\n") {
+      let words = line.split(separator: " ")
+      // A mapping's line: range, rights, offset, device, inode, path.
+      if words.count >= 5, words[0].contains("-") { isOurs = words[4] == "\(status.st_ino)" }
+      if isOurs, words.first == "Rss:", words.count == 3 { sum += Int(words[1]) ?? 0 }
+    }
+    return sum
+  }
+
+  private static func text(_ path: String) throws -> String {
+    let descriptor = try unsafe checked(open(path, O_RDONLY | O_CLOEXEC))
+    defer { _ = Glibc.close(descriptor) }
+    var (text, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+    while true {
+      // read writes at most as many bytes as the array has.
+      let count = try unsafe checked(read(descriptor, &piece, piece.count))
+      if count == 0 { return String(decoding: text, as: UTF8.self) }
+      text += piece.prefix(count)
+    }
+  }
+
   /// Writes the pages of a ring that are not empty; the others are holes, as in the ring of a process.
   func writePages(of ring: TestRing) throws {
     let page = 4_096

@@ -8,7 +8,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   private let symbols: Symbols
   private let limitBytes: Int
 
-  struct Result {
+  struct Result: Sendable {
     var frames: [CrashReport.Frame] = []
     /// The text of `Swift runtime failure: …` at the innermost frame: swiftc inlines a function of that name, without
     /// code of its own, where it traps.

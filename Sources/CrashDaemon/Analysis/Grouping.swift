@@ -69,7 +69,11 @@ enum Grouping {
   private static func significant(_ frames: [CrashReport.Frame]) -> [String] {
     var names: [String] = []
     var entryPoint: String?
-    for frame in frames where !frame.mangled.isEmpty && !Demangler.isThunk(frame.mangled) {
+    var last: String?
+    // A recursion is one function a hundred times: it is named once.
+    for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
+      last = frame.mangled
+      if Demangler.isThunk(frame.mangled) { continue }
       let name = simplified(frame)
       if isEntryPoint(frame.mangled) {
         entryPoint = entryPoint ?? name

@@ -2,12 +2,13 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 import Glibc
+import Synchronization
 
 /// Makes the report of a process from what it wrote: a pure function of the record and the symbols.
 struct ReportBuilder<Symbols: SymbolLookup> {
-  var contents: RingContents
-  var process: ProcessFacts
-  var symbols: Symbols
+  let contents: RingContents
+  let process: ProcessFacts
+  let symbols: Symbols
   /// What the place of the first crash can see, where that was asked.
   var scope: ScopeDescription?
   /// Those that the functions name which lead there.
@@ -21,6 +22,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// What the shield saw before, and how much more than that; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
+  /// The frames of the first record with their names, which a report needs three times: to ask what its place sees, to
+  /// ask again, and to tell.
+  private let expanded = ExpandedFrames<Symbols>()
 
   /// Text of the frames of one report: far below what clients read as one message.
   static var frameLimitBytes: Int { 8 << 20 }
@@ -151,7 +155,7 @@ extension ReportBuilder {
   func thread(_ record: CrashRecord) -> (thread: CrashReport.CrashedThread, facts: CrashFacts) {
     let walk = FrameExpansion<Symbols>.Walk(
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
-    let expanded = expansion(shares: contents.records.count).frames(of: walk)
+    let expanded = expanded.of(slot: record.slot) { expansion(shares: contents.records.count).frames(of: walk) }
     var facts = facts(of: record, runtimeFailure: expanded.runtimeFailure, frames: expanded.frames)
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
@@ -232,6 +236,20 @@ extension ReportBuilder {
     for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
     registers[RegisterNames.flags] = Address(record.flags)
     return registers
+  }
+}
+
+/// The last record's frames, kept by what makes a report of them.
+private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
+  typealias Result = FrameExpansion<Symbols>.Result
+
+  private let last = Mutex<(slot: Int, result: Result)?>(nil)
+
+  func of(slot: Int, _ make: () -> Result) -> Result {
+    if let last = last.withLock({ $0 }), last.slot == slot { return last.result }
+    let result = make()
+    last.withLock { $0 = (slot, result) }
+    return result
   }
 }
 

@@ -59,6 +59,11 @@ struct RingSource: Sendable {
   /// What tells one state of its records from another.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
+  /// Keeps its pages between several readings, until `letGoOfPages`.
+  func keepPages() { mapping.keepPages() }
+
+  func letGoOfPages() { mapping.letGoOfPages() }
+
   /// Only what was seen while the process went on.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)

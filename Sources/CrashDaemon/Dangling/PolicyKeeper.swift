@@ -139,9 +139,14 @@ extension PolicyKeeper {
     receive(.load(loads(of: key)), key)
   }
 
+  /// Whether a report says something of dangling pointers: most do not, and have not to wait for this actor.
+  static func counts(_ report: CrashReport) -> Bool {
+    report.diagnosis.cause == "dangling" && report.diagnosis.confidence >= leastConfidence
+  }
+
   /// A report was stored.
   func stored(_ report: CrashReport, of facts: ProcessFacts) {
-    guard report.diagnosis.cause == "dangling", report.diagnosis.confidence >= Self.leastConfidence else { return }
+    guard Self.counts(report) else { return }
     let key = ServiceKey(facts)
     guard makeService(key, name: facts.identity.name, peer: facts.peer),
       services[key]?.isNew(facts.identity.ringID) == true, let before = services[key]

@@ -9,7 +9,7 @@ extension CrashAnalysis {
   /// An agreement is no event. Better frames are: the report comes again with them.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
     // Asked first: to read the ring only to find that there is no place would cost most where crashes are most.
-    guard await unwinder.isOpen(for: process.facts.peer.uid),
+    guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
         with: images, for: process.facts.peer.uid, after: places, read: { read(process, isFinal: true) })

@@ -3,6 +3,7 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 import Logging
+import Synchronization
 
 /// The way of one crash from the ring to the store: read, symbolicate, diagnose, group, store.
 struct CrashAnalysis: Sendable {
@@ -63,26 +64,46 @@ struct CrashAnalysis: Sendable {
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
-  /// Looks at a ring and stores what is new.
+  /// Looks at the ring of a process that is attached, or was until now, and stores what is new.
+  ///
+  /// Whoever asks has a place.
   /// - Parameters:
   ///   - process: Whose ring.
   ///   - seen: What the last look found.
-  ///   - isFinal: Whether the process can write no more.
-  ///   - isFile: Whether the ring stands in a file, which stays until this has stored it.
-  /// - Returns: What it led to.
-  func look(at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool = false) async -> Outcome {
-    // Thousands may wait for their place: they have the little frame of this function only.
+  ///   - isFinal: The process can write no more. It is asked when it is its turn: in a storm most end while they wait,
+  ///     and whoever was looked at as a living one would have to wait once more.
+  /// - Returns: What it led to, and whether something was seen while the process went on.
+  func look(
+    at process: AttachedProcess, seen: Seen?, isFinal: Bool
+  ) async -> (outcome: Outcome, hasIncidents: Bool) {
+    process.ring.keepPages()
+    defer { process.ring.letGoOfPages() }
+    var hasIncidents = false
+    let outcome = await lookInPlace(at: process, seen: seen, isFinal: isFinal, isFile: false, &hasIncidents)
+    return (outcome, hasIncidents)
+  }
+
+  /// Looks at the ring of a file, which stays until this has stored it.
+  func look(atFile process: AttachedProcess) async -> Outcome {
     await places.enter(process.facts.peer.uid)
     defer { places.leave(process.facts.peer.uid) }
-    return await lookInPlace(at: process, seen: seen, isFinal: isFinal, isFile: isFile)
+    var hasIncidents = false
+    return await lookInPlace(at: process, seen: nil, isFinal: true, isFile: true, &hasIncidents)
   }
 
   @inline(never)
-  private func lookInPlace(at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool) async -> Outcome {
+  private func lookInPlace(
+    at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool, _ hasIncidents: inout Bool
+  ) async -> Outcome {
     let user = process.facts.peer.uid
     var stamp = process.ring.stamp()
-    if let seen, seen.isAll(of: stamp) { return .nothingNew }
+    if let seen, seen.isAll(of: stamp) {
+      let (incidents, classes, _) = process.ring.observations()
+      hasIncidents = !incidents.isEmpty || !classes.isEmpty
+      return .nothingNew
+    }
     var contents = read(process, isFinal: isFinal)
+    hasIncidents = !contents.incidents.isEmpty || !contents.protectedClasses.isEmpty
     let losses = isFinal ? contents.losses : [:]
     let tellLosses = { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
     // Of a file that is looked at again they would be told again.
@@ -93,15 +114,17 @@ struct CrashAnalysis: Sendable {
     }
 
     let question = SymbolQuestion(contents)
-    let isReady = await caches.areReady(question.images, for: user)
-    if !isReady {
+    let ready = await caches.ready(question.wanted, question.images, for: user)
+    if ready == nil {
       // Who waits for symbols keeps nobody else waiting, and no more of the ring than what he waits for.
       contents.forgetAll()
+      if !isFile { process.ring.letGoOfPages() }
       places.leave(user)
     }
-    var symbols = await openCaches(prepared: question, for: user)
-    if !isReady {
+    var symbols = await openCaches(prepared: question, ready, for: user)
+    if ready == nil {
       await places.enter(user)
+      if !isFile { process.ring.keepPages() }
       stamp = process.ring.stamp()
       contents = read(process, isFinal: isFinal)
     }
@@ -134,7 +157,7 @@ struct CrashAnalysis: Sendable {
         return made
       }
       if isFile { tellLosses() }
-      if let made { await policy?.stored(made, of: process.facts) }
+      if let made, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
       if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
@@ -202,7 +225,7 @@ struct CrashAnalysis: Sendable {
   func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
     let (question, user) = (SymbolQuestion(contents), process.facts.peer.uid)
     await caches.prepare(question.images, for: user)
-    return await openCaches(prepared: question, for: user)
+    return await openCaches(prepared: question, nil, for: user)
   }
 
   /// What the frames of a ring need.
@@ -217,10 +240,18 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  private func openCaches(prepared question: SymbolQuestion, for user: UInt32) async -> OpenCaches {
+  // Waits for what is not `ready` without it.
+  private func openCaches(
+    prepared question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
+  ) async -> OpenCaches {
     let wanted = question.wanted
-    let found = await caches.caches(of: wanted, for: user, timeout_ms: limits.symbolWait_ms)
-    var open = OpenCaches(asked: wanted, caches: found, gaps: await caches.gaps(of: wanted.keys, found, for: user))
+    let answer: SymbolCaches.Answer
+    if let ready {
+      answer = ready
+    } else {
+      answer = await caches.answer(to: wanted, for: user, timeout_ms: limits.symbolWait_ms)
+    }
+    var open = OpenCaches(asked: wanted, caches: answer.caches, gaps: answer.gaps)
     open.unreadable = await caches.judge.unreadable(of: open.names)
     return open
   }

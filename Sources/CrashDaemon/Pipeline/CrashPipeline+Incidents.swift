@@ -19,8 +19,10 @@ extension CrashPipeline {
   }
 
   func observe(_ process: AttachedProcess) async {
-    guard let seen = await occurrences(of: process) else { return }
-    let found = await analysis.observe(process, seen: seen)
-    remember(found, of: process)
+    // The policy takes what it sees of those that it knows.
+    await register.settle()
+    guard let entry = entry(process.number) else { return }
+    let found = await analysis.observe(process, seen: entry.occurrences)
+    change(process.number) { $0.occurrences = found }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// looks, not of as many as there are crashes: a ring that waits for its look costs a descriptor and a mapping without
 /// pages. Users take turns, and none has all places.
 final class LookPlaces: Sendable {
-  private typealias Waiter = CheckedContinuation<Void, Never>
+  private typealias Waiter = @Sendable () -> Void
 
   /// Those of one user who wait, in their order.
   private struct Queue {
@@ -52,14 +52,19 @@ final class LookPlaces: Sendable {
 
   /// Returns when there is a place, which is given back by `leave`.
   func enter(_ user: UInt32) async {
-    await withCheckedContinuation { continuation in
-      let next = state.withLock { state in
-        state.queues[user, default: Queue()].waiting.append(continuation)
-        state.waiting += 1
-        return takeNext(&state)
-      }
-      next?.resume()
+    await withCheckedContinuation { continuation in enter(user) { continuation.resume() } }
+  }
+
+  /// Calls back when there is a place; returns at once.
+  ///
+  /// Thousands who wait so have no stack of a task each.
+  func enter(_ user: UInt32, then begin: @escaping @Sendable () -> Void) {
+    let next = state.withLock { state in
+      state.queues[user, default: Queue()].waiting.append(begin)
+      state.waiting += 1
+      return takeNext(&state)
     }
+    next?()
   }
 
   func leave(_ user: UInt32) {
@@ -72,20 +77,36 @@ final class LookPlaces: Sendable {
       defer { state.whoWaitsForCalm = [] }
       return (next, state.whoWaitsForCalm)
     }
-    next?.resume()
-    for continuation in calm { continuation.resume() }
+    next?()
+    for begin in calm { begin() }
   }
 
   /// Returns when nobody waits for a place, thus when there is time for what is not urgent.
   func calm() async {
     await withCheckedContinuation { continuation in
       let isCalm = state.withLock { state in
-        if state.waiting > 0 { state.whoWaitsForCalm.append(continuation) }
+        if state.waiting > 0 { state.whoWaitsForCalm.append { continuation.resume() } }
         return state.waiting == 0
       }
       if isCalm { continuation.resume() }
     }
   }
+
+  /// Returns when nobody has come for so long, thus not between two crashes of a storm, in which nobody waits for a moment;
+  /// or when that does not happen in `patience_ms`, and nobody waits.
+  func calm(quiet_ms: Int, patience_ms: Int) async {
+    let deadline = ContinuousClock.now + .milliseconds(patience_ms)
+    while true {
+      await calm()
+      guard ContinuousClock.now < deadline else { return }
+      let before = letIn
+      do { try await Task.sleep(for: .milliseconds(quiet_ms)) } catch { return }
+      if letIn == before { return }
+    }
+  }
+
+  /// How many were let in so far.
+  private var letIn: UInt64 { state.withLock { $0.clock } }
 
   /// One at most: each call has made room for one, or brought one.
   private func takeNext(_ state: inout State) -> Waiter? {

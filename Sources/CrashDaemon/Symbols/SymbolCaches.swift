@@ -139,12 +139,6 @@ extension SymbolCaches {
     for image in images { find(image.buildID, user).forEach(fetchDebugInformation) }
   }
 
-  /// Sees to it as well, and tells whether `caches(of:for:timeout_ms:)` would answer at once.
-  func areReady(_ images: [ImageFile], for user: UInt32) -> Bool {
-    prepare(images, for: user)
-    return isSettled(Set(images.flatMap { find($0.buildID, user) }))
-  }
-
   private func hasRoom(for user: UInt32) -> Bool {
     waiting.count < configuration.limits.heldDescriptors
       && waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
@@ -245,6 +239,27 @@ extension SymbolCaches {
 
 // Finding.
 extension SymbolCaches {
+  /// The caches for some addresses, and why they do not tell all, by build id.
+  struct Answer: Sendable {
+    var caches: [String: SymbolCache]
+    var gaps: [String: SymbolGap]
+  }
+
+  /// Sees to it that there are caches of these images; the answer, when nothing has to be waited for.
+  ///
+  /// All in one turn: in a storm of crashes each turn of an actor is waited for.
+  func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
+    prepare(images, for: user)
+    guard isSettled(Set(images.flatMap { find($0.buildID, user) })) else { return nil }
+    return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
+  }
+
+  /// The caches of builds that `user` may use, after waiting for those that are being made.
+  func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
+    let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
+    return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
+  }
+
   /// The caches for these link addresses of builds that `user` may use, after waiting for the ones that are being made.
   ///
   /// When the whole caches take their time, the answer has caches that know these addresses only.

@@ -3,27 +3,33 @@ import CrashRing
 import CrashUnwinding
 import Glibc
 import Logging
+import Synchronization
 
 /// Unwinds crashed threads a second time, outside of the dying process and with other code: `crash-analyse` runs
 /// libunwind over the registers and the copy of the stack.
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  private var places: UnwindPlaces
+  /// Asked for by each crash of a storm, so in no turn of this actor.
+  private nonisolated let places: Mutex<UnwindPlaces>
+  private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) {
     self.configuration = configuration
     tables = UnwindTables(configuration)
-    places = UnwindPlaces(configuration.limits)
+    places = Mutex(UnwindPlaces(configuration.limits))
   }
 
   /// What came of the unwindings since crashd started, by kind: of threads the agreements and `failed`, and how many
   /// reports were `skipped`.
-  var findings: [String: Int] { counts }
+  var findings: [String: Int] {
+    let skipped = skipped.load(ordering: .relaxed)
+    return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
+  }
 
   /// Who waits for a place.
-  var waitingCount: Int { places.waitingCount }
+  nonisolated var waitingCount: Int { places.withLock { $0.waitingCount } }
 
   /// What a second unwinding led to.
   struct Outcome: Sendable {
@@ -44,9 +50,9 @@ actor SnapshotUnwinder {
   }
 
   /// Whether one who comes now is let in; one who is not is counted.
-  func isOpen(for user: UInt32) -> Bool {
-    if configuration.program == nil || places.isOpen(for: user) { return true }
-    counts["skipped", default: 0] += 1
+  nonisolated func isOpen(for user: UInt32) -> Bool {
+    if configuration.program == nil || places.withLock({ $0.isOpen(for: user) }) { return true }
+    skipped.add(1, ordering: .relaxed)
     return false
   }
 
@@ -60,7 +66,9 @@ actor SnapshotUnwinder {
   /// The same; unless he `waits`, whoever asks is sent away when there is no place at once.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
     // Nothing that has to be counted: the report stays as it is, and he may ask again.
-    if !waits, configuration.program != nil, Self.images(of: contents) != nil, !places.hasRoom(for: user) {
+    if !waits, configuration.program != nil, Self.images(of: contents) != nil,
+      !places.withLock({ $0.hasRoom(for: user) })
+    {
       throw Busy()
     }
     return await unwind(contents, for: user)
@@ -72,22 +80,23 @@ actor SnapshotUnwinder {
     with images: [ImageFile], for user: UInt32, after looks: LookPlaces? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
     guard let program = configuration.program else { return nil }
-    guard places.enter(user) else {
-      counts["skipped", default: 0] += 1
+    guard places.withLock({ $0.enter(user) }) else {
+      skipped.add(1, ordering: .relaxed)
       return nil
     }
-    defer { places.leave(user) }
+    defer { places.withLock { $0.leave(user) } }
     // Those of an attached process are there, or under way; those of a spooled ring may be made now. Nobody has a place
     // while he waits for them.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
     // Crashes come first. He may have waited for this longer than for anything else; nobody waits for him.
-    await looks?.calm()
-    guard await withCheckedContinuation({ places.take(user, $0) }) else {
-      counts["skipped", default: 0] += 1
+    let limits = configuration.limits
+    await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
+    guard await withCheckedContinuation({ continuation in places.withLock { $0.take(user, continuation) } }) else {
+      skipped.add(1, ordering: .relaxed)
       return nil
     }
-    defer { places.giveBack() }
+    defer { places.withLock { $0.giveBack() } }
     let contents = read()
     guard let question = UnwindQuestion(contents) else { return nil }
     let files = await tables.files(of: Set(question.images.map(\.buildID)), for: user)
@@ -103,7 +112,7 @@ actor SnapshotUnwinder {
 
   /// Lets what runs come to its end, which takes two seconds at most, and sends everybody else away.
   func stop() async {
-    places.stop()
+    places.withLock { $0.stop() }
     await tables.stop()
   }
 

@@ -113,7 +113,7 @@ extension CrashdInterface {
     if name?.isEmpty == true { throw .invalidParameter("name") }
     // Who attached before this call is meant, too.
     await attach.settle(pid: 0)
-    await pipeline.registerAll()
+    await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
     guard !keys.isEmpty else { throw .noSuchService(name ?? "") }
     return keys

@@ -10,7 +10,7 @@ extension CrashdInterface {
 
   /// As `Status`, with what became of forwarded events; each user's own numbers where they are some user's.
   func metricsText(_ visibility: Visibility = .all) async throws(VarlinkError) -> String {
-    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
     let (count, bytes, newest) = try reading { () throws(StoreError) in
       (try store.count(visibility: visibility), try store.sizeBytes(), try store.newestCursor())

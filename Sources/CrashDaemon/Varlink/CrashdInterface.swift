@@ -161,7 +161,7 @@ struct CrashdInterface: Sendable {
 
   private func processes(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> ProcessesReply {
     _ = try VarlinkParameters(call, known: [])
-    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let analysis = pipeline.analysis
     return ProcessesReply(
       processes: processes.map { ProcessesReply.Process($0, isWithheld: analysis.withholdsMemory(of: $0)) })
@@ -183,14 +183,13 @@ struct CrashdInterface: Sendable {
   private func status(_ call: VarlinkCall, _ client: Client) async throws(VarlinkError) -> StatusReply {
     let visibility = client.visibility
     _ = try VarlinkParameters(call, known: [])
-    let processes = await pipeline.attached().filter { visibility.includes($0.facts.peer) }
+    let processes = pipeline.count { visibility.includes($0) }
     let (count, bytes) = try reading { () throws(StoreError) in
       (try store.count(visibility: visibility), try store.sizeBytes())
     }
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),
-      uptime_s: uptime_s, processes: processes.count,
-      ending: processes.count { $0.hasEnded.load(ordering: .acquiring) }, reports: count,
+      uptime_s: uptime_s, processes: processes.all, ending: processes.ending, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
       unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
       trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],

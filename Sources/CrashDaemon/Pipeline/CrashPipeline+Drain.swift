@@ -1,0 +1,97 @@
+import CrashRing
+import CrashStore
+import Synchronization
+
+// Looking at rings.
+extension CrashPipeline {
+  /// Looks at a ring of which there is news, when it is its turn.
+  ///
+  /// The task begins with the turn: thousands of rings wait in a storm, and a task has a stack of 12 KB.
+  func begin(_ process: AttachedProcess) {
+    let user = process.facts.peer.uid
+    let enter: @Sendable () -> Void = { [self] in
+      analysis.places.enter(user) { Task.detached { await self.drain(process) } }
+    }
+    // Sees to it that symbols are there, or under way.
+    guard let preparation = entry(process.number)?.preparation else { return enter() }
+    Task.detached {
+      await preparation.value
+      enter()
+    }
+  }
+
+  /// One turn: the place is its own until it has looked.
+  private func drain(_ process: AttachedProcess) async {
+    let number = process.number
+    let user = process.facts.peer.uid
+    guard let entry = takeTurn(number) else {
+      analysis.places.leave(user)
+      return finish(number, process)
+    }
+    // Lowered before the look: what is written after it is announced again.
+    process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
+    let isFinal = process.hasEnded.load(ordering: .acquiring)
+    let hasIncidents = entry.isRead ? false : await look(at: process, entry, isFinal: isFinal)
+    analysis.places.leave(user)
+    if hasIncidents { await observe(process) }
+    // Read anew: it may have come while the ring was looked at.
+    if isFinal, let now = self.entry(number), let ended = now.end {
+      let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
+      change(number) { $0.note(outcome) }
+      end(number)
+    }
+    finish(number, process)
+  }
+
+  private func takeTurn(_ number: UInt64) -> PipelineEntry? {
+    change(number) { entry in
+      entry.isDirty = false
+      return entry
+    }
+  }
+
+  /// More news, and another turn; or whoever brings some begins it.
+  private func finish(_ number: UInt64, _ process: AttachedProcess) {
+    let isDirty = change(number) { entry in
+      entry.isBusy = entry.isDirty
+      return entry.isDirty
+    }
+    if isDirty == true { return begin(process) }
+    wakeWaiters()
+    drains.end()
+  }
+
+  /// - Returns: Whether something was seen while the process went on.
+  private func look(at process: AttachedProcess, _ entry: PipelineEntry, isFinal: Bool) async -> Bool {
+    let (outcome, hasIncidents) = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
+    let crash = change(process.number) { entry in
+      entry.note(look: outcome, isFinal: isFinal)
+      return entry.hasCrashed ? entry.reports.last : nil
+    }
+    if isFinal, let id = crash ?? nil { unwindings.start(process, report: id, after: entry.tables) }
+    return hasIncidents
+  }
+
+  private func end(_ number: UInt64) {
+    guard let entry = entry(number) else { return }
+    let ring = RingKey(entry.process.facts)
+    // Before anybody sees that it is gone.
+    if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
+    let count = state.withLock { state in
+      state.entries[number] = nil
+      // With that: whoever asks finds it in one of the two.
+      state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
+      if state.ended.count > limits.endedProcesses {
+        state.ended.removeFirst(state.ended.count - limits.endedProcesses)
+      }
+      return state.entries.count
+    }
+    rings.remove(ring)
+    whenChanged(count)
+    register.note(.ended(entry.process))
+    // Everything of it is stored: a crashd that comes later has nothing to do for it.
+    if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
+    // What has failed would fail again: its file is for the next start.
+    if !entry.isDone && !entry.hasFailed { spooler.takeSoon(SpoolDirectory.name(of: ring.id)) }
+  }
+}

@@ -1,0 +1,75 @@
+import CrashRing
+import Synchronization
+
+// Waiting for a process.
+extension CrashPipeline {
+  /// What is known of a process.
+  struct Progress: Sendable, Equatable {
+    var isAttached: Bool
+    var isSettled: Bool
+    var reports: [String]
+  }
+
+  /// Waits until everything that was announced of a process is stored, at most `timeout_ms`.
+  func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
+    await wait(pid, timeout_ms: timeout_ms)
+    let (all, ended, isSettled) = state.withLock { state in
+      (state.entries.values.filter { $0.process.facts.peer.pid == pid }, state.ended, hasSettled(pid, state))
+    }
+    let live = all.filter { mayRead($0.process.facts.peer) }.sorted { $0.process.number < $1.process.number }
+    let past = ended.filter { $0.facts.peer.pid == pid && mayRead($0.facts.peer) }
+    guard let newest = live.last?.process.facts ?? past.last?.facts else {
+      return Progress(isAttached: false, isSettled: isSettled, reports: [])
+    }
+    // A process that became another program attached more than once, and its ends may come in any order.
+    var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
+    if newest.startTime == nil, live.isEmpty { reports = past.last?.reports ?? [] }
+    reports += live.flatMap(\.reports)
+    return Progress(isAttached: true, isSettled: isSettled, reports: reports)
+  }
+
+  private func hasSettled(_ pid: Int32, _ state: State) -> Bool {
+    state.entries.values.allSatisfy { $0.process.facts.peer.pid != pid || $0.isSettled }
+      && !analysis.trouble.isHolding(pid: pid)
+  }
+
+  private func wait(_ pid: Int32, timeout_ms: Int) async {
+    await withCheckedContinuation { continuation in
+      let isSettled = state.withLock { state in
+        if hasSettled(pid, state) { return true }
+        state.nextWaiter += 1
+        let number = state.nextWaiter
+        // Under the lock: it finds whom it is for, however short the time is.
+        let alarm = Task {
+          do { try await Task.sleep(for: .milliseconds(timeout_ms)) } catch { return }
+          giveUp(number)
+        }
+        state.waiters[number] = Waiter(pid: pid, continuation: continuation, alarm: alarm)
+        return false
+      }
+      if isSettled { continuation.resume() }
+    }
+  }
+
+  private func giveUp(_ number: UInt64) {
+    state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+  }
+
+  func wakeWaiters() {
+    let woken = state.withLock { state in
+      let settled = state.waiters.filter { hasSettled($0.value.pid, state) }
+      for number in settled.keys { state.waiters[number] = nil }
+      return settled.values
+    }
+    for waiter in woken {
+      waiter.alarm.cancel()
+      waiter.continuation.resume()
+    }
+  }
+
+  /// Reports that waited in memory are stored, and who waits for them may go on, or files of the spool are due again.
+  func takeLeft(isWell: Bool) async {
+    wakeWaiters()
+    await spooler.takeLeft(isWell: isWell)
+  }
+}

@@ -1,0 +1,67 @@
+import Synchronization
+
+/// Tells the policy which processes come and go, in their order.
+///
+/// All that came meanwhile are told in one turn of its actor: in a storm of crashes an actor that is asked for each gets
+/// one turn in the time of one look at a ring, and who waits for his turn keeps his ring.
+final class PolicyRegister: Sendable {
+  enum Note: Sendable {
+    case attached(AttachedProcess)
+    case ended(AttachedProcess)
+    /// Every note before this one was taken.
+    case settled(CheckedContinuation<Void, Never>)
+  }
+
+  private struct State {
+    var notes: [Note] = []
+    var isTelling = false
+  }
+
+  private let policy: PolicyKeeper?
+  private let state = Mutex(State())
+
+  init(_ policy: PolicyKeeper?) { self.policy = policy }
+
+  func note(_ note: Note) {
+    guard let policy else {
+      if case .settled(let continuation) = note { continuation.resume() }
+      return
+    }
+    let begins = state.withLock { state in
+      defer { state.isTelling = true }
+      state.notes.append(note)
+      return !state.isTelling
+    }
+    if begins { Task.detached { await self.tell(policy) } }
+  }
+
+  /// Returns when the policy knows of everything that was noted until now.
+  func settle() async {
+    guard state.withLock({ $0.isTelling }) else { return }
+    await withCheckedContinuation { note(.settled($0)) }
+  }
+
+  private func tell(_ policy: PolicyKeeper) async {
+    while true {
+      let notes = state.withLock { state in
+        defer { state.notes = [] }
+        state.isTelling = !state.notes.isEmpty
+        return state.notes
+      }
+      if notes.isEmpty { return }
+      await policy.take(notes)
+    }
+  }
+}
+
+extension PolicyKeeper {
+  func take(_ notes: [PolicyRegister.Note]) {
+    for note in notes {
+      switch note {
+      case .attached(let process): attached(process)
+      case .ended(let process): ended(process)
+      case .settled(let continuation): continuation.resume()
+      }
+    }
+  }
+}

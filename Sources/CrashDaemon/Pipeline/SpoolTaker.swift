@@ -1,0 +1,202 @@
+import CrashRing
+import CrashStore
+import Logging
+import Synchronization
+
+/// Takes what processes have left in the spool directory, one file after the other.
+actor SpoolTaker {
+  nonisolated let spool: SpoolDirectory
+  private let analysis: CrashAnalysis
+  private let limits: Limits
+  /// Files of these are taken care of by whoever looks at their processes.
+  private let rings: RingTable
+  private let unwindings: SecondUnwindings
+  private var spooled: Set<String> = []
+  private var isSpoolBusy = false
+  /// The last list of the spool was cut off.
+  private var isListFull = false
+  /// Files that are not looked at again: removed, or failed.
+  private var settledFiles = 0
+  /// Files that could not be taken, as they are: they would fail again, until the store has failed and is well again.
+  private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
+  /// Names of files that were refused for want of something, which is told once.
+  private var toldFiles: Set<String> = []
+  /// The keeper of the store wants to know when these were looked at, and how many had been left until then.
+  private var asked: (names: Set<String>, leavings: UInt64?)?
+  private var taking: Task<Void, Never>?
+  private var isStopping = false
+  /// Those that processes have left which are forgotten since; whoever forgets them keeps nothing of theirs to wait here.
+  private nonisolated let left = Mutex<(names: Set<String>, taking: Task<Void, Never>?)>(([], nil))
+
+  init(analysis: CrashAnalysis, spool: SpoolDirectory, rings: RingTable, unwindings: SecondUnwindings) {
+    self.analysis = analysis
+    self.spool = spool
+    self.rings = rings
+    self.unwindings = unwindings
+    limits = analysis.limits
+  }
+
+  /// The keeper of the store finds nobody any more who takes files for it.
+  func stop() { isStopping = true }
+
+  /// Returns when those are taken that were asked for before.
+  func finish() async {
+    await taking?.value
+    await left.withLock { $0.taking }?.value
+  }
+}
+
+// For the keeper of the store.
+extension SpoolTaker {
+  /// Files are due again.
+  ///
+  /// The keeper does not wait for them: as long as somebody puts files there, there are more.
+  func takeLeft(isWell: Bool) {
+    if isWell { failedFiles = [:] }
+    guard !isStopping, asked == nil else { return }
+    let leavings = analysis.trouble.leavings
+    guard queueSpool(nil) else { return }
+    asked = (spooled, leavings)
+    if !isSpoolBusy { taking = Task { await take([]) } }
+    answerKeeper()
+  }
+
+  private func answerKeeper(_ name: String? = nil) {
+    if let name { asked?.names.remove(name) }
+    guard let asked, asked.names.isEmpty else { return }
+    self.asked = nil
+    analysis.trouble.looked(since: asked.leavings)
+  }
+}
+
+// Taking.
+extension SpoolTaker {
+  /// Takes a file that may be there, and does not keep whoever asks.
+  nonisolated func takeSoon(_ name: String) {
+    // In a storm of crashes hardly any has one.
+    guard spool.identity(of: name) != nil else { return }
+    left.withLock { left in
+      left.names.insert(name)
+      if left.taking == nil { left.taking = Task { await takeLeft() } }
+    }
+  }
+
+  private func takeLeft() async {
+    while let names = nextLeft() { await take(names) }
+  }
+
+  private nonisolated func nextLeft() -> [String]? {
+    left.withLock { left in
+      defer { left.names = [] }
+      if left.names.isEmpty { left.taking = nil }
+      return left.names.isEmpty ? nil : Array(left.names)
+    }
+  }
+
+  /// Takes the named files, or all that are there; one after the other, whoever calls.
+  func take(_ names: [String]?) async {
+    queueSpool(names)
+    guard !isSpoolBusy else { return }
+    isSpoolBusy = true
+    repeat {
+      let before = settledFiles
+      while let name = spooled.popFirst() {
+        await takeSpoolFile(name)
+        answerKeeper(name)
+      }
+      // There were more than a list has: those that follow, as long as there is room for them.
+      guard isListFull, settledFiles != before else { break }
+      queueSpool(nil)
+    } while !spooled.isEmpty
+    isSpoolBusy = false
+  }
+
+  /// - Returns: false: the spool cannot be read.
+  @discardableResult
+  private func queueSpool(_ names: [String]?) -> Bool {
+    if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }
+    do {
+      let found = try names ?? spool.list(limit: limits.spoolFiles, except: Set(failedFiles.keys))
+      if names == nil { isListFull = found.count >= limits.spoolFiles }
+      spooled.formUnion(found)
+      return true
+    } catch {
+      analysis.logger.error("cannot read the spool directory: \(error)")
+      return false
+    }
+  }
+
+  /// Whether the ring of a file is also that of an entry, at whose end the file goes, or is held in memory.
+  private func isTakenCareOf(_ name: String) -> Bool {
+    guard let id = SpoolDirectory.ringID(of: name) else { return false }
+    guard let user = spool.owner(of: name) else { return false }
+    return rings.contains(RingKey(id: id, user: user)) || analysis.trouble.isHolding(report: id, of: user)
+  }
+
+  private func takeSpoolFile(_ name: String) async {
+    guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
+    // Open until the end: its number is no other file's as long.
+    var left: AttachedProcess?
+    defer { withExtendedLifetime(left) {} }
+    do throws(SpoolRefusal) {
+      left = try spool.open(name)
+      guard let left else { return }
+      guard await take(left, name, file) else { return }
+    } catch {
+      // crashd's own want: it is looked at again, and told once.
+      if error.isPassing {
+        analysis.trouble.leaveFile()
+        guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
+      }
+      if error.isLoss {
+        analysis.ledger.lose(["spool": 1], of: error.owner, process: CleanName.of(name))
+      } else {
+        analysis.ledger.refuse("spool file", from: error.owner, because: "'\(CleanName.of(name))' \(error.reason)")
+      }
+      if error.isPassing { return }
+    }
+    toldFiles.remove(name)
+    // A process that lives may have put another one there meanwhile: the watch tells of that. One that its owner has only
+    // changed waits for the next list.
+    guard spool.identity(of: name) == file else { return }
+    do throws(SystemError) {
+      try spool.remove(name)
+      settledFiles += 1
+    } catch {
+      analysis.logger.warning("\(error), ignoring")
+      leave(name, file)
+    }
+  }
+
+  /// It is not looked at again as it is.
+  private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
+    guard failedFiles.count < limits.spoolFiles else { return }
+    failedFiles[name] = file
+    settledFiles += 1
+  }
+
+  /// Stores what a file says, unless all of it is stored.
+  /// - Returns: false: not stored, or not yet; the file stays for the next start, or until it is.
+  private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
+    switch await analysis.compare(left) {
+    case .stored: return true
+    case .unknown(let error):
+      analysis.trouble.leaveFile(because: error)
+      return false
+    case .news(let process):
+      switch await analysis.look(atFile: process) {
+      case .unanswered(let error):
+        analysis.trouble.leaveFile(because: error)
+        return false
+      case .held: return false
+      case .failed:
+        leave(name, file)
+        return false
+      case .nothingNew: return true
+      case .stored(let id, _):
+        unwindings.start(process, report: id)
+        return true
+      }
+    }
+  }
+}

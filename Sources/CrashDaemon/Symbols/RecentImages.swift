@@ -1,0 +1,38 @@
+import Synchronization
+
+/// Which lists of images were asked for a moment ago: processes of one program have the same, and in a storm of their
+/// crashes all but the first would ask in vain.
+///
+/// A crash asks for the images of its own frames anyway, however long ago that was.
+final class RecentImages: Sendable {
+  private struct Question: Hashable {
+    var user: UInt32
+    /// Build ids and paths in turn.
+    var names: [String]
+  }
+
+  private struct State {
+    var questions: Set<Question> = []
+    var begin_ns: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+  private let memory_ms: Int
+  private static let limit = 64
+
+  init(memory_ms: Int) { self.memory_ms = memory_ms }
+
+  /// Whether nobody asked for these a moment ago.
+  ///
+  /// Descriptors that a process sent are always new.
+  func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
+    if images.contains(where: { $0.descriptor != nil }) { return true }
+    let question = Question(user: user, names: images.flatMap { [$0.buildID, $0.path] })
+    return state.withLock { state in
+      if now_ns - state.begin_ns > UInt64(memory_ms) * 1_000_000 || state.questions.count >= Self.limit {
+        (state.questions, state.begin_ns) = ([], now_ns)
+      }
+      return state.questions.insert(question).inserted
+    }
+  }
+}

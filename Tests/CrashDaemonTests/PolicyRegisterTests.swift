@@ -1,0 +1,37 @@
+import CrashRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+struct PolicyRegisterTests {
+  private static func process(_ number: UInt64) throws -> AttachedProcess {
+    let source = try RingSource(memory: TestRing().memory())
+    let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+    return AttachedProcess(number: number, facts: facts, ring: source)
+  }
+
+  @Test("who comes and goes is told in order, and is known when it has settled")
+  func order() async throws {
+    let policy = try #require(TestDaemon(TestDirectory()).analysis.policy)
+    let register = PolicyRegister(policy)
+    let processes = try (1...40).map { try Self.process($0) }
+    for process in processes {
+      register.note(.attached(process))
+      if process.number > 3 { register.note(.ended(process)) }
+    }
+    await register.settle()
+    let known = await policy.services.values.flatMap(\.processes.keys)
+    #expect(known.sorted() == [1, 2, 3])
+    // Nothing is outstanding: nobody is waited for.
+    await register.settle()
+  }
+
+  @Test("without a policy nobody waits for one")
+  func none() async throws {
+    let register = PolicyRegister(nil)
+    register.note(.attached(try Self.process(1)))
+    await register.settle()
+    await withCheckedContinuation { register.note(.settled($0)) }
+  }
+}
