@@ -60,10 +60,18 @@ actor ScopeReader {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("nothing is described at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
+      // Trouble that passes, or of crashd's own, says nothing of the place.
+      guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
-    if known.count >= Self.knownLimit { known = [:] }
-    known[question] = (answer, now)
+    remember(answer, question, now)
     return answer
+  }
+
+  private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
+    // What tells nothing makes room first: somebody may crash at ever other places.
+    if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
+    if known.count >= Self.knownLimit { known = [:] }
+    known[question] = (answer, time_ns)
   }
 
   /// Runs the child on a thread of its own, which waits for it in the kernel.
