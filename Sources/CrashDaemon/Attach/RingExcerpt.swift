@@ -45,12 +45,18 @@ enum RingExcerpt {
   ///
   /// To read the holes of the others costs as much as all the rest.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
-    func place(_ field: PartialKeyPath<cs_ring>) -> Int { MemoryLayout<cs_ring>.offset(of: field) ?? 0 }
+    func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
+      guard let offset = MemoryLayout<Layout>.offset(of: field) else {
+        preconditionFailure("BUG: \(field) is no stored field")
+      }
+      return offset
+    }
     func count(_ field: PartialKeyPath<cs_ring_header>, limit: Int32) -> Int {
-      guard let offset = MemoryLayout<cs_ring_header>.offset(of: field), header.count >= offset + 4 else { return 0 }
+      let offset = place(field)
+      guard header.count >= offset + 4 else { return 0 }
       return min(Int(header[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }), Int(limit))
     }
-    let (images, notes, classes) = (place(\.images), place(\.annotations), place(\.classes))
+    let (images, notes, classes) = (place(\cs_ring.images), place(\cs_ring.annotations), place(\cs_ring.classes))
     let imagesEnd = images + count(\.image_count, limit: CS_RING_IMAGE_LIMIT) * MemoryLayout<cs_ring_image>.size
     let classesEnd = classes + count(\.class_count, limit: CS_RING_CLASS_LIMIT) * MemoryLayout<cs_ring_class>.size
     return [images..<min(imagesEnd, notes), notes..<classes, classes..<min(classesEnd, slots)]

@@ -127,6 +127,7 @@ struct CrashAnalysis: Sendable {
       if !isFile { process.ring.keepPages() }
       stamp = process.ring.stamp()
       contents = read(process, isFinal: isFinal)
+      hasIncidents = !contents.incidents.isEmpty || !contents.protectedClasses.isEmpty
     }
     // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
     // this is not followed for ever: its last frames have addresses then.

@@ -38,7 +38,7 @@ extension CrashPipeline {
     if isFinal, let now = self.entry(number), let ended = now.end {
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
       change(number) { $0.note(outcome) }
-      end(number)
+      await end(number)
     }
     finish(number, process)
   }
@@ -57,7 +57,7 @@ extension CrashPipeline {
       return entry.isDirty
     }
     if isDirty == true { return begin(process) }
-    wakeWaiters()
+    wakeWaiters(of: process.facts.peer.pid)
     drains.end()
   }
 
@@ -72,26 +72,25 @@ extension CrashPipeline {
     return hasIncidents
   }
 
-  private func end(_ number: UInt64) {
+  private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
     // Before anybody sees that it is gone.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    let count = state.withLock { state in
+    state.withLock { state in
       state.entries[number] = nil
       // With that: whoever asks finds it in one of the two.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)
       }
-      return state.entries.count
     }
     rings.remove(ring)
-    whenChanged(count)
+    tellCount()
     register.note(.ended(entry.process))
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
     // What has failed would fail again: its file is for the next start.
-    if !entry.isDone && !entry.hasFailed { spooler.takeSoon(SpoolDirectory.name(of: ring.id)) }
+    if !entry.isDone && !entry.hasFailed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }
 }

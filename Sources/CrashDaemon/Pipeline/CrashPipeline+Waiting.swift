@@ -55,9 +55,12 @@ extension CrashPipeline {
     state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
   }
 
-  func wakeWaiters() {
+  /// Those of one process, or all.
+  func wakeWaiters(of pid: Int32? = nil) {
     let woken = state.withLock { state in
-      let settled = state.waiters.filter { hasSettled($0.value.pid, state) }
+      // Asked first: in a storm hardly anybody waits, and to look at all entries takes its time.
+      let possible = state.waiters.filter { pid == nil || $0.value.pid == pid }
+      let settled = possible.filter { hasSettled($0.value.pid, state) }
       for number in settled.keys { state.waiters[number] = nil }
       return settled.values
     }

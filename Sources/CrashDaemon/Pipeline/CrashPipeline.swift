@@ -33,11 +33,14 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Never held while anything else is done.
+  /// Held for moments; under it only locks are taken that nothing else is done under: those of `Outstanding` and
+  /// `StoreTrouble`.
   let state = Mutex(State())
   let store: DescriptorStore?
   /// Told how many processes there are, each time that changes.
-  let whenChanged: @Sendable (_ processes: Int) -> Void
+  private let whenChanged: @Sendable (_ processes: Int) -> Void
+  /// Held while it is told: the last number that is told is the last one.
+  private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
   let rings = RingTable()
@@ -116,11 +119,12 @@ final class CrashPipeline: Service {
     }
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
-    let count = state.withLock { state in
-      state.entries[process.number] = entry
-      return state.entries.count
-    }
-    whenChanged(count)
+    state.withLock { $0.entries[process.number] = entry }
+    tellCount()
+  }
+
+  func tellCount() {
+    telling.withLock { _ in whenChanged(state.withLock { $0.entries.count }) }
   }
 
   /// - Returns: Whether somebody has to look at its ring.

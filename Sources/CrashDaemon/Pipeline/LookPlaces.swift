@@ -94,13 +94,16 @@ final class LookPlaces: Sendable {
 
   /// Returns when nobody has come for so long, thus not between two crashes of a storm, in which nobody waits for a moment;
   /// or when that does not happen in `patience_ms`, and nobody waits.
-  func calm(quiet_ms: Int, patience_ms: Int) async {
+  func calm(
+    quiet_ms: Int, patience_ms: Int,
+    sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) async {
     let deadline = ContinuousClock.now + .milliseconds(patience_ms)
     while true {
       await calm()
       guard ContinuousClock.now < deadline else { return }
       let before = letIn
-      do { try await Task.sleep(for: .milliseconds(quiet_ms)) } catch { return }
+      do { try await sleep(.milliseconds(quiet_ms)) } catch { return }
       if letIn == before { return }
     }
   }

@@ -1,7 +1,6 @@
 import CrashRing
 import CrashStore
 import Logging
-import Synchronization
 
 /// Takes what processes have left in the spool directory, one file after the other.
 actor SpoolTaker {
@@ -25,8 +24,6 @@ actor SpoolTaker {
   private var asked: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// Those that processes have left which are forgotten since; whoever forgets them keeps nothing of theirs to wait here.
-  private nonisolated let left = Mutex<(names: Set<String>, taking: Task<Void, Never>?)>(([], nil))
 
   init(analysis: CrashAnalysis, spool: SpoolDirectory, rings: RingTable, unwindings: SecondUnwindings) {
     self.analysis = analysis
@@ -40,10 +37,7 @@ actor SpoolTaker {
   func stop() { isStopping = true }
 
   /// Returns when those are taken that were asked for before.
-  func finish() async {
-    await taking?.value
-    await left.withLock { $0.taking }?.value
-  }
+  func finish() async { await taking?.value }
 }
 
 // For the keeper of the store.
@@ -71,26 +65,11 @@ extension SpoolTaker {
 
 // Taking.
 extension SpoolTaker {
-  /// Takes a file that may be there, and does not keep whoever asks.
-  nonisolated func takeSoon(_ name: String) {
-    // In a storm of crashes hardly any has one.
-    guard spool.identity(of: name) != nil else { return }
-    left.withLock { left in
-      left.names.insert(name)
-      if left.taking == nil { left.taking = Task { await takeLeft() } }
-    }
-  }
-
-  private func takeLeft() async {
-    while let names = nextLeft() { await take(names) }
-  }
-
-  private nonisolated func nextLeft() -> [String]? {
-    left.withLock { left in
-      defer { left.names = [] }
-      if left.names.isEmpty { left.taking = nil }
-      return left.names.isEmpty ? nil : Array(left.names)
-    }
+  /// Takes a file that may be there.
+  ///
+  /// Asked without a turn of this actor: in a storm of crashes hardly any is, and who waits for a turn keeps his ring.
+  nonisolated func takeIfThere(_ name: String) async {
+    if spool.identity(of: name) != nil { await take([name]) }
   }
 
   /// Takes the named files, or all that are there; one after the other, whoever calls.

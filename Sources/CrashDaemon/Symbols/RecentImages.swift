@@ -5,14 +5,9 @@ import Synchronization
 ///
 /// A crash asks for the images of its own frames anyway, however long ago that was.
 final class RecentImages: Sendable {
-  private struct Question: Hashable {
-    var user: UInt32
-    /// Build ids and paths in turn.
-    var names: [String]
-  }
-
   private struct State {
-    var questions: Set<Question> = []
+    /// Hashes of users, build ids and paths: names of a hostile process take no room, and an error costs nothing.
+    var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }
 
@@ -27,9 +22,15 @@ final class RecentImages: Sendable {
   /// Descriptors that a process sent are always new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
     if images.contains(where: { $0.descriptor != nil }) { return true }
-    let question = Question(user: user, names: images.flatMap { [$0.buildID, $0.path] })
+    var hasher = Hasher()
+    hasher.combine(user)
+    for image in images {
+      hasher.combine(image.buildID)
+      hasher.combine(image.path)
+    }
+    let question = hasher.finalize()
     return state.withLock { state in
-      if now_ns - state.begin_ns > UInt64(memory_ms) * 1_000_000 || state.questions.count >= Self.limit {
+      if now_ns > state.begin_ns + UInt64(memory_ms) * 1_000_000 || state.questions.count >= Self.limit {
         (state.questions, state.begin_ns) = ([], now_ns)
       }
       return state.questions.insert(question).inserted

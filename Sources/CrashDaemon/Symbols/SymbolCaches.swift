@@ -250,7 +250,7 @@ extension SymbolCaches {
   /// All in one turn: in a storm of crashes each turn of an actor is waited for.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     prepare(images, for: user)
-    guard isSettled(Set(images.flatMap { find($0.buildID, user) })) else { return nil }
+    guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
