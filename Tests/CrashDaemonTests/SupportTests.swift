@@ -87,6 +87,22 @@ struct SupportTests {
     #expect(try RingExcerpt.unpack(RingExcerpt.read(descriptor: memory.number)) == ring.bytes)
   }
 
+  @Test(
+    "of images and classes as many are taken as the header counts, and as there are places", arguments: [true, false])
+  func counts(areHuge: Bool) throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    for field in [\cs_ring_header.image_count, \cs_ring_header.class_count] {
+      ring.put(areHuge ? UInt32.max : 0, at: try #require(MemoryLayout<cs_ring_header>.offset(of: field)))
+    }
+    let memory = try ring.memory()
+    let unpacked = try #require(try RingExcerpt.unpack(RingExcerpt.read(descriptor: memory.number)))
+    #expect((unpacked == ring.bytes) == areHuge)
+    let header = MemoryLayout<cs_ring_header>.size
+    #expect(unpacked[..<header] == ring.bytes[..<header])
+  }
+
   @Test("what is no excerpt is none")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)

@@ -13,6 +13,15 @@ struct ReportCodingTests {
     }
   }
 
+  @Test("what few threads and frames have survives, too")
+  func rare() throws {
+    var report = Sample.everything
+    report.threads[0].silence = CrashReport.Silence(isBlocking: true, runState: "D")
+    report.threads[0].task = CrashReport.Task(id: 7, priority: 0x19, name: "orders")
+    report.threads[0].frames[0].signature = "Cart.total(of: Swift.Int) async throws -> Swift.Int"
+    #expect(try ReportCoding.decode(ReportCoding.encode(report).utf8) == report)
+  }
+
   @Test("the keys are those that were promised, and no others")
   func keys() throws {
     let json = try ReportCoding.encode(Sample.everything)
