@@ -183,6 +183,17 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, c
     return crashes / took
 
 
+def has_children(pid: int) -> bool:
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            if path.read_text():
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            # A thread that has ended meanwhile has none.
+            continue
+    return False
+
+
 def settled(daemon: Daemon):
     """Waits until symbol jobs and second unwindings of the warm-up are done: crashd has no children."""
     deadline = time.monotonic() + PATIENCE_S
@@ -190,8 +201,7 @@ def settled(daemon: Daemon):
     while quiet < 20:
         if time.monotonic() > deadline:
             raise RuntimeError("crashd's children do not end")
-        tasks = pathlib.Path(f"/proc/{daemon.process.pid}/task").glob("*/children")
-        quiet = quiet + 1 if not any(path.read_text() for path in tasks) else 0
+        quiet = quiet + 1 if not has_children(daemon.process.pid) else 0
         time.sleep(0.05)
 
 

@@ -294,6 +294,8 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     for connection in connections:
         connection.close()
     await_true("gone", lambda: daemon.status()["processes"] == 0)
+    # Second unwindings of the crashes hold their rings until they are done.
+    service.settled(daemon)
     left = daemon.descriptors() - before
     # The store's readers stay.
     Checks.check("their descriptors are closed when they go", left <= 16, f"{left} more than before")
