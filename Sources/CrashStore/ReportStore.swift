@@ -61,9 +61,11 @@ public final class ReportStore: Sendable {
       // Pages that are free can be given back to the file system; of no effect on a database that has tables already.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
+    makePrivately(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
     do {
       try claim(pool, path: path)
+      keepPrivate(path)
       let migrator = StoreSchema.migrator
       if try pool.read({ try migrator.hasBeenSuperseded($0) }) {
         throw StoreError.tooNew(path: path, version: "schema beyond v8")

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashStore
 import FoundationEssentials
+import Glibc
 import Testing
 
 @Suite("The report store")
@@ -221,6 +222,29 @@ struct ReportStoreTests {
     let cursor = StoreCursor(epoch: "0123456789abcdef", sequence: 42)
     #expect(StoreCursor(cursor.description) == cursor)
     #expect(StoreCursor(bad) == nil)
+  }
+
+  @Test("a database and its log are for their owner alone, also one that was made otherwise")
+  func privacy() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let files = ["", "-wal", "-shm"].map { path + $0 }
+    func modes() throws -> [mode_t] {
+      try files.map { file in
+        var status = stat()
+        // stat writes one struct stat.
+        try #require(unsafe stat(file, &status) == 0)
+        return status.st_mode & 0o777
+      }
+    }
+    let first = try ReportStore(path: path)
+    _ = try first.put(sample(id: "aa"), raw: [])
+    #expect(try modes() == [0o600, 0o600, 0o600])
+    for file in files { #expect(unsafe chmod(file, 0o644) == 0) }
+    let second = try ReportStore(path: path)
+    #expect(try modes() == [0o600, 0o600, 0o600])
+    try first.close()
+    try second.close()
   }
 
   @Test("reports and cursors outlive the daemon")
