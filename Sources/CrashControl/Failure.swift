@@ -50,7 +50,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .messageTooLarge(let limit):
       self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
     case .cancelled: self.init(.done, "")
-    case .noSuchReport(""): self.init(.nothingFound, "no crash was reported yet" + Self.note(client))
+    case .noSuchReport(""): self = .noCrash(of: client)
     case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports have an id that begins with '\(id)': give more of its digits")
@@ -86,6 +86,14 @@ public struct Failure: Error, Sendable, Equatable {
     case .remote(let name, _):
       self.init(.unreachable, "crashd refused the call (\(name)): are crashd and crashctl of one version?")
     }
+  }
+
+  /// No crash at all was reported, or not yet: one of this moment may be looked at.
+  public static func noCrash(of client: CrashClient?) -> Failure {
+    let ending = (try? client?.status().ending) ?? 0
+    let who = ending == 1 ? "a process has just ended and is" : "\(ending) processes have just ended and are"
+    let more = ending == 0 ? "" : "; \(who) being looked at: ask again"
+    return Failure(.nothingFound, "no crash was reported yet" + more + note(client))
   }
 
   /// Nothing that crashd shows to whoever asked: the sentence, and to whom it shows more.

@@ -36,7 +36,7 @@ struct FilterOptions: ParsableArguments {
 
   /// The sentence for a list that has nothing in it.
   func nothingFound(_ client: CrashClient) -> Failure {
-    .nothing(isRestricting ? "no crash was reported that matches" : "no crash was reported yet", of: client)
+    isRestricting ? .nothing("no crash was reported that matches", of: client) : .noCrash(of: client)
   }
 
   func query(limit: Int? = nil) -> ListQuery {
