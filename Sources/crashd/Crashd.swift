@@ -31,7 +31,7 @@ struct Crashd: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Where reports and symbol caches are kept.", valueName: "dir"))
   var stateDirectory: String?
 
-  @Option(help: ArgumentHelp("The crash-analyse to use, instead of the one beside crashd.", valueName: "path"))
+  @Option(help: ArgumentHelp("The crash-analyse to use, instead of the installed one.", valueName: "path"))
   var analysePath: String?
 
   @Option(
@@ -39,7 +39,7 @@ struct Crashd: AsyncParsableCommand {
       "debuginfod's servers, between spaces, instead of those that the settings name.", valueName: "urls"))
   var debuginfodUrls: String?
 
-  @Option(help: ArgumentHelp("The crash-fetch to use, instead of the one beside crashd.", valueName: "path"))
+  @Option(help: ArgumentHelp("The crash-fetch to use, instead of the installed one.", valueName: "path"))
   var fetchPath: String?
 
   @Flag(
