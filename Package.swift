@@ -141,7 +141,12 @@ var targets: [Target] = [
   .testTarget(
     name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"], swiftSettings: swift),
   .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"], swiftSettings: swift),
-  .testTarget(name: "QuarantineTests", dependencies: ["CrashShield", "CShimRing"], swiftSettings: swift),
+  .target(
+    name: "CQuarantineTestSupport", dependencies: ["CShimQuarantine"], path: "Tests/QuarantineTestSupport",
+    cSettings: c),
+  .testTarget(
+    name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CQuarantineTestSupport"],
+    swiftSettings: swift),
   .testTarget(
     name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
   .testTarget(

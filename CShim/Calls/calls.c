@@ -4,6 +4,7 @@
 
 #include "cs_calls.h"
 #include "cs_quarantine.h"
+#include "cs_reads_frames.h"
 
 // Of the runtime's frames there are four at most; the rest is for hooks of others.
 #define STEPS 32
@@ -54,9 +55,6 @@ static bool is_known(const walk *walk) {
   const uintptr_t at = walk->frame;
   return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;
 }
-
-// The frames of others are not what a sanitizer knows of this function's.
-#define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
 // Where the caller goes on.
 READS_FRAMES static uint64_t return_address(const walk *walk) {

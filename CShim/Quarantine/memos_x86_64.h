@@ -6,6 +6,7 @@
 
 #include <emmintrin.h>
 
+#include "cs_reads_frames.h"
 #include "quarantine.h"
 
 #define CS_MEMOS 8 // of a thread, a power of two
@@ -32,7 +33,7 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t frame) {
+READS_FRAMES static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t frame) {
   if (memo->frame != frame) return false;
   __m128i equal = _mm_set1_epi8(-1);
   const cs_memo_frame *at = memo->frames, *const end = memo->end;

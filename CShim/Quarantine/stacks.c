@@ -2,6 +2,7 @@
 // somebody else. A table that is full gives 0, "not known".
 #include <stdlib.h>
 
+#include "cs_reads_frames.h"
 #include "memos_x86_64.h"
 #include "quarantine.h"
 #include "words_x86_64.h"
@@ -61,7 +62,7 @@ typedef struct walk {
 } walk;
 
 // Return addresses from a frame on, as long as each frame pointer leads upwards, to a word of this stack.
-static void walk_from(uintptr_t at, walk *ret_walk) {
+READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   ret_walk->hash = UINT64_C(0x243F6A8885A308D3);
@@ -83,7 +84,7 @@ static void walk_from(uintptr_t at, walk *ret_walk) {
 }
 
 // There is one frame at least.
-static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
+READS_FRAMES static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
   const uint32_t even = (walk->count + 1) / 2 * 2;
   memo->frame = (uintptr_t)walk->at[0];
   memo->number = number;
@@ -133,7 +134,7 @@ void cs_quarantine_here(cs_quarantine_stack *ret_stack) {
   ret_stack->thread = cs_thread_known()->number;
 }
 
-uint64_t cs_quarantine_caller(void) {
+READS_FRAMES uint64_t cs_quarantine_caller(void) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   const uintptr_t own = (uintptr_t)__builtin_frame_address(0);
