@@ -3,6 +3,7 @@ import CrashReport
 import CrashRing
 import CrashShield
 import CrashStore
+import DanglingStatistics
 import Glibc
 import Synchronization
 import Testing
@@ -70,6 +71,38 @@ struct IncidentTests {
     later.addIncident(0, key: 1, subject: "App.Session", count: 9, mode: 0)
     #expect(await daemon.analysis.observe(try Self.attached(later), seen: first) == [1: 9])
     #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
+  }
+
+  @Test("many who ask at once get each incident stored, and it counts once for the policy", .timeLimit(.minutes(5)))
+  func atOnce() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let policy = try #require(daemon.analysis.policy)
+    var ring = TestRing()
+    ring.addImage(0)
+    for index in 0..<20 {
+      ring.addIncident(index, key: UInt64(index) * 2 + 1, subject: "App.Session", count: 1, mode: 1)
+    }
+    let process = try Self.attached(ring)
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    continuation.yield(.attached(process, []))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    await withTaskGroup(of: Int.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          await pipeline.observeAll()
+          return (try? daemon.store.incidents(limit: 100).count) ?? 0
+        }
+      }
+      for await stored in group { #expect(stored == 20) }
+    }
+    let found = try #require(await policy.summaries(await policy.find(nil, .all)).first)
+    #expect(found.summary.hits == 20)
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
   }
 
   @Test(

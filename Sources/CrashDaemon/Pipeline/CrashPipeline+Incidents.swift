@@ -8,7 +8,8 @@ extension CrashPipeline {
       do {
         try await Task.sleep(for: .milliseconds(limits.observation_ms))
       } catch _ { return }
-      await observeAll()
+      // Whoever is observed already needs no second look.
+      for process in attached() { await observing.runIfFree(process.number) { await observeAlone(process) } }
       await analysis.policy?.tick()
     }
   }
@@ -18,7 +19,13 @@ extension CrashPipeline {
     for process in attached() where mayRead(process.facts.peer) { await observe(process) }
   }
 
+  /// Returns when what had happened in the process before this call is stored.
   func observe(_ process: AttachedProcess) async {
+    await observing.run(process.number) { await observeAlone(process) }
+  }
+
+  /// In a turn of its own: two looks at once would count what is new twice for the policy.
+  private func observeAlone(_ process: AttachedProcess) async {
     // The policy takes what it sees of those that it knows.
     await register.settle()
     guard let entry = entry(process.number) else { return }

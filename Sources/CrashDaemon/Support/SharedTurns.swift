@@ -1,0 +1,63 @@
+import Synchronization
+
+/// Work that is done by one at a time for each key, and whose result serves everybody who asked before it began.
+///
+/// Two who look at one thing at once would both take for new what neither has noted yet.
+final class SharedTurns<Key: Hashable & Sendable>: Sendable {
+  private enum Role { case leads, isServed }
+  private typealias Asker = CheckedContinuation<Role, Never>
+
+  private struct Turn {
+    /// They asked before the turn began.
+    var served: [Asker] = []
+    /// They asked since: what they ask for may have happened after that look at it.
+    var next: [Asker] = []
+  }
+
+  /// Of keys whose turn is under way.
+  private let turns = Mutex<[Key: Turn]>([:])
+
+  /// Returns when `work` was done for the key, by this caller or by another, in a turn that began after this call.
+  func run(_ key: Key, _ work: @Sendable () async -> Void) async {
+    let role: Role = await withCheckedContinuation { asker in
+      let leads = turns.withLock { turns in
+        if turns[key] == nil {
+          turns[key] = Turn()
+          return true
+        }
+        turns[key]?.next.append(asker)
+        return false
+      }
+      if leads { asker.resume(returning: .leads) }
+    }
+    guard role == .leads else { return }
+    await work()
+    end(key)
+  }
+
+  /// Does `work`, or nothing while somebody does it for that key.
+  func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
+    let leads = turns.withLock { turns in
+      if turns[key] != nil { return false }
+      turns[key] = Turn()
+      return true
+    }
+    guard leads else { return }
+    await work()
+    end(key)
+  }
+
+  /// How many wait for a turn that has not begun.
+  func waitingCount(_ key: Key) -> Int { turns.withLock { $0[key]?.next.count ?? 0 } }
+
+  /// The first of those who wait does it for all of them.
+  private func end(_ key: Key) {
+    let (served, leader): ([Asker], Asker?) = turns.withLock { turns in
+      guard let turn = turns[key] else { return ([], nil) }
+      turns[key] = turn.next.isEmpty ? nil : Turn(served: Array(turn.next.dropFirst()))
+      return (turn.served, turn.next.first)
+    }
+    for asker in served { asker.resume(returning: .isServed) }
+    leader?.resume(returning: .leads)
+  }
+}
