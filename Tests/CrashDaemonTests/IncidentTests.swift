@@ -105,6 +105,30 @@ struct IncidentTests {
     _ = await running.result
   }
 
+  @Test("one that cannot be stored is told at the next look; those before it count for the policy, each once")
+  func notStored() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let policy = try #require(daemon.analysis.policy)
+    var ring = TestRing()
+    ring.addImage(0)
+    for index in 0..<3 {
+      ring.addIncident(index, key: UInt64(index) * 2 + 1, subject: "App.Session", count: 1, mode: 1)
+    }
+    let process = try Self.attached(ring)
+    await policy.attached(process)
+    try daemon.change(
+      "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
+        + "BEGIN SELECT RAISE(ABORT, 'no space'); END")
+    let seen = await daemon.analysis.observe(process, seen: [:])
+    #expect(seen.count == 2 && daemon.log.contains("no space"))
+    func hits() async -> Double { await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +) }
+    #expect(await hits() == 2)
+    try daemon.change("DROP TRIGGER full")
+    #expect(await daemon.analysis.observe(process, seen: seen).count == 3)
+    #expect(await hits() == 3)
+    #expect(try daemon.store.incidents(limit: 10).count == 3)
+  }
+
   @Test(
     "what was done to a guard slot is said in a sentence, and is certain",
     arguments: [

@@ -27,16 +27,17 @@ extension CrashAnalysis {
     var news: [PolicyKeeper.News] = []
     for incident in changed {
       let report = builder.report(of: incident)
-      news.append(
-        PolicyKeeper.News(incident: incident, isFirst: seen[incident.key] == nil, group: Self.group(of: report)))
       do throws(StoreError) {
         try store.put(incident: report)
-        result[incident.key] = incident.count
       } catch {
         logger.error("cannot store an incident of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
         ledger.lose(["incidents": 1], of: process.facts.peer, process: process.facts.identity.name)
-        return result
+        // It and those behind it are new to the next look; those before it are new to nobody after this one.
+        break
       }
+      result[incident.key] = incident.count
+      news.append(
+        PolicyKeeper.News(incident: incident, isFirst: seen[incident.key] == nil, group: Self.group(of: report)))
     }
     await policy?.saw(news, classes, of: process)
     return result

@@ -77,9 +77,12 @@ final class TestDaemon: Sendable {
   }
 
   /// What is stored of a report is no report any more.
-  func spoil(_ id: String) throws {
+  func spoil(_ id: String) throws { try change("UPDATE reports SET json = '{' WHERE id = ?", [id]) }
+
+  /// Changes the database behind the back of the daemon.
+  func change(_ sql: String, _ arguments: StatementArguments = []) throws {
     let database = try DatabaseQueue(path: "\(directories.state)/reports.sqlite")
-    try database.write { try $0.execute(sql: "UPDATE reports SET json = '{' WHERE id = ?", arguments: [id]) }
+    try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
   /// What Status counts.
