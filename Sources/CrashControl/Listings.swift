@@ -113,7 +113,8 @@ public enum Listings: Sendable {
     }.joined()
   }
 
-  private static func processes(_ status: DaemonStatus) -> String {
+  /// How many processes are attached, and how many have ended and are still looked at.
+  static func processes(_ status: DaemonStatus) -> String {
     let attached = "\(status.processes - status.ending) attached"
     return status.ending == 0 ? attached : "\(attached), \(status.ending) ending"
   }

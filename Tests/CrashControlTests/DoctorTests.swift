@@ -22,13 +22,14 @@ struct DoctorTests {
     let daemon = try FakeDaemon { connection in
       while connection.call() != nil {
         connection.reply(
-          #"{"version":"9","pid":1,"uptime_s":5,"processes":2,"ending":0,"reports":7,"storeBytes":1,"#
+          #"{"version":"9","pid":1,"uptime_s":5,"processes":2,"ending":1,"reports":7,"storeBytes":1,"#
             + #""losses":{"ring":3,"report":0},"refusals":{},"held":4,"trouble":["the disk is full"]}"#)
       }
     }
     defer { daemon.stop() }
     let findings = Doctor(client: CrashClient(socketPath: daemon.socketPath)).machine()
-    #expect(findings.first { $0.subject == "crashd" }?.level == .good)
+    let crashd = findings.first { $0.subject == "crashd" }
+    #expect(crashd == Finding(.good, "crashd", "version 9, process 1; processes: 1 attached, 1 ending"))
     #expect(
       findings.filter { $0.subject == "store" }.map(\.sentence)
         == ["the disk is full", "4 reports wait in memory because the store takes none"])

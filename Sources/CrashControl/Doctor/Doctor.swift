@@ -24,7 +24,8 @@ public struct Doctor: Sendable {
       let status = try client.status()
       findings.append(
         Finding(
-          .good, "crashd", "version \(status.version), process \(status.pid), \(status.processes) processes attached"))
+          .good, "crashd",
+          "version \(status.version), process \(status.pid); processes: \(Listings.processes(status))"))
       findings += rights(status) + store(status) + losses(status)
     } catch {
       findings.append(
