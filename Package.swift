@@ -240,7 +240,7 @@ if !coreOnly {
       dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"],
       swiftSettings: swift),
     .executableTarget(
-      name: "crashctl", dependencies: ["CrashControl", "CrashClient", arguments], swiftSettings: swift),
+      name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments], swiftSettings: swift),
     // Sends reports on, by itself: crashd talks to no network.
     .target(name: "CSinks", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
     .target(

@@ -34,13 +34,6 @@ struct CrashControlCommand: ParsableCommand {
     }
   }
 
-  /// Options before a verb are taken for those of `list`, the verb for an argument too many.
-  private static func advice(for sentence: Substring) -> String {
-    let verbs = configuration.subcommands.compactMap { $0._commandName }
-    let verb = verbs.first { sentence == "Unexpected argument '\($0)'" }
-    return verb.map { "options follow the verb: crashctl \($0) OPTIONS" } ?? "see crashctl --help"
-  }
-
   /// Help, versions and completion scripts are ArgumentParser's texts; an error in the command line is one sentence.
   private static func finish(_ error: any Error) -> Never {
     let code = exitCode(for: error)
@@ -48,7 +41,10 @@ struct CrashControlCommand: ParsableCommand {
       // What else may have been meant follows on further lines.
       let text = message(for: error).prefix { $0 != "\n" }
       let sentence = text.hasSuffix(".") ? text.dropLast() : text
-      Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; " + advice(for: sentence))
+      let advice = CommandAdvice.text(
+        for: sentence, arguments: Array(CommandLine.arguments.dropFirst()),
+        verbs: configuration.subcommands.compactMap { $0._commandName })
+      Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; " + advice)
       Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
     }
     do throws(Failure) {

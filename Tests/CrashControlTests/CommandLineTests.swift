@@ -157,6 +157,21 @@ struct CommandLineTests {
         == "crashctl: unexpected argument 'show'; options follow the verb: crashctl show OPTIONS\n")
   }
 
+  @Test(
+    "a mistyped verb is told with the one that is meant; what is no verb's name is not",
+    arguments: [
+      (["shw"], "unexpected argument 'shw'; 'show' is meant, perhaps; see crashctl --help"),
+      (["expalin", "7f"], "2 unexpected arguments: 'expalin', '7f'; 'explain' is meant, perhaps; see crashctl --help"),
+      (["list", "shw"], "unexpected argument 'shw'; see crashctl --help"),
+      (["something-else"], "unexpected argument 'something-else'; see crashctl --help"),
+      (["list", "--unknown"], "unknown option '--unknown'; see crashctl --help"),
+    ])
+  func mistyped(arguments: [String], complaint: String) throws {
+    let result = try Self.crashctl(arguments)
+    #expect(result.status == 2)
+    #expect(result.complaint == "crashctl: \(complaint)\n")
+  }
+
   @Test("help goes to standard output and exits with 0", arguments: [["--help"], ["list", "-h"], ["run", "--help"]])
   func help(arguments: [String]) throws {
     let result = try Self.crashctl(arguments)
