@@ -11,8 +11,8 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
   var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
 }
 
-/// Counts what was refused and what was lost, and logs it so that nobody can flood the log: one line a kind and
-/// user in a second; the next one tells how many were left out.
+/// Counts what was stored, refused and lost, and logs it so that nobody can flood the log: one line a kind and user in a
+/// second, of reports after the first eight; the next one tells how many were left out.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -20,7 +20,8 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    var since_ns: UInt64
+    /// When its lines of one a second each would all have been written.
+    var until_ns: UInt64
     var omitted: Int
   }
 
@@ -35,7 +36,9 @@ final class Ledger: Sendable {
   private let state = Mutex(State())
   private let logger: Logger
   private let rememberedLimit: Int
-  private static let quiet_ns: UInt64 = 1_000_000_000
+  private static let interval_ns: UInt64 = 1_000_000_000
+  /// Reports of a user that are logged without a pause: services that take each other down are all in the log.
+  private static let reportsAtOnce: UInt64 = 8
 
   init(logger: Logger, limits: Limits) {
     self.logger = logger
@@ -67,7 +70,8 @@ final class Ledger: Sendable {
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
       state.stored &+= 1
-      return Self.admit(Line(kind: "report", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+      let line = Line(kind: "report", uid: peer.uid)
+      return Self.admit(line, to: &state.quiet, limit: rememberedLimit, atOnce: Self.reportsAtOnce)
     }
     guard let omitted else { return }
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
@@ -85,17 +89,21 @@ final class Ledger: Sendable {
     logger.warning("lost of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
   }
 
-  /// How many lines were left out since the last one, or nil when this one is to be left out too.
-  private static func admit(_ line: Line, to quiet: inout [Line: Quiet], limit: Int) -> Int? {
+  /// How many lines were left out since the last one, or nil when this one is to be left out too: the generic cell rate
+  /// algorithm (ITU-T I.371).
+  private static func admit(
+    _ line: Line, to quiet: inout [Line: Quiet], limit: Int, atOnce: UInt64 = 1
+  ) -> Int? {
     let now = Moment.monotonic_ns()
-    if let last = quiet[line], now - last.since_ns < quiet_ns {
+    let until = max(quiet[line]?.until_ns ?? now, now)
+    if until - now > (atOnce - 1) * interval_ns {
       quiet[line]?.omitted += 1
       return nil
     }
-    if quiet.count >= limit { quiet = quiet.filter { now - $0.value.since_ns < quiet_ns } }
+    if quiet.count >= limit { quiet = quiet.filter { $0.value.until_ns > now } }
     if quiet.count >= limit, quiet[line] == nil { return nil }
     let omitted = quiet[line]?.omitted ?? 0
-    quiet[line] = Quiet(since_ns: now, omitted: 0)
+    quiet[line] = Quiet(until_ns: until + interval_ns, omitted: 0)
     return omitted
   }
 

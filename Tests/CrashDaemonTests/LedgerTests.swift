@@ -1,0 +1,58 @@
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What is counted and logged")
+struct LedgerTests {
+  /// Peers of two users; each has lines of his own.
+  private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
+
+  @Test("eight reports of a user are logged at once, and a line that comes later says how many were not")
+  func reports() {
+    let log = TestLog()
+    let ledger = Ledger(logger: log.logger, limits: Limits())
+    let beginning = ContinuousClock.now
+    for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
+    // More than eight on a machine that stood still meanwhile: one a second.
+    let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
+    let logged = log.lines.count
+    #expect((8...9 + seconds).contains(logged) && ledger.stored == 100)
+    for index in 0..<8 {
+      #expect(log.lines[index] == "info: stored id\(index) of 'shop' (pid 1, uid 1000): It crashed.")
+    }
+    ledger.report("other", of: Self.second, process: "till", sentence: "It crashed.")
+    #expect(log.lines.count == logged + 1)
+    // Whoever is logged next says what was left out.
+    while log.lines.count == logged + 1 {
+      ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
+    }
+    let told = log.lines.compactMap { $0.wholeMatch(of: /.*\(and (\d+) more before\)/).flatMap { Int($0.output.1) } }
+    #expect(told.reduce(log.lines.count, +) == ledger.stored)
+  }
+
+  @Test("of refusals and losses one line a second of a user is logged, and all are counted")
+  func refusals() {
+    let log = TestLog()
+    let ledger = Ledger(logger: log.logger, limits: Limits())
+    let beginning = ContinuousClock.now
+    for _ in 0..<50 {
+      ledger.refuse("attach", from: Self.first, because: "no hello")
+      ledger.lose(["record": 2], of: Self.first, process: "shop")
+    }
+    let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
+    #expect((2...4 + 2 * seconds).contains(log.lines.count))
+    #expect(ledger.refusals == ["attach": 50] && ledger.losses == ["record": 100])
+  }
+
+  @Test("who comes with ever new users has his refusals counted, and nobody's log grows without end")
+  func manyUsers() {
+    let log = TestLog()
+    var limits = Limits()
+    limits.rememberedRefusals = 4
+    let ledger = Ledger(logger: log.logger, limits: limits)
+    let beginning = ContinuousClock.now
+    for uid in 0..<1_000 { ledger.refuse("attach", from: Peer(pid: 1, uid: UInt32(uid)), because: "no hello") }
+    let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
+    #expect((4...8 + 4 * seconds).contains(log.lines.count) && ledger.refusals == ["attach": 1_000])
+  }
+}
