@@ -56,7 +56,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-verdicts check-faults check-sinks \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-verdicts check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers
 
 all: build
@@ -102,7 +102,7 @@ test: check-format build
 	$(MAKE) test-release test-sanitizers
 	scripts/beside .build-logs/fuzz.log "$(MAKE) fuzz" "$(MAKE) box docs measure-implicit"
 
-checks: check-units check-signal-safety check-idle check-faults check-preload check-dangling check-pages check-implicit check-guards check-verdicts
+checks: check-units check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -158,6 +158,9 @@ measure: build
 
 check-preload: build
 	scripts/check-preload .build/debug
+
+check-static: build
+	scripts/check-static .build/debug
 
 # Short, with and without a service manager that keeps descriptors (docs/decisions/0070).
 check-faults: build

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include "alternate_stack.h"
 
@@ -23,7 +24,15 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 
 static create_function *next; // atomic
 
+// In a static executable no loader could find libc's. There it has this name too, in one object with the weak
+// pthread_create that ours takes the place of (glibc, nptl/pthread_create.c); a libc that is loaded does not export it.
+extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
+
+// The linker takes that object out of libc.a for whoever needs it, and a weak reference does not count: this one does.
+__attribute__((used)) static int (*const needs_threads)(thrd_t *, thrd_start_t, void *) = thrd_create;
+
 static create_function *find_next(void) {
+  if (__pthread_create_2_1 != NULL) return __pthread_create_2_1;
   create_function *found = __atomic_load_n(&next, __ATOMIC_RELAXED);
   if (found != NULL) return found;
   found = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
