@@ -121,7 +121,9 @@ struct IncidentTests {
         + "BEGIN SELECT RAISE(ABORT, 'no space'); END")
     let seen = await daemon.analysis.observe(process, seen: [:])
     #expect(seen.count == 2 && daemon.log.contains("no space"))
-    func hits() async -> Double { await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +) }
+    func hits() async -> Double {
+      await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +)
+    }
     #expect(await hits() == 2)
     try daemon.change("DROP TRIGGER full")
     #expect(await daemon.analysis.observe(process, seen: seen).count == 3)
