@@ -67,8 +67,7 @@ extension Shield {
     _ value: Any, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Target? {
     if let same = exactly(value, target) { return same }
-    if Target.self != Any.self, let cast = value as? Target { return cast }
-    return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
+    return askedCast(value, to: target, fileID, line)
   }
 
   /// The same of an object, which says itself what it is.
@@ -88,11 +87,22 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
+  // Not inlined: the value would be kept for it before its type is looked at.
+  @inlinable
+  @inline(never)
+  static func askedCast<Target>(
+    _ value: Any, to target: Target.Type, _ fileID: StaticString, _ line: UInt
+  ) -> Target? {
+    if Target.self != Any.self, let cast = value as? Target { return cast }
+    return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
+  }
+
   // A value of the very type needs no look into the runtime's tables, which is what `as` costs.
   @inlinable
   @inline(__always)
   static func exactly<Target>(_ value: Any, _ target: Target.Type) -> Target? {
-    func opened<Value>(_ value: Value) -> Target? {
+    // Inlined: of the target that is known there, an object is not kept twice while its type is looked at.
+    @inline(__always) func opened<Value>(_ value: Value) -> Target? {
       // The types were compared.
       Value.self == Target.self ? unsafe unsafeBitCast(value, to: Target.self) : nil
     }
