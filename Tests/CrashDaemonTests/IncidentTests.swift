@@ -18,13 +18,13 @@ struct IncidentTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  @Test("incidents of a process that has ended are stored, with a sentence, both stacks and how sure they are")
-  func stored() async throws {
-    let daemon = try TestDaemon(TestDirectory())
-    var ring = TestRing()
-    ring.addImage(0)
-    ring.addIncident(3, key: 0x1234, subject: "App.Session", count: 5, mode: 1)
-    let process = try Self.attached(ring)
+  /// Has the database refuse the third incident.
+  private static let refusal =
+    "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
+    + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
+
+  /// What comes of a process that attached, and ended well.
+  private static func end(_ process: AttachedProcess, of daemon: TestDaemon) async throws {
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(
       analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
@@ -38,6 +38,15 @@ struct IncidentTests {
     continuation.finish()
     running.cancel()
     _ = await running.result
+  }
+
+  @Test("incidents of a process that has ended are stored, with a sentence, both stacks and how sure they are")
+  func stored() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(3, key: 0x1234, subject: "App.Session", count: 5, mode: 1)
+    try await Self.end(Self.attached(ring), of: daemon)
 
     let incidents = try daemon.store.incidents(limit: 10)
     let incident = try #require(incidents.first)
@@ -116,11 +125,11 @@ struct IncidentTests {
     }
     let process = try Self.attached(ring)
     await policy.attached(process)
-    try daemon.change(
-      "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
-        + "BEGIN SELECT RAISE(ABORT, 'no space'); END")
+    try daemon.change(Self.refusal)
     let seen = await daemon.analysis.observe(process, seen: [:])
     #expect(seen.count == 2 && daemon.log.contains("no space"))
+    // It is still in the process's ring.
+    #expect(daemon.analysis.ledger.losses.isEmpty)
     func hits() async -> Double {
       await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +)
     }
@@ -129,6 +138,20 @@ struct IncidentTests {
     #expect(await daemon.analysis.observe(process, seen: seen).count == 3)
     #expect(await hits() == 3)
     #expect(try daemon.store.incidents(limit: 10).count == 3)
+  }
+
+  @Test("of a process that has ended what the store has not taken is counted as lost")
+  func lost() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addImage(0)
+    for index in 0..<3 {
+      ring.addIncident(index, key: UInt64(index) * 2 + 1, subject: "App.Session", count: 1, mode: 1)
+    }
+    try daemon.change(Self.refusal)
+    try await Self.end(Self.attached(ring), of: daemon)
+    #expect(daemon.analysis.ledger.losses == ["incidents": 1] && daemon.log.contains("lost of"))
+    #expect(try daemon.store.incidents(limit: 10).count == 2)
   }
 
   @Test(

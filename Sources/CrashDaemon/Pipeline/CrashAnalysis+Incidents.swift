@@ -15,8 +15,7 @@ extension CrashAnalysis {
   /// - Returns: What this one found.
   func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
     let (incidents, classes, images) = process.ring.observations()
-    // Ghosts are for the report of their crash.
-    let changed = incidents.filter { seen[$0.key] != $0.count && !$0.isGhost }
+    let changed = Self.new(incidents, seen: seen)
     guard !changed.isEmpty else {
       await policy?.saw([], classes, of: process)
       return seen
@@ -30,8 +29,8 @@ extension CrashAnalysis {
       do throws(StoreError) {
         try store.put(incident: report)
       } catch {
-        logger.error("cannot store an incident of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
-        ledger.lose(["incidents": 1], of: process.facts.peer, process: process.facts.identity.name)
+        ledger.postpone(
+          "an incident", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
         // It and those behind it are new to the next look; those before it are new to nobody after this one.
         break
       }
@@ -41,6 +40,18 @@ extension CrashAnalysis {
     }
     await policy?.saw(news, classes, of: process)
     return result
+  }
+
+  /// Counts what is not stored of a process that has ended: nobody will look at its ring again.
+  func loseUnstored(of process: AttachedProcess, seen: Occurrences) {
+    let count = Self.new(process.ring.observations().incidents, seen: seen).count
+    if count == 0 { return }
+    ledger.lose(["incidents": count], of: process.facts.peer, process: process.facts.identity.name)
+  }
+
+  /// Those of which there is more than what was seen; ghosts are for the report of their crash.
+  private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
+    incidents.filter { seen[$0.key] != $0.count && !$0.isGhost }
   }
 
   /// What tells one place of use from another: the class, how it was used, and the three innermost functions of the

@@ -33,7 +33,10 @@ extension CrashPipeline {
     let isFinal = process.hasEnded.load(ordering: .acquiring)
     let hasIncidents = entry.isRead ? false : await look(at: process, entry, isFinal: isFinal)
     analysis.places.leave(user)
-    if hasIncidents { await observe(process) }
+    if hasIncidents {
+      await observe(process)
+      if isFinal { loseUnstored(of: process) }
+    }
     // Read anew: it may have come while the ring was looked at.
     if isFinal, let now = self.entry(number), let ended = now.end {
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)

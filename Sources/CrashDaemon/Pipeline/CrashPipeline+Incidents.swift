@@ -32,4 +32,10 @@ extension CrashPipeline {
     let found = await analysis.observe(process, seen: entry.occurrences)
     change(process.number) { $0.occurrences = found }
   }
+
+  /// Counts what its last look could not store.
+  func loseUnstored(of process: AttachedProcess) {
+    guard let entry = entry(process.number) else { return }
+    analysis.loseUnstored(of: process, seen: entry.occurrences)
+  }
 }

@@ -77,6 +77,15 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
+  /// Something of a process cannot be kept now, and is still where it was.
+  func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
+    let omitted = state.withLock { state in
+      Self.admit(Line(kind: "postponed", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+    }
+    guard let omitted else { return }
+    logger.error("cannot store \(what) of '\(name)' (\(peer)) now: \(CleanText.line(reason))\(Self.more(omitted))")
+  }
+
   /// Something of a process could not be kept.
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }
