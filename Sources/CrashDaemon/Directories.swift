@@ -82,16 +82,24 @@ public struct Directories: Sendable, Equatable {
 }
 
 /// Holds a directory for one crashd: the kernel lets go of it when the process ends, however it ends.
+///
+/// A child that was being started when crashd was killed has a copy of the descriptor until it is its program, and with it
+/// the lock: whoever comes next waits that long for it. Nobody tells when it goes, so it is asked for again and again; a
+/// crashd that lives keeps it for longer.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
+  private static let pause_us: useconds_t = 10_000
 
-  init(path: String) throws(DaemonError) {
+  init(path: String, patience_ms: Int = 3_000) throws(DaemonError) {
     // The mode is the one variadic argument that open reads with O_CREAT.
     let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw .system("\(SystemError("open '\(path)'"))") }
     descriptor = Descriptor(owning: number)
-    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-      throw errno == EWOULDBLOCK ? .locked(path: path) : .system("\(SystemError("lock '\(path)'"))")
+    let deadline = ContinuousClock.now + .milliseconds(patience_ms)
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw .system("\(SystemError("lock '\(path)'"))") }
+      guard ContinuousClock.now < deadline else { throw .locked(path: path) }
+      usleep(Self.pause_us)
     }
   }
 

@@ -168,6 +168,20 @@ struct StartTests {
     #expect(throws: DaemonError.self) { try PassedSockets.take([-1]) }
   }
 
+  @Test(
+    "a lock that a child of a killed crashd lets go of in a moment is waited for; one that stays is another crashd's")
+  func lockLeftBehind() throws {
+    let path = "\(try TestDirectory().path)-lock"
+    defer { unsafe unlink(path) }
+    var left: DirectoryLock? = try DirectoryLock(path: path)
+    #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
+    // As such a child has one: a copy of the descriptor's, so that the lock ends with both.
+    try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
+    left = nil
+    let next = try DirectoryLock(path: path, patience_ms: 600_000)
+    withExtendedLifetime(next) {}
+  }
+
   @Test("two daemons never share a runtime directory")
   func lock() async throws {
     let directory = try TestDirectory()

@@ -15,10 +15,10 @@ final class NotificationSocket: Sendable {
     }
   }
 
-  /// Waits for `READY=1` among the notifications.
-  func awaitReady() throws {
+  /// Waits for `READY=1` among the notifications; throws when the process ends before it says so.
+  func awaitReady(of process: ChildProcess) throws {
     while true {
-      try descriptor.awaitInput()
+      try descriptor.awaitInput { process.hasEnded }
       let message = String(decoding: try descriptor.read(4_096), as: UTF8.self)
       if message.split(separator: "\n").contains("READY=1") { return }
     }

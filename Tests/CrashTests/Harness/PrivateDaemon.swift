@@ -53,7 +53,7 @@ final class PrivateDaemon: Sendable {
         environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path,
         descriptorLimit: descriptorLimit, errorPath: place.logPath))
     do {
-      try await blocking { try notifications.awaitReady() }
+      try await blocking { try notifications.awaitReady(of: process) }
     } catch {
       process.signal(SIGKILL)
       let status = try await process.wait()

@@ -81,13 +81,14 @@ final class FileDescriptor: Sendable {
     return (try FileDescriptor(ends[0], from: "socketpair"), try FileDescriptor(ends[1], from: "socketpair"))
   }
 
-  /// Waits until there is something to read, or the other end is gone.
-  func awaitInput() throws {
+  /// Waits until there is something to read, or the other end is gone; throws when it `isInVain`.
+  func awaitInput(unless isInVain: () -> Bool = { false }) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
       // One pollfd is given and one is told.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
+      if ready <= 0, isInVain() { throw SystemError("nobody is there who could say anything", ECHILD) }
       return ready <= 0 ? nil : ()
     }
   }
