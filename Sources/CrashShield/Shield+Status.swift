@@ -14,7 +14,7 @@ extension Shield {
   }
 }
 
-/// What the idle thread gets as its context: a closure needs a box to travel through a C pointer.
+/// What the callback gets as its context: a closure needs a box to travel through a C pointer.
 final class StatusObserver: Sendable {
   let onStatus: @Sendable (Shield.Status) -> Void
 

@@ -20,8 +20,8 @@ public enum Shield: Sendable {
   /// returns; `isStarted` stays false and every other call is free.
   ///
   /// Start as early as possible: a crash before it is not seen, unless `CRASHSHIELD_EARLY=1` has a constructor do the
-  /// first part of this call. Costs some hundred microseconds, one thread that
-  /// sleeps, and a shared memory ring whose pages become resident as they are used. May be called from any thread.
+  /// first part of this call. Costs some hundred microseconds, three threads that
+  /// sleep, and a shared memory ring whose pages become resident as they are used. May be called from any thread.
   ///
   /// ```swift
   /// try Shield.start(.init(name: "shop", annotations: ["version": "1.4.2"]))
@@ -40,7 +40,7 @@ public enum Shield: Sendable {
     }
     switch result {
     case .CS_SHIM_OK:
-      // The observer stays retained: the idle thread may call it as long as the process lives.
+      // The observer stays retained: a thread of the shield may call it as long as the process lives.
       for (key, value) in configuration.annotations {
         annotate(key, value)
       }

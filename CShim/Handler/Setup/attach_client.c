@@ -1,15 +1,17 @@
-// The connection to crashd and the idle thread that keeps it.
+// The connection to crashd and the idle thread that keeps it. The thread has a descriptor table of its own: what it
+// opens, checks and closes is never the program's (docs/decisions/0114). The program's table has the first connection
+// as well, for a crash.
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "caller.h"
 #include "control.h"
+#include "link.h"
 #include "setup.h"
 
 #include "../Signal/deliver.h"
+#include "../Signal/descriptors.h"
 #include "../Signal/present.h"
 #include "../Signal/trusted.h"
 
@@ -22,12 +24,10 @@
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
-  cs_shim_status_function function;
-  void *context;
-  cs_shim_status told; // what the function was called with last
+  cs_shim_status told; // what the callback was called with last
   bool has_told;
-  cs_shim_control_function control;
   bool is_remote_allowed;
+  uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none
   char text[CS_ATTACH_TEXT_LIMIT_BYTES + 160];
 } attach_client;
 
@@ -45,40 +45,25 @@ bool cs_shim_last_status(cs_shim_status *ret_status) {
 
 static void tell(cs_shim_status status, const char *text) {
   const bool is_news = !client.has_told || client.told != status;
-  client.has_told = true;
   client.told = status;
   __atomic_store_n(&last_told, (uint32_t)status + 1, __ATOMIC_RELAXED);
-  if (is_news && client.function != NULL) client.function(client.context, status, text);
+  client.has_told = !is_news || cs_caller_tell(status, text);
 }
 
-// Connects and introduces the process; negative: -errno.
+// Connects and introduces the process; the socket, or negative: -errno.
 static int attach(void) {
-  const int socket = cs_connection_open(false);
+  const int socket = cs_descriptor_raise(cs_connection_open(false));
   if (socket < 0) return socket;
   const long result = cs_hello_send(socket);
-  if (result < 0) {
-    close(socket);
-    return (int)result;
-  }
-  cs_connection_publish(socket);
-  return 0;
+  if (result >= 0) return socket;
+  close(socket);
+  return (int)result;
 }
 
-static int connection(void) {
-  return __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
-}
-
-// Waits for a message; its size, 0 at the hang-up, negative on failure.
+// Waits for a message; its size, 0 at the hang-up, negative on failure and when the threads are dismissed.
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
-  struct pollfd wait = {.fd = socket, .events = POLLIN};
-  int ready = 0;
-  do {
-    ready = poll(&wait, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  // The kernel waits for the file that was there at first. A program that closed it meanwhile may have a socket of its
-  // own at that number, and its data are not ours to take.
   // With MSG_TRUNC the size is that of the message, also where it was cut off.
-  return ready <= 0 || !cs_connection_is_ours(socket) ? -1 : recv(socket, to, size, MSG_DONTWAIT | MSG_TRUNC);
+  return cs_link_wait(socket, timeout_ms) ? recv(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
 // Whether the other end may tell this process what to do: root (also as systemd, which made the socket), our own user,
@@ -105,7 +90,7 @@ static cs_control_result obey(int socket, const cs_shim_control *control, uint32
     return CS_CONTROL_DONE;
   }
   if (control->kind == CS_CONTROL_SWEEP) cs_memory_mode_sweep(control->round);
-  return client.control == NULL ? CS_CONTROL_UNAVAILABLE : client.control(control, ret_count);
+  return cs_caller_obey(control, ret_count);
 }
 
 // Does what crashd asks for, and says what came of it.
@@ -114,8 +99,8 @@ static void take_control(int socket, const uint8_t *message, size_t size) {
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
-  // A crashd that does not read its answers is told no more. The program may have closed the connection meanwhile.
-  if (cs_connection_is_ours(socket)) (void)send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+  // A crashd that does not read its answers is told no more.
+  if (cs_link_is_ours(socket)) (void)send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 // Of the shield's own thread, whose stack is small.
@@ -142,17 +127,26 @@ static void refuse(const cs_attach_reply *reply) {
   tell(CS_SHIM_STATUS_REFUSED, client.text);
 }
 
-// Reads the reply, then sleeps until crashd goes away. false: it does not want us.
+// Reads the reply. false: there is none.
+static bool read_reply(int socket, cs_attach_reply *ret_reply) {
+  const ssize_t size = receive(socket, ret_reply, sizeof *ret_reply, REPLY_TIMEOUT_MS);
+  return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
+}
+
+// Reads the reply, then sleeps until crashd goes away or the threads are dismissed. false: it does not want us.
 static bool stay_attached(int socket) {
+  const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply;
-  const ssize_t size = receive(socket, &reply, sizeof reply, REPLY_TIMEOUT_MS);
-  if (size != (ssize_t)sizeof reply || reply.magic != CS_ATTACH_MAGIC) return true;
-  if (reply.status != CS_ATTACH_STATUS_ACCEPTED) {
-    refuse(&reply);
-    return false;
+  if (inode != client.greeted) {
+    if (!read_reply(socket, &reply)) return true;
+    if (reply.status != CS_ATTACH_STATUS_ACCEPTED) {
+      refuse(&reply);
+      return false;
+    }
+    client.greeted = inode;
+    cs_present_handlers_note();
+    take_first_controls(socket, reply.control_count);
   }
-  cs_present_handlers_note();
-  take_first_controls(socket, reply.control_count);
   tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
   ssize_t received = 0;
   while ((received = receive(socket, message, sizeof message, -1)) > 0)
@@ -167,21 +161,20 @@ static void tell_unreachable(int error) {
   tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }
 
-// A profiler's SIGPROF, which this thread leaves open, must not make each pause a short one.
 void cs_attach_client_pause(uint64_t duration_ns) {
-  struct timespec left = {.tv_sec = (time_t)(duration_ns / UINT64_C(1000000000)),
-                          .tv_nsec = (long)(duration_ns % UINT64_C(1000000000))};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-  }
+  cs_link_pause(duration_ns);
 }
 
-static void *run(void *unused) {
-  (void)unused;
+static void keep_connection(void) {
   uint64_t backoff_ns = BACKOFF_FIRST_NS;
-  int error = connection() >= 0 ? 0 : attach();
-  for (;;) {
-    if (error == 0) {
-      if (!stay_attached(connection())) return NULL;
+  int socket = cs_link_first_connection();
+  int error = 0;
+  if (socket < 0) error = socket = attach();
+  while (!cs_own_are_dismissed()) {
+    if (socket >= 0) {
+      cs_link_use(socket);
+      if (!stay_attached(socket)) return;
+      if (cs_own_are_dismissed()) return;
       if (client.has_told && client.told == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
       error = -ECONNRESET;
     }
@@ -189,20 +182,33 @@ static void *run(void *unused) {
     cs_attach_client_pause(backoff_ns);
     if (backoff_ns < BACKOFF_LIMIT_NS)
       backoff_ns = backoff_ns * 2 < BACKOFF_LIMIT_NS ? backoff_ns * 2 : BACKOFF_LIMIT_NS;
-    error = attach();
+    cs_link_drop();
+    error = socket = attach();
   }
 }
 
 void cs_attach_client_connect(void) {
-  attach();
+  const int socket = attach();
+  if (socket >= 0) cs_connection_publish(socket);
+}
+
+cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
+  static cs_own_thread thread = {.prepare = cs_link_separate,
+                                 .routine = keep_connection,
+                                 .stack_bytes = THREAD_STACK_BYTES,
+                                 .role = CS_OWN_LINK,
+                                 .name = "crashshield"};
+  // A crashd that has refused the process is not asked again.
+  if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
+  return cs_own_thread_start(&thread, ret_failure);
 }
 
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
   __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
-  client = (attach_client){.function = configuration->status_function,
-                           .context = configuration->status_context,
-                           .control = configuration->control_function,
-                           .is_remote_allowed = cs_environment_allows_control(configuration)};
-  static cs_own_thread thread = {.routine = run, .stack_bytes = THREAD_STACK_BYTES};
-  return cs_own_thread_start(&thread, true, ret_failure);
+  client = (attach_client){.is_remote_allowed = cs_environment_allows_control(configuration)};
+  const cs_callbacks callbacks = {.status = configuration->status_function,
+                                  .context = configuration->status_context,
+                                  .control = configuration->control_function};
+  const cs_shim_error error = cs_caller_start(&callbacks, ret_failure);
+  return error == CS_SHIM_OK ? cs_attach_client_restart(ret_failure) : error;
 }

@@ -1,5 +1,6 @@
-// The threads that the shield has of its own: one for the connection, one that watches the handler.
+// The threads that the shield has of its own: how each is made, and the one that watches the handler.
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -11,68 +12,100 @@
 // profiler's handler runs on it. What is never touched costs address space only.
 #define WATCHER_STACK_BYTES (UINT64_C(256) * 1024)
 
+// How long a thread may take until it is ready, on a machine that is busy: so many seconds.
+#define READY_TRIES 10
+
 static int watcher_pid; // the process that has a watcher; a forked child has none
 static uint32_t deadline_ms;
 
-static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
-
 static void *begin(void *context) {
-  const cs_own_thread *thread = context;
-  pthread_sigmask(SIG_SETMASK, &thread->blocked, NULL);
-  return thread->routine(NULL);
+  cs_own_thread *thread = context;
+  cs_own_tid_set(thread->role, cs_gettid());
+  cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
+  if (thread->prepare != NULL) thread->prepare();
+  __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
+  cs_own_wake(&thread->is_ready);
+  thread->routine();
+  return NULL;
+}
+
+static void await(const cs_own_thread *thread) {
+  const struct timespec patience = {.tv_sec = 1};
+  for (int attempt = 0; attempt < READY_TRIES && __atomic_load_n(&thread->is_ready, __ATOMIC_ACQUIRE) == 0; attempt++)
+    cs_own_sleep_while(&thread->is_ready, 0, &patience);
 }
 
 // A stack of 0 bytes is one of the default size. Returns errno's value.
-static int create(cs_own_thread *thread, size_t stack_bytes) {
+static int create(cs_own_thread *thread, const sigset_t *mask, size_t stack_bytes) {
   pthread_t handle;
   pthread_attr_t attributes;
   int result = pthread_attr_init(&attributes);
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  result = pthread_create(&handle, &attributes, begin, thread);
+  // From its first instruction on: what a process is sent never waits for one of our threads.
+  result = pthread_attr_setsigmask_np(&attributes, mask);
+  if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
   return result;
 }
 
-cs_shim_error cs_own_thread_start(cs_own_thread *thread, bool opens_crash_signals, cs_shim_failure *ret_failure) {
-  sigset_t before;
-  sigset_t all;
-  sigfillset(&all);
-  thread->blocked = all;
-  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
-    if (opens_crash_signals) sigdelset(&thread->blocked, crash_signals[index]);
-    // A fault while its signal is blocked would end the process without a record.
-    sigdelset(&all, crash_signals[index]);
-  }
-  // The thread inherits the mask: none of the program's handlers ever runs on it, not even before it sets its own.
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
+  sigset_t mask;
+  sigfillset(&mask);
+  pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. A program that blocks it
   // everywhere waits for it: then it must find no thread of ours to run on.
-  if (sigismember(&before, SIGPROF) == 0) sigdelset(&thread->blocked, SIGPROF);
-  int result = create(thread, thread->stack_bytes);
+  if (sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&mask, SIGPROF);
+  __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
+  int result = create(thread, &mask, thread->stack_bytes);
   // Where the thread-locals leave no room on the stack, the default must do.
-  if (result == EINVAL) result = create(thread, 0);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (result == EINVAL) result = create(thread, &mask, 0);
   errno = result;
-  return result == 0 ? CS_SHIM_OK : cs_setup_failed(ret_failure, "pthread_create");
+  if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
+  await(thread);
+  return CS_SHIM_OK;
 }
 
-static void *watch(void *unused) {
+// The kernel forgets the number of a thread when it takes it out of the process.
+bool cs_own_thread_has_ended(cs_own_role role) {
+  const int tid = cs_own_tid(role);
+  if (tid == 0) return true;
+  if (cs_system_call(SYS_tgkill, cs_getpid(), tid, 0, 0, 0, 0) != -ESRCH) return false;
+  cs_own_tid_set(role, 0);
+  return true;
+}
+
+void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most) {
+  cs_system_call(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)at_most, 0, 0);
+}
+
+void cs_own_wake(const uint32_t *word) {
+  cs_system_call(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
+}
+
+static void watch(void) {
   cs_watch_run(deadline_ms);
-  return unused;
+}
+
+cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure) {
+  static cs_own_thread watcher = {
+      .routine = watch, .stack_bytes = WATCHER_STACK_BYTES, .role = CS_OWN_WATCHER, .name = "crashshield-w"};
+  if (deadline_ms == 0) return CS_SHIM_OK;
+  return cs_own_thread_start(&watcher, ret_failure);
 }
 
 cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure) {
-  static cs_own_thread watcher = {.routine = watch, .stack_bytes = WATCHER_STACK_BYTES};
   // One that a start before this one made, and that then failed, sleeps still.
   if (watcher_pid == cs_getpid()) return CS_SHIM_OK;
   // A child that was made without fork handlers: its parent's threads may be in the handler, its own are not.
-  if (watcher_pid != 0) cs_watcher_forget();
+  if (watcher_pid != 0) {
+    cs_watcher_forget();
+    cs_own_threads_forget();
+  }
   deadline_ms = cs_environment_deadline_ms();
-  if (deadline_ms == 0) return CS_SHIM_OK;
-  const cs_shim_error error = cs_own_thread_start(&watcher, false, ret_failure);
-  if (error != CS_SHIM_OK) return error;
+  const cs_shim_error error = cs_watcher_restart(ret_failure);
+  if (error != CS_SHIM_OK || deadline_ms == 0) return error;
   watcher_pid = cs_getpid();
   cs_watch_await();
   return CS_SHIM_OK;

@@ -9,6 +9,7 @@
 
 #include "setup.h"
 
+#include "../Signal/descriptors.h"
 #include "../Signal/registers.h"
 #include "../Signal/trusted.h"
 
@@ -92,7 +93,7 @@ static void prefault(cs_ring *ring) {
 }
 
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure) {
-  const int file = make_memory_file();
+  const int file = cs_descriptor_raise(make_memory_file());
   if (file < 0) return cs_setup_failed(ret_failure, "memfd_create");
   cs_shim_error error = CS_SHIM_OK;
   void *memory = MAP_FAILED;
@@ -113,7 +114,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
   madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
   cs_process.ring_descriptor = described(file);
-  const int reserve = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  const int reserve = cs_descriptor_raise(fcntl(file, F_DUPFD_CLOEXEC, 0));
   cs_process.reserve = reserve < 0 ? (cs_descriptor){.number = -1} : described(reserve);
   fill_header(&cs_process.ring->header, environment);
   prefault(cs_process.ring);
@@ -124,7 +125,7 @@ void cs_spool_open(void) {
   // The second part of a start may have another directory than the first.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
   // Everybody may put files there, and few may read it.
-  const int directory = open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
 }
 

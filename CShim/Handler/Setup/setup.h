@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../Signal/own_threads.h"
 #include "../Signal/state.h"
 #include "cs_shim.h"
 
@@ -81,23 +82,44 @@ void cs_warm_up(void);
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
 void cs_handlers_remove(void);
 
-// A thread that runs until the process ends. It keeps the structure.
+// A thread of the shield's own. It keeps the structure. It ends when the shield's threads are dismissed.
 typedef struct cs_own_thread {
-  void *(*routine)(void *);
+  void (*prepare)(void); // the start waits for it; NULL: nothing
+  void (*routine)(void);
+  const char *name;
   size_t stack_bytes; // 0: the default
-  sigset_t blocked;
+  cs_own_role role;
+  sigset_t starters; // what the thread that started it blocked
+  uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
-// No signal that somebody sends runs on it, except SIGPROF, and the crash signals where it may crash.
-cs_shim_error cs_own_thread_start(cs_own_thread *thread, bool opens_crash_signals, cs_shim_failure *ret_failure);
+// No signal runs on it from its first instruction on, except SIGPROF where the program does not wait for that.
+cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
+// Whether the kernel has none of this role (any more).
+bool cs_own_thread_has_ended(cs_own_role role);
+// A futex of this process. NULL: however long it takes.
+void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most);
+void cs_own_wake(const uint32_t *word);
 
 // The thread that sleeps until a thread crashes, and watches over it then (watch.h).
 cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure);
+// After a dismissal.
+cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure);
 // In a forked child.
 void cs_watcher_forget(void);
 
 // The thread that keeps the connection to crashd. It makes no system call while attached.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
+// After a dismissal: goes on with the connection that is there.
+cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
+
+// Ends the shield's threads, and starts them again: for calls that the kernel or libc refuse, or make in every thread,
+// because there are threads (privileges.c). false: there are none, or they cannot be ended now; then
+// cs_own_threads_return() must not be called.
+bool cs_own_threads_step_aside(void);
+void cs_own_threads_return(void);
+// In a forked child.
+void cs_own_threads_forget(void);
 
 // One attempt without waiting for an answer, so that a crash right after the start finds a connection.
 void cs_attach_client_connect(void);

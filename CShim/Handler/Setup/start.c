@@ -63,6 +63,7 @@ static void child_after_fork(void) {
   cs_isolated_forget();
   cs_isolated_forget_here();
   cs_watcher_forget();
+  cs_own_threads_forget();
   is_early = false;
   if (cs_started_pid == 0) return;
   __atomic_store_n(&cs_started_pid, 0, __ATOMIC_RELEASE);

@@ -30,9 +30,11 @@
 #include "crasher.h"
 #include "cs_ring_access.h"
 #include "deliver.h"
+#include "descriptors.h"
 #include "finish.h"
 #include "isolated.h"
 #include "mend.h"
+#include "own_threads.h"
 #include "present.h"
 #include "record.h"
 #include "registers.h"
@@ -111,6 +113,12 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
+// From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
+// needs the table that it has. After the commit, because a filter of system calls may end the process here.
+static void take_descriptors(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  if (cs_finish_is_end(signal, information)) (void)cs_descriptors_separate();
+}
+
 static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, entry_ns);
@@ -125,6 +133,7 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_unwind_find_images(&frames);
   cs_record_exception(&slot->record);
   cs_record_object_class(&slot->record);
+  if (crasher->signal == SIGBUS) take_descriptors(crasher->signal, &crasher->information);
   cs_record_mapped_file(&slot->record);
   cs_record_witness(&slot->record);
   cs_trouble_here(CS_TROUBLE_COMMIT);
@@ -206,6 +215,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
     cs_finish(signal, information);
     return;
   }
+  if (cs_own_passes_on(signal, information, context)) return;
   const int tid = cs_gettid();
   cs_crasher *again = cs_crasher_of(tid);
   if (again != NULL) {
@@ -223,6 +233,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   begin(information, context);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) capture(crasher, context, entry_ns);
+  take_descriptors(signal, information);
   cs_present_handlers_note();
   cs_trouble_here(CS_TROUBLE_DELIVERY);
   cs_deliver();

@@ -1,12 +1,12 @@
 #include "sweep.h"
 
 #include "crasher.h"
+#include "own_threads.h"
 #include "ring_counts.h"
 #include "state.h"
 #include "sweep_place.h"
 #include "task_list.h"
 #include "trusted.h"
-#include "watch.h"
 
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
@@ -66,10 +66,12 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
+  // There may be none to ask, and the program may have written over it.
+  __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
     has_self = has_self || tid == self;
-    if (tid == self || cs_watch_is_watcher(tid) || cs_crasher_of(tid) != NULL) continue;
+    if (tid == self || cs_own_is_idle(tid) || cs_crasher_of(tid) != NULL) continue;
     total++;
     if (asked >= CS_RING_THREAD_LIMIT || now_ns() >= deadline_ns) continue;
     if (ask(tid, asked)) {

@@ -16,8 +16,10 @@
 
 #include "crasher.h"
 #include "deliver.h"
+#include "descriptors.h"
 #include "finish.h"
 #include "overdue.h"
+#include "own_threads.h"
 #include "state.h"
 #include "trouble.h"
 #include "trusted.h"
@@ -89,8 +91,8 @@ static bool close_door(void) SIGNAL_SAFE {
   return seen != 0;
 }
 
-bool cs_watch_is_watcher(int tid) SIGNAL_SAFE {
-  return __atomic_load_n(&now.tid, __ATOMIC_RELAXED) == tid;
+void cs_watch_wake(void) SIGNAL_SAFE {
+  wake(&now.inside);
 }
 
 void cs_watch_await(void) SIGNAL_SAFE {
@@ -171,6 +173,8 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
 
 static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const bool has_committed = cs_overdue_commit_all();
+  const siginfo_t *first = information_of_first();
+  if (cs_finish_is_end(first->si_signo, first)) (void)cs_descriptors_separate();
   // A thread that is delivering this moment takes care of itself.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
   int32_t timer = -1;
@@ -204,6 +208,7 @@ void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE {
   wake(&now.tid);
   for (;;) {
     while (is_empty()) {
+      if (cs_own_are_dismissed()) return;
       __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
       sleep_while(&now.inside, 0, NULL);
     }

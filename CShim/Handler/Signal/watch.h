@@ -18,8 +18,8 @@
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
 
-// Whether it is the thread that watches.
-bool cs_watch_is_watcher(int tid) SIGNAL_SAFE;
+// Wakes the thread that watches, for no crash.
+void cs_watch_wake(void) SIGNAL_SAFE;
 
 // Waits until that thread is known by its number, at most a second: it takes no part in sweeps.
 void cs_watch_await(void) SIGNAL_SAFE;
@@ -30,7 +30,7 @@ uint32_t cs_watch_rounds(void) SIGNAL_SAFE;
 // In a forked child: nobody watches.
 void cs_watch_forget(void) SIGNAL_SAFE;
 
-// The thread's routine; never returns.
+// The thread's routine; returns when the shield's threads are dismissed.
 void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE;
 
 #endif

@@ -34,7 +34,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call, errno_value its errno
 } cs_shim_error;
 
-// Called once for each change of the connection, on the idle thread; `text` is valid during the call only.
+// Called once for each change of the connection, on a thread of the shield's own; `text` is valid during the call only.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
 // What a report keeps of the program's memory: the stack, and the words around what registers point at.
@@ -59,9 +59,9 @@ typedef struct cs_shim_control {
   char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];
 } cs_shim_control;
 
-// Called on the idle thread for each message, and once with an empty sweep of round 0 when a crashd accepts the process
-// that asks for nothing. Returns what came of it; `ret_count` is the number of classes, or kinds of guards, that it
-// concerned.
+// Called on a thread of the shield's own for each message, and once with an empty sweep of round 0 when a crashd
+// accepts the process that asks for nothing. Returns what came of it; `ret_count` is the number of classes, or kinds of
+// guards, that it concerned.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Who may be told what to do.

@@ -2,7 +2,7 @@ internal import CShim
 internal import CShimQuarantine
 import Synchronization
 
-/// Does what crashd asks for (`CShim/Handler/Setup/control.c` has read and checked it), on the shield's idle thread.
+/// Does what crashd asks for (`CShim/Handler/Setup/control.c` has read and checked it), on a thread of the shield's own.
 final class RemoteControl: Sendable {
   static let shared = RemoteControl()
 
@@ -132,7 +132,7 @@ extension RemoteControl.Request {
   }
 }
 
-/// The C function that the idle thread calls.
+/// The C function that a thread of the shield calls.
 let obeyControl: cs_shim_control_function = { control, count in
   // Both are valid during this call.
   guard let control = unsafe control?.pointee, let request = RemoteControl.Request(control) else {

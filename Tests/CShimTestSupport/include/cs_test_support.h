@@ -133,6 +133,33 @@ int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 // Exits with 0 if the first one took another.
 int cs_test_run_late_claim(const char *directory);
 
+// How a thread waits for a signal that all threads of the program block.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_wait_call : uint32_t {
+  CS_TEST_SIGWAIT,
+  CS_TEST_SIGWAITINFO,
+  CS_TEST_SIGNALFD,
+} cs_test_wait_call;
+
+// Runs a child that is sent the signal and waits for it; it exits with 0 if the wait got it.
+int cs_test_run_wait(int signal, cs_test_wait_call call, const char *directory);
+
+// Programs that the shield's own threads and descriptors must not be seen by. Each exits with 0 if all was right.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint32_t {
+  CS_TEST_OWN_MASKS,            // the crash signals are blocked in each thread of the shield
+  CS_TEST_OWN_CALLBACK,         // a thread waits for a crash signal that comes while a callback runs
+  CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; it ends by SIGSEGV
+  CS_TEST_OWN_SETXID,           // root keeps its capabilities in the first thread, changes its user, then its groups
+  CS_TEST_OWN_UNSHARE,          // a user namespace, then another one
+  CS_TEST_OWN_SETNS,            // another process's user and mount namespaces
+  CS_TEST_OWN_NUMBERS,          // descriptors from 3 on are free
+} cs_test_own_way;
+
+int cs_test_run_own(cs_test_own_way way, const char *directory);
+
+// Runs a child that crashes while another thread of it closes all descriptors from `first` on and opens data files.
+// false: it did not end by SIGSEGV. `ret_hurt` is the number of its files that are not what they were.
+bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt);
+
 // Whether pid namespaces can be made here.
 bool cs_test_can_unshare(void);
 

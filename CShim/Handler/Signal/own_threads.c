@@ -1,0 +1,60 @@
+#include "own_threads.h"
+
+#include "system_call.h"
+#include "trusted.h"
+
+static int tids[CS_OWN_ROLES];  // atomic
+static uint32_t is_in_callback; // atomic
+static uint32_t are_dismissed;  // atomic
+
+int cs_own_tid(cs_own_role role) SIGNAL_SAFE {
+  return __atomic_load_n(&tids[role], __ATOMIC_ACQUIRE);
+}
+
+void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE {
+  __atomic_store_n(&tids[role], tid, __ATOMIC_RELEASE);
+}
+
+bool cs_own_is_idle(int tid) SIGNAL_SAFE {
+  if (tid == cs_own_tid(CS_OWN_CALLER)) return __atomic_load_n(&is_in_callback, __ATOMIC_SEQ_CST) == 0;
+  return tid == cs_own_tid(CS_OWN_WATCHER) || tid == cs_own_tid(CS_OWN_LINK);
+}
+
+void cs_own_runs_callback(bool does) SIGNAL_SAFE {
+  __atomic_store_n(&is_in_callback, does ? 1 : 0, __ATOMIC_SEQ_CST);
+}
+
+bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  const bool is_to_process = information->si_code == SI_USER || information->si_code == SI_QUEUE;
+  if (!is_to_process || cs_gettid() != cs_own_tid(CS_OWN_CALLER)) return false;
+  const uint64_t only = UINT64_C(1) << (signal - 1);
+  uint64_t mask = 0;
+  cs_sigmask(SIG_BLOCK, &only);
+  // A waiting thread sees who has sent it; the kernel lets no thread but the first say SI_USER.
+  siginfo_t queued = *information;
+  queued.si_code = SI_QUEUE;
+  const int pid = cs_getpid();
+  if (cs_system_call(SYS_rt_sigqueueinfo, pid, signal, (long)&queued, 0, 0, 0) != 0 &&
+      cs_system_call(SYS_kill, pid, signal, 0, 0, 0, 0) != 0) {
+    return false;
+  }
+  memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  mask |= only;
+  memcpy(&context->uc_sigmask, &mask, sizeof mask);
+  return true;
+}
+
+bool cs_own_are_dismissed(void) SIGNAL_SAFE {
+  return __atomic_load_n(&are_dismissed, __ATOMIC_SEQ_CST) != 0;
+}
+
+void cs_own_dismiss(bool is_wanted) SIGNAL_SAFE {
+  __atomic_store_n(&are_dismissed, is_wanted ? 1 : 0, __ATOMIC_SEQ_CST);
+}
+
+void cs_own_forget(void) SIGNAL_SAFE {
+  for (int role = 0; role < CS_OWN_ROLES; role++)
+    cs_own_tid_set((cs_own_role)role, 0);
+  cs_own_runs_callback(false);
+  cs_own_dismiss(false);
+}

@@ -1,0 +1,307 @@
+// Programs that the shield's own threads and descriptors must not be seen by. Each way returns 0 if all was right, else
+// a number of its own.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cs_shim.h"
+#include "ways.h"
+
+#define NOBODY 65534
+// So many files of the program's are open while it crashes.
+#define DATA_FILES 10
+#define DATA       "a line of the program's own data\n"
+
+typedef struct waiter {
+  int signal;
+  cs_test_wait_call call;
+  int received;
+} waiter;
+
+static void *wait_for_signal(void *context) {
+  waiter *self = context;
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, self->signal);
+  if (self->call == CS_TEST_SIGWAIT) sigwait(&wanted, &self->received);
+  if (self->call == CS_TEST_SIGWAITINFO) self->received = sigwaitinfo(&wanted, NULL);
+  if (self->call == CS_TEST_SIGNALFD) {
+    struct signalfd_siginfo information = {0};
+    const int descriptor = signalfd(-1, &wanted, SFD_CLOEXEC);
+    if (read(descriptor, &information, sizeof information) == sizeof information)
+      self->received = (int)information.ssi_signo;
+    close(descriptor);
+  }
+  return NULL;
+}
+
+static int wait_in_child(int signal_number, cs_test_wait_call call, const char *directory) {
+  pthread_t thread;
+  waiter waiter = {.signal = signal_number, .call = call};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, signal_number);
+  cs_test_start(directory);
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
+  // Sent before the thread waits, it stays pending: each thread that does not block the signal would take it at once.
+  kill(getpid(), signal_number);
+  pthread_join(thread, NULL);
+  return waiter.received == signal_number ? 0 : 2;
+}
+
+int cs_test_run_wait(int signal_number, cs_test_wait_call call, const char *directory) {
+  const int child = cs_test_fork();
+  if (child == 0) _exit(wait_in_child(signal_number, call, directory));
+  return cs_test_wait(child);
+}
+
+// What the kernel says of each thread but this one. Returns how many there are, and which crash signals one of them
+// does not block.
+static int look_at_threads(uint64_t *ret_open) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
+  int count = 0;
+  DIR *const tasks = opendir("/proc/self/task");
+  *ret_open = 0;
+  for (const struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
+    char path[300];
+    char text[4096] = {0};
+    if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == gettid()) continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || read(file, text, sizeof text - 1) <= 0) _exit(70);
+    close(file);
+    const char *blocked = strstr(text, "SigBlk:");
+    const uint64_t mask = blocked == NULL ? 0 : strtoull(blocked + strlen("SigBlk:"), NULL, 16);
+    for (size_t index = 0; index < sizeof signals / sizeof signals[0]; index++) {
+      const uint64_t bit = UINT64_C(1) << (signals[index] - 1);
+      if ((mask & bit) == 0) *ret_open |= bit;
+    }
+    count++;
+  }
+  closedir(tasks);
+  return count;
+}
+
+static int block_signals(void) {
+  uint64_t open_signals = 0;
+  cs_shim_status unused;
+  const cs_shim_configuration configuration = {.socket_path = "/none/attach"};
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
+  // The thread has been at work then.
+  while (!cs_shim_last_status(&unused))
+    sched_yield();
+  if (look_at_threads(&open_signals) < 2) return 1;
+  return open_signals == 0 ? 0 : 2;
+}
+
+static sem_t is_in_callback;
+static sem_t may_return;
+
+static void stay_in_callback(void *context, cs_shim_status status, const char *text) {
+  (void)context;
+  (void)status;
+  (void)text;
+  sem_post(&is_in_callback);
+  while (sem_wait(&may_return) != 0) {
+  }
+}
+
+// The signal comes while a callback of the program's runs, which may crash by it.
+static int wait_beside_callback(void) {
+  pthread_t thread;
+  waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAIT};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGABRT);
+  sem_init(&is_in_callback, 0, 0);
+  sem_init(&may_return, 0, 0);
+  const cs_shim_configuration configuration = {.socket_path = "/none/attach", .status_function = stay_in_callback};
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
+  while (sem_wait(&is_in_callback) != 0) {
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  kill(getpid(), SIGABRT);
+  if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
+  pthread_join(thread, NULL);
+  sem_post(&may_return);
+  return waiter.received == SIGABRT ? 0 : 2;
+}
+
+// A crash of the callback itself is one.
+static void crash_in_callback(void *context, cs_shim_status status, const char *text) {
+  (void)context;
+  (void)status;
+  *(volatile char *)(uintptr_t)(text[0] == 0 ? 16 : 8) = 1;
+}
+
+static int await_crash_of_callback(const char *directory) {
+  char spool[256];
+  snprintf(spool, sizeof spool, "%s/spool", directory);
+  const cs_shim_configuration configuration = {
+      .socket_path = "/none/attach", .spool_directory = spool, .status_function = crash_in_callback};
+  if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
+  for (;;)
+    pause();
+}
+
+// The kept capabilities count again.
+static bool raise_capabilities(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[2];
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (int index = 0; index < 2; index++)
+    data[index].effective = data[index].permitted;
+  return syscall(SYS_capset, &header, data) == 0;
+}
+
+// As setpriv(1) does: the first thread keeps its capabilities where the others lose theirs.
+static int drop_root(const char *directory) {
+  uint64_t unused;
+  cs_test_start(directory);
+  const int threads = look_at_threads(&unused);
+  if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
+  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  if (!raise_capabilities() || setgroups(0, NULL) != 0) return 3;
+  if (getuid() != NOBODY || getgroups(0, NULL) != 0) return 4;
+  return look_at_threads(&unused) == threads ? 0 : 5;
+}
+
+static int enter_namespace(const char *directory) {
+  uint64_t unused;
+  cs_test_start(directory);
+  const int threads = look_at_threads(&unused);
+  if (unshare(CLONE_NEWUSER) != 0) return 1;
+  if (look_at_threads(&unused) != threads) return 2;
+  // A second time, with threads that are new: refused to a user who has no number there, and not because of them.
+  return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
+}
+
+static int join_namespace(const char *directory) {
+  int ends[2];
+  char path[64];
+  char byte = 0;
+  if (pipe(ends) != 0) return 1;
+  const pid_t other = fork();
+  if (other == 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 || write(ends[1], "x", 1) != 1) _exit(1);
+    for (;;)
+      pause();
+  }
+  cs_test_start(directory);
+  close(ends[1]);
+  int status = read(ends[0], &byte, 1) == 1 ? 0 : 2;
+  for (int index = 0; index < 2 && status == 0; index++) {
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", other, index == 0 ? "user" : "mnt");
+    const int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    if (namespace < 0 || setns(namespace, index == 0 ? CLONE_NEWUSER : 0) != 0) status = 3 + index;
+    close(namespace);
+  }
+  kill(other, SIGKILL);
+  waitpid(other, NULL, 0);
+  return status;
+}
+
+static int leave_low_numbers(const char *directory) {
+  cs_test_start(directory);
+  for (int number = 3; number < 100; number++) {
+    if (fcntl(number, F_GETFD) >= 0) return number;
+  }
+  return 0;
+}
+
+int cs_test_run_own(cs_test_own_way way, const char *directory) {
+  const int child = cs_test_fork();
+  if (child == 0) {
+    if (way == CS_TEST_OWN_MASKS) _exit(block_signals());
+    if (way == CS_TEST_OWN_CALLBACK) _exit(wait_beside_callback());
+    if (way == CS_TEST_OWN_CRASHED_CALLBACK) _exit(await_crash_of_callback(directory));
+    if (way == CS_TEST_OWN_SETXID) _exit(drop_root(directory));
+    if (way == CS_TEST_OWN_UNSHARE) _exit(enter_namespace(directory));
+    if (way == CS_TEST_OWN_SETNS) _exit(join_namespace(directory));
+    if (way == CS_TEST_OWN_NUMBERS) _exit(leave_low_numbers(directory));
+    _exit(99);
+  }
+  return cs_test_wait(child);
+}
+
+// A thread that closes what is not its own, and opens files of its own at those numbers, for ever.
+typedef struct closer {
+  const char *directory;
+  int first;
+} closer;
+
+static void *close_and_open(void *context) {
+  const closer *self = context;
+  for (uint32_t round = 0;; round++) {
+    // Mostly those that new files get.
+    const int end = round % 16 == 0 ? 1024 : 32;
+    for (int number = self->first; number < end; number++)
+      close(number);
+    for (int index = 0; index < DATA_FILES; index++) {
+      char path[300];
+      snprintf(path, sizeof path, "%s/data%d", self->directory, index);
+      (void)open(path, O_RDWR | O_CLOEXEC);
+    }
+  }
+  return NULL;
+}
+
+static void crash_beside_closer(const char *directory, int first) {
+  static closer self;
+  pthread_t thread;
+  cs_test_start(directory);
+  self = (closer){directory, first};
+  if (pthread_create(&thread, NULL, close_and_open, &self) != 0) _exit(1);
+  const struct timespec moment = {.tv_nsec = (long)(getpid() % 7) * 100000};
+  nanosleep(&moment, NULL);
+  *(volatile int *)(uintptr_t)8 = 1;
+}
+
+// How many of the files are not what the program has written.
+static uint32_t count_hurt(const char *directory) {
+  uint32_t count = 0;
+  for (int index = 0; index < DATA_FILES; index++) {
+    char path[300];
+    char text[2 * sizeof DATA] = {0};
+    snprintf(path, sizeof path, "%s/data%d", directory, index);
+    FILE *file = fopen(path, "re");
+    if (file == NULL || fread(text, 1, sizeof text - 1, file) != strlen(DATA) || strcmp(text, DATA) != 0) count++;
+    if (file != NULL) fclose(file);
+  }
+  return count;
+}
+
+bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt) {
+  for (int index = 0; index < DATA_FILES; index++) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/data%d", directory, index);
+    FILE *file = fopen(path, "we");
+    if (file == NULL) return false;
+    fputs(DATA, file);
+    fclose(file);
+  }
+  const int child = cs_test_fork();
+  if (child == 0) {
+    crash_beside_closer(directory, first);
+    _exit(2);
+  }
+  const int status = cs_test_wait(child);
+  *ret_hurt = count_hurt(directory);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}

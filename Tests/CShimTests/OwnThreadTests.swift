@@ -1,0 +1,77 @@
+import CShim
+import CShimTestSupport
+import Glibc
+import Testing
+
+@Suite("The shield's own threads and descriptors", .enabled(if: cs_test_can_run()))
+struct OwnThreadTests {
+  private func run(_ way: cs_test_own_way) throws -> Int32 {
+    // A Swift string passed as a C string lives for the call, which keeps nothing of it.
+    try withTemporaryDirectory { unsafe cs_test_run_own(way, $0) }
+  }
+
+  @Test(
+    "D2: a crash signal that the program waits for comes to the thread that waits",
+    arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS],
+    [cs_test_wait_call.CS_TEST_SIGWAIT, .CS_TEST_SIGWAITINFO, .CS_TEST_SIGNALFD])
+  func awaitedSignal(signal: Int32, call: cs_test_wait_call) throws {
+    // As above.
+    let status = try withTemporaryDirectory { unsafe cs_test_run_wait(signal, call, $0) }
+    #expect(status == 0)
+  }
+
+  @Test("D2: each thread of the shield blocks the crash signals")
+  func masks() throws {
+    #expect(try run(.CS_TEST_OWN_MASKS) == 0)
+  }
+
+  @Test("D2: a crash signal that comes during a callback of the program's goes to the thread that waits for it")
+  func besideCallback() throws {
+    #expect(try run(.CS_TEST_OWN_CALLBACK) == 0)
+  }
+
+  @Test("D2: a callback that crashes is recorded all the same")
+  func crashedCallback() throws {
+    try withTemporaryDirectory { directory in
+      // As above; the summary is written before the call returns.
+      #expect(unsafe cs_test_run_own(.CS_TEST_OWN_CRASHED_CALLBACK, directory) & 0x7f == SIGSEGV)
+      var spool = cs_test_spool()
+      #expect(unsafe cs_test_read_spool(directory, &spool))
+      #expect(spool.committed_count == 1)
+    }
+  }
+
+  @Test(
+    "D5: root that keeps its capabilities may change its groups after its user, and the shield's threads are there again",
+    .enabled(if: geteuid() == 0))
+  func setxid() throws {
+    #expect(try run(.CS_TEST_OWN_SETXID) == 0)
+  }
+
+  @Test(
+    "F22: a process enters other user and mount namespaces, and the shield's threads are there again",
+    .enabled(if: cs_test_can_unshare()), arguments: [cs_test_own_way.CS_TEST_OWN_UNSHARE, .CS_TEST_OWN_SETNS])
+  func namespaces(way: cs_test_own_way) throws {
+    #expect(try run(way) == 0)
+  }
+
+  @Test("D20: descriptors from 3 on are the program's")
+  func numbers() throws {
+    #expect(try run(.CS_TEST_OWN_NUMBERS) == 0)
+  }
+
+  @Test(
+    "F5: a crash beside a thread that closes all descriptors and opens files leaves the files as they were",
+    arguments: [3, 5] as [Int32])
+  func raced(first: Int32) throws {
+    for _ in 0..<100 {
+      try withTemporaryDirectory { directory in
+        var hurt: UInt32 = 0
+        // As above; the number is written before the call returns.
+        let hasCrashed = unsafe cs_test_run_raced(first, directory, &hurt)
+        #expect(hasCrashed)
+        #expect(hurt == 0)
+      }
+    }
+  }
+}
