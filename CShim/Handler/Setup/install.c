@@ -58,7 +58,26 @@ bool cs_swift_comes_later(void) {
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
+// The loader reports the executable first.
+static int find_tables(struct dl_phdr_info *info, size_t info_bytes, void *unused) {
+  (void)info_bytes;
+  (void)unused;
+  const ElfW(Phdr) *header = NULL;
+  for (int index = 0; index < info->dlpi_phnum; index++) {
+    if (info->dlpi_phdr[index].p_type == PT_GNU_EH_FRAME) header = &info->dlpi_phdr[index];
+  }
+  for (int index = 0; header != NULL && index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[index];
+    const bool has_header = header->p_vaddr - segment->p_vaddr < segment->p_filesz;
+    if (segment->p_type != PT_LOAD || !has_header) continue;
+    const uint64_t start = info->dlpi_addr + segment->p_vaddr;
+    cs_cfi_set_tables(start, start + segment->p_filesz);
+  }
+  return 1;
+}
+
 void cs_places_find(void) {
+  dl_iterate_phdr(find_tables, NULL);
   cs_task_layout_find(&cs_process.task_layout);
   cs_process.first_stack_end = &__libc_stack_end != NULL ? (uint64_t)(uintptr_t)__libc_stack_end : 0;
 }

@@ -83,6 +83,10 @@ typedef enum cs_cfi_result {
 // The image that holds `pc`; false when none does or it has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
+// For the setup: the segment of the executable that holds .eh_frame_hdr and .eh_frame. Where its segments lie apart,
+// _dl_find_object gives the bounds of the one with the code.
+void cs_cfi_set_tables(uint64_t start, uint64_t end);
+
 bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;
 
 // Fills scratch->row from scratch->function.

@@ -3,6 +3,15 @@
 
 #include "cfi_reader.h"
 
+// Of the executable; constant once the handlers stand. The loader maps a library as one range.
+static uint64_t tables_start;
+static uint64_t tables_end;
+
+void cs_cfi_set_tables(uint64_t start, uint64_t end) {
+  tables_start = start;
+  tables_end = end;
+}
+
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE {
   struct dl_find_object object;
   if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || object.dlfo_eh_frame == NULL) return false;
@@ -11,6 +20,11 @@ bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE {
       .end = (uint64_t)(uintptr_t)object.dlfo_map_end,
       .header = (uint64_t)(uintptr_t)object.dlfo_eh_frame,
   };
+  const bool is_within = ret_image->header >= ret_image->start && ret_image->header < ret_image->end;
+  if (!is_within && ret_image->header >= tables_start && ret_image->header < tables_end) {
+    ret_image->start = tables_start;
+    ret_image->end = tables_end;
+  }
   return true;
 }
 
