@@ -32,7 +32,8 @@ public enum GuardPages: Sendable {
   /// Looks for objects of these classes from now on; again with another policy changes that.
   ///
   /// Holds for exactly these classes, not for their subclasses. Not for classes that are larger than 4,080 bytes or aligned
-  /// to more than 16, and without effect for objects that the compiler puts on the stack. Any thread.
+  /// to more than 16, nor for those with elements behind their fields (subclasses of `ManagedBuffer`), and without effect for
+  /// objects that the compiler puts on the stack. Any thread.
   ///
   /// - Throws: `GuardPagesError`, at the first class that cannot be protected. Those before it are.
   public static func protect(_ types: AnyClass..., policy: Policy = .absorb) throws(GuardPagesError) {
@@ -68,6 +69,7 @@ public enum GuardPages: Sendable {
   private static func list(_ type: AnyClass, _ policy: Policy) throws(GuardPagesError) {
     if let unavailable { throw .unavailable(unavailable) }
     var name = _typeName(type, qualified: true)
+    if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
     // Where the runtime's layout was checked to have an instance's size and alignment (`Shield.danglingUnavailable`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
@@ -85,6 +87,14 @@ public enum GuardPages: Sendable {
     case .CS_PAGES_NO_MEMORY: throw .outOfMemory(name)
     default: throw .unavailable(unavailable ?? "")
     }
+  }
+
+  /// Whether its objects have elements behind their fields.
+  ///
+  /// An object is drawn by its size, which the class tells only of those without. The standard library alone makes such
+  /// classes, `ManagedBuffer` among them.
+  private static func hasElements(_ type: AnyClass) -> Bool {
+    sequence(first: type, next: { _getSuperclass($0) }).contains { _typeName($0, qualified: true).hasPrefix("Swift.") }
   }
 
   /// A metatype is the address of the class's metadata.

@@ -35,6 +35,21 @@ struct RunTimeTests {
     }
   }
 
+  @Test("S11: a class whose objects have elements behind their fields is refused, with the reason")
+  func tailAllocated() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start()
+      do throws(GuardPagesError) {
+        try GuardPages.protect(Elements.self)
+        Glibc.exit(1)
+      } catch {
+        check(error == .tailAllocated("GuardPagesTests.Elements") && "\(error)".contains("elements behind"))
+      }
+      check(!GuardPages.unprotect(Elements.self))
+      Glibc.exit(right)
+    }
+  }
+
   @Test("rate, number of slots and policy change while the program runs")
   func configured() async {
     await #expect(processExitsWith: .exitCode(right)) {

@@ -33,6 +33,9 @@ final class Odd {
   var isOdd = true
 }
 
+/// Elements behind its fields.
+final class Elements: ManagedBuffer<Int, Int> {}
+
 /// An exit status that says "the child got here and everything was right".
 let right: Int32 = 42
 
