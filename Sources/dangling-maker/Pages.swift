@@ -6,29 +6,9 @@ import Dispatch
 ///
 /// Every object of the classes' sizes gets a slot.
 func useInSlot(_ kind: Kind) async {
-  do {
-    // No crashd is needed: what was seen stands in the process, too.
-    try Shield.start(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
-  } catch { fail("\(error)") }
+  startAlone()
   protectBySlots(.absorb)
-  let number = await kind.use()
-  let incidents = GuardPages.incidents()
-  let names = Set(
-    incidents.map { incident in
-      switch incident.kind {
-      case .read: "read"
-      case .write: "write"
-      case .doubleFree: "double-free"
-      case .invalidFree: "invalid-free"
-      case .overflow: "overflow"
-      case .underflow: "underflow"
-      case .trampled: "trampled"
-      }
-    })
-  let stacks = incidents.allSatisfy { incident in
-    ![incident.use, incident.release, incident.allocation].contains { $0.frames.isEmpty }
-  }
-  report(names, value: number.map { "\($0)" } ?? "none", stacks: stacks)
+  reportPages(await kind.use())
 }
 
 /// The same with a crashd that looks on; the process ends by it, or goes on.
@@ -42,6 +22,13 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
   GuardPages.configure(slots: 256, oneIn: 1)
   do throws(GuardPagesError) {
     try GuardPages.protect(Session.self, Guest.self, Box<Int>.self, policy: policy)
+  } catch { fail("\(error)") }
+}
+
+/// Starts the shield without crashd: what was seen stands in the process, too.
+func startAlone() {
+  do {
+    try Shield.start(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
   } catch { fail("\(error)") }
 }
 

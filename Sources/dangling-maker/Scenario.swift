@@ -1,0 +1,114 @@
+import CrashShield
+import CrashShieldGuardPages
+import Dispatch
+
+/// A mistake as programs make it: an object is used after its last release, mostly past its vtable.
+///
+/// Without protection most of these programs live on: the memory still reads as it did.
+enum Scenario: String, CaseIterable {
+  case zeroArray = "zero-array"
+  case race
+  case listWalk = "list-walk"
+  case managedBuffer = "managed-buffer"
+  case delegateThread = "delegate-thread"
+  case staleCache = "stale-cache"
+  case observer
+  case taskOutlives = "task-outlives"
+
+  /// Makes the mistake, and returns what came of it.
+  func run() async -> Int {
+    switch self {
+    case .zeroArray:
+      let basket = unsafe dangling { Basket() }
+      drop()
+      return unsafe basket._withUnsafeGuaranteedRef { $0.total() }
+    case .race:
+      let worker = unsafe dangling { Worker() }
+      // The other thread drops the last reference in the middle of the call.
+      return unsafe worker._withUnsafeGuaranteedRef { $0.work { onOtherThread { drop() } } }
+    case .listWalk: return walkList()
+    case .managedBuffer:
+      let buffer = unsafe dangling { Numbers.make() }
+      drop()
+      return unsafe buffer._withUnsafeGuaranteedRef { $0.sum() }
+    case .delegateThread:
+      let caller = Caller(unsafe dangling { Delegate() }.takeUnretainedValue())
+      drop()
+      onOtherThread { caller.call() }
+      return caller.result
+    case .staleCache:
+      let entry = unsafe dangling { Entry() }
+      let cache = unsafe ["key": entry]
+      drop()
+      return unsafe cache["key"]?._withUnsafeGuaranteedRef { $0.size() } ?? 0
+    case .observer:
+      let observers = unsafe [Unmanaged<Observer>](unsafeUninitializedCapacity: 2) { buffer, count in
+        for index in 0..<2 { unsafe buffer[index] = dangling { index == 0 ? Observer() : Listener() } }
+        count = 2
+      }
+      drop()
+      return unsafe observers.reduce(0) { sum, observer in
+        unsafe sum + observer._withUnsafeGuaranteedRef { $0.update() }
+      }
+    case .taskOutlives:
+      let screen = unsafe dangling { Screen() }
+      drop()
+      return await Task { unsafe await load(screen.takeUnretainedValue()) }.value
+    }
+  }
+}
+
+@inline(never)
+private func load(_ screen: Screen) async -> Int { await screen.load() }
+
+/// Removes the node that it stands at, and goes on with what that has as its next one.
+@inline(never)
+private func walkList() -> Int {
+  var first: Node? = Node(1, Node(2, Node(3, nil)))
+  var at = unsafe first.map { unsafe Unmanaged.passUnretained($0) }
+  var sum = 0
+  while let node = unsafe at {
+    if unsafe node._withUnsafeGuaranteedRef({ $0.value }) == 1 { first = first?.next }
+    sum += unsafe node._withUnsafeGuaranteedRef { $0.value }
+    unsafe at = node._withUnsafeGuaranteedRef { unsafe $0.next.map { unsafe Unmanaged.passUnretained($0) } }
+  }
+  return withExtendedLifetime(first) { sum }
+}
+
+private func onOtherThread(_ work: @escaping () -> Void) {
+  let ended = DispatchSemaphore(value: 0)
+  nonisolated(unsafe) let work = work
+  DispatchQueue.global().async {
+    unsafe work()
+    ended.signal()
+  }
+  ended.wait()
+}
+
+private let victims: [AnyClass] = [
+  Basket.self, Worker.self, Node.self, Numbers.self, Delegate.self, Entry.self, Observer.self, Listener.self,
+  Screen.self,
+  Overlay.self,
+]
+
+/// Makes the mistake under a policy of the quarantine, in guard slots, or without protection, and reports.
+func run(_ scenario: Scenario, under policy: String) async {
+  if policy == "none" { return reportQuarantine(await scenario.run()) }
+  if policy == "slot" {
+    startAlone()
+    GuardPages.configure(slots: 256, oneIn: 1)
+    for victim in victims {
+      do throws(GuardPagesError) {
+        try GuardPages.protect(victim, policy: .absorb)
+      } catch .tailAllocated {
+        // Its mistake goes unseen in this mode.
+      } catch { fail("\(error)") }
+    }
+    return reportPages(await scenario.run())
+  }
+  guard let policy = policies[policy] else { fail("no such policy") }
+  for victim in victims {
+    do throws(Shield.ProtectionError) { try Shield.protect(victim, policy: policy) } catch { fail("\(error)") }
+  }
+  reportQuarantine(await scenario.run())
+}
