@@ -29,6 +29,38 @@ struct AccessTests {
     }
   }
 
+  @Test("S8: the stacks of an object's use, release and allocation go on with the async functions that wait")
+  func asyncCallers() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      start(Session.self)
+      let box = Box()
+      await Self.waiting(2) { box.session = Session() }
+      let dead = unsafe Unmanaged.passUnretained(box.session ?? Session())
+      await Self.waiting(3) { box.session = nil }
+      await Self.waiting(4) { check(unsafe dead.toOpaque().load(fromByteOffset: 16, as: Int.self) == 7) }
+      let incident = GuardPages.incidents().first
+      check(incident.map { Self.waiters(in: $0.use.frames) } == 4)
+      check(incident.map { Self.waiters(in: $0.release.frames) } == 3)
+      check(incident.map { Self.waiters(in: $0.allocation.frames) } == 2)
+      Glibc.exit(right)
+    }
+  }
+
+  private final class Box { var session: Session? }
+
+  /// Calls the body while so many calls of this function wait.
+  @inline(never)
+  private static func waiting(_ depth: Int, _ body: () async -> Void) async {
+    if depth == 0 { return await body() }
+    await waiting(depth - 1, body)
+    withExtendedLifetime(depth) {}
+  }
+
+  /// How often the address stands in a stack that stands there most: the begin of what goes on, and 1.
+  private static func waiters(in frames: [UInt]) -> Int {
+    Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
+  }
+
   @Test("a write is recorded as one, and has its effect")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {

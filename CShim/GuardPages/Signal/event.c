@@ -3,6 +3,7 @@
 
 #include "../../Handler/Signal/system_call.h"
 #include "../../Handler/Signal/trusted.h"
+#include "cs_callees.h"
 #include "cs_shim.h"
 
 // How often a slot is copied until nobody has changed it meanwhile; how long between: 500 × 20 µs.
@@ -52,12 +53,12 @@ static void describe(cs_ring_incident *incident, const cs_page_slot *slot) SIGNA
   incident->id = slot->tenant;
   incident->object_bytes = slot->object_bytes;
   incident->origin_tid = slot->origin_tid;
-  incident->origin_count = slot->origin_count;
-  memcpy(incident->origin, slot->origin, sizeof incident->origin);
+  incident->origin_count =
+      cs_callees_add(slot->origin, slot->origin_count, false, incident->origin, CS_RING_INCIDENT_FRAME_LIMIT);
   if (slot->free_tid != 0) {
     incident->free_tid = slot->free_tid;
-    incident->free_count = slot->free_count;
-    memcpy(incident->free, slot->free, sizeof incident->free);
+    incident->free_count =
+        cs_callees_add(slot->free, slot->free_count, false, incident->free, CS_RING_INCIDENT_FRAME_LIMIT);
     incident->age_ns = cs_clock_ns(CLOCK_MONOTONIC) - slot->free_ns;
   }
   if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return;
@@ -109,12 +110,12 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   if (slot != NULL) describe(&incident, slot);
   incident.amount = (int64_t)(event->address - incident.address);
   incident.use_tid = cs_gettid();
-  if (event->context != NULL) {
-    incident.flags |= CS_RING_INCIDENT_EXACT;
-    incident.use_count = (uint32_t)cs_shim_stack_of(event->context, incident.use, CS_RING_INCIDENT_FRAME_LIMIT);
-  } else {
-    incident.use_count = (uint32_t)cs_shim_stack_here(event->caller, incident.use, CS_RING_INCIDENT_FRAME_LIMIT);
-  }
+  uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
+  const bool is_exact = event->context != NULL;
+  if (is_exact) incident.flags |= CS_RING_INCIDENT_EXACT;
+  const size_t count = is_exact ? cs_shim_stack_of(event->context, use, CS_RING_INCIDENT_FRAME_LIMIT)
+                                : cs_shim_stack_here(event->caller, use, CS_RING_INCIDENT_FRAME_LIMIT);
+  incident.use_count = cs_callees_add(use, (uint32_t)count, is_exact, incident.use, CS_RING_INCIDENT_FRAME_LIMIT);
   CS_PAGES_COUNT(incidents);
   keep(&incident);
   cs_shim_incident(&incident);

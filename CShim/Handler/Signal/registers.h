@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "cs_callees.h"
 #include "cs_ring.h"
 
 #if defined(__x86_64__)
@@ -16,8 +17,6 @@
 #define CS_REGISTER_ASYNC_CONTEXT 14
 #define CS_RED_ZONE_BYTES         UINT64_C(128)
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
-// How many bytes of a function are needed to recognise an async prologue.
-#define CS_ASYNC_PROLOGUE_BYTES 16
 #endif
 
 // A call pushes the return address: the frame of a caller starts one word above.
@@ -40,9 +39,5 @@ bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Whether the signal found the thread in a system call that waits: it is to be made again, or has been given up.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
-
-// Whether a function that starts with these bytes is a Swift async function: it keeps its AsyncContext one word below
-// the saved frame pointer.
-bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
 #endif

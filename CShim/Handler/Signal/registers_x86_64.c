@@ -11,8 +11,6 @@ static const uint8_t order[CS_REGISTER_COUNT] = {REG_RAX, REG_RDX, REG_RCX, REG_
                                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
-static const uint8_t async_prologue[8] = {0x55, 0x41, 0x56, 0x48, 0x8d, 0x6c, 0x24, 0x08};
-
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   for (int index = 0; index < CS_REGISTER_COUNT; index++) {
@@ -61,20 +59,5 @@ bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE {
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE {
   const uint64_t breakpoint = 3;
   return registers->trap_number == breakpoint;
-}
-
-// Swift on Linux leaves bit 60 of the saved frame pointer alone, so the extended frame shows only in the prologue:
-//   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
-//   55                           push %rbp
-//   41 56                        push %r14
-//   48 8d 6c 24 08               lea 8(%rsp),%rbp
-bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
-  const uint8_t *at = bytes;
-  if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) {
-    at += 4;
-  } else if (at[0] == 0x48 && at[1] == 0x81 && at[2] == 0xec) {
-    at += 7;
-  }
-  return memcmp(at, async_prologue, sizeof async_prologue) == 0;
 }
 #endif

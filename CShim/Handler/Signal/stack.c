@@ -10,6 +10,8 @@
 
 // Beyond those that are asked for: our own functions, which the caller does not want.
 #define FRAMES_LIMIT (CS_RING_INCIDENT_FRAME_LIMIT + 8)
+// Of async functions that wait, behind these: at least half of what is asked for.
+#define ASYNC_LIMIT CS_RING_INCIDENT_FRAME_LIMIT
 
 static cs_cfi_scratch scratches[WALKS];
 static uint32_t taken[WALKS]; // atomic
@@ -29,22 +31,26 @@ void cs_stack_forget(void) SIGNAL_SAFE {
     __atomic_store_n(&taken[index], 0, __ATOMIC_RELEASE);
 }
 
-// The program counters from `first` on, or all where that is not among them.
+// The program counters from `first` on, or all where that is not among them. Where an async caller goes on is the begin
+// of a function: that and 1, as if it were a return address.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
-  uint32_t from = 0;
-  for (uint32_t index = 0; index < count && from == 0; index++) {
-    if (frames[index].pc == first) from = index;
+  uint32_t from = 0, waiting = 0;
+  for (uint32_t index = 0; index < count; index++) {
+    if (frames[index].pc == first && from == 0) from = index;
+    waiting += (frames[index].flags & CS_RING_FRAME_ASYNC) != 0;
   }
+  const size_t own = limit - (waiting < limit / 2 ? waiting : limit / 2);
   size_t written = 0;
   for (uint32_t index = from; index < count && written < limit; index++) {
-    if ((frames[index].flags & CS_RING_FRAME_ASYNC) == 0) ret_pcs[written++] = frames[index].pc;
+    const bool is_waiting = (frames[index].flags & CS_RING_FRAME_ASYNC) != 0;
+    if (is_waiting || written < own) ret_pcs[written++] = frames[index].pc + (is_waiting ? 1 : 0);
   }
   return written;
 }
 
 static size_t walk(const cs_ring_registers *registers, uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE {
-  cs_ring_frame frames[FRAMES_LIMIT];
+  cs_ring_frame frames[FRAMES_LIMIT + ASYNC_LIMIT];
   uint32_t index = 0, count = 0, total = 0, head = 0, stop = 0;
   cs_cfi_scratch *scratch = take(&index);
   if (scratch == NULL) return 0;
@@ -53,7 +59,7 @@ static size_t walk(const cs_ring_registers *registers, uint64_t first, uint64_t 
   const cs_frame_list list = {.frames = frames,
                               .head_limit = FRAMES_LIMIT,
                               .tail_limit = 0,
-                              .limit = FRAMES_LIMIT,
+                              .limit = FRAMES_LIMIT + ASYNC_LIMIT,
                               .step_limit = FRAMES_LIMIT,
                               .count = &count,
                               .total = &total,

@@ -1,0 +1,128 @@
+// Functions that a tail call left without a frame, by the calls before return addresses. Where a function begins is in
+// the table of .eh_frame_hdr, which the loader has mapped.
+#include "cs_callees.h"
+
+#if defined(__x86_64__)
+#include <link.h>
+#include <string.h>
+
+#include "../Handler/Signal/trusted.h"
+
+#define CALL_BYTES 5 // E8 and how far from behind it
+#define CALL       0xE8
+#define VERSION    1
+#define POINTER    0x1B // four signed bytes, from where they stand
+#define COUNT      0x03 // four bytes
+#define TABLE      0x3B // four signed bytes, from the begin of the header
+#define HEADER     12
+#define FDE_BEGIN  8
+#define FDE_LENGTH 12
+
+typedef struct function {
+  uint64_t start;
+  uint64_t end;
+} function;
+
+static int32_t word_at(uint64_t address) SIGNAL_SAFE {
+  int32_t word;
+  memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+  return word;
+}
+
+// False: no image has it, or tables of another form.
+static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
+  struct dl_find_object object;
+  if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || object.dlfo_eh_frame == NULL) return false;
+  const uint8_t *const bytes = object.dlfo_eh_frame;
+  const uint64_t header = (uint64_t)(uintptr_t)bytes;
+  if (bytes[0] != VERSION || bytes[1] != POINTER || bytes[2] != COUNT || bytes[3] != TABLE) return false;
+  uint32_t from = 0, to = (uint32_t)word_at(header + 8);
+  // The last entry that does not begin behind it.
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (header + (uint64_t)(int64_t)word_at(header + HEADER + 8 * (uint64_t)middle) <= pc) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  if (from == 0) return false;
+  const uint64_t entry = header + HEADER + 8 * (uint64_t)(from - 1);
+  const uint64_t start = header + (uint64_t)(int64_t)word_at(entry);
+  const uint64_t description = header + (uint64_t)(int64_t)word_at(entry + 4);
+  // As compilers write it: the same begin again, and how long the function is.
+  const uint64_t begin = description + FDE_BEGIN;
+  if (begin + (uint64_t)(int64_t)word_at(begin) != start) return false;
+  *ret_function = (function){start, start + (uint32_t)word_at(description + FDE_LENGTH)};
+  return pc < ret_function->end;
+}
+
+// Swift on Linux leaves bit 60 of the saved frame pointer alone, so the extended frame shows only in the prologue:
+//   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
+//   55                           push %rbp
+//   41 56                        push %r14
+//   48 8d 6c 24 08               lea 8(%rsp),%rbp
+static const uint8_t async_prologue[8] = {0x55, 0x41, 0x56, 0x48, 0x8d, 0x6c, 0x24, 0x08};
+
+bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
+  const uint8_t *at = bytes;
+  if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) {
+    at += 4;
+  } else if (at[0] == 0x48 && at[1] == 0x81 && at[2] == 0xec) {
+    at += 7;
+  }
+  return memcmp(at, async_prologue, sizeof async_prologue) == 0;
+}
+
+// The begin of the function that is called before the return address; 0: it is called by a register, or by a stub.
+static uint64_t callee_before(uint64_t return_address) SIGNAL_SAFE {
+  function caller, callee;
+  // The call is code of the function, so it can be read.
+  if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return 0;
+  const uint64_t call = return_address - CALL_BYTES;
+  if (*(const uint8_t *)(uintptr_t)call != CALL) return 0;
+  const uint64_t target = return_address + (uint64_t)(int64_t)word_at(call + 1);
+  return find(target, &callee) && callee.start == target ? target : 0;
+}
+
+bool cs_function_is_async(uint64_t address) SIGNAL_SAFE {
+  function function;
+  if (!find(address, &function) || function.end - function.start < CS_ASYNC_PROLOGUE_BYTES) return false;
+  return cs_prologue_is_async((const uint8_t *)(uintptr_t)function.start);
+}
+
+uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
+                        uint32_t limit) SIGNAL_SAFE {
+  uint32_t written = 0;
+  for (uint32_t index = 0; index < count && written < limit; index++) {
+    const uint64_t callee = index == 0 ? 0 : callee_before(frames[index]);
+    if (callee != 0) {
+      function inner = {0};
+      const bool is_exact = is_first_exact && index == 1;
+      if (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee) {
+        ret_frames[written++] = callee + 1;
+        if (written == limit) break;
+      }
+    }
+    ret_frames[written++] = frames[index];
+  }
+  return written;
+}
+
+#else
+
+bool cs_function_is_async(uint64_t address) SIGNAL_SAFE {
+  (void)address;
+  return false;
+}
+
+uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
+                        uint32_t limit) SIGNAL_SAFE {
+  (void)is_first_exact;
+  const uint32_t copied = count < limit ? count : limit;
+  for (uint32_t index = 0; index < copied; index++)
+    ret_frames[index] = frames[index];
+  return copied;
+}
+
+#endif
