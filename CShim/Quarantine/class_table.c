@@ -114,7 +114,8 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   atomic_store(&class->counts, &class->own);
   class->slots = make_slots();
   atomic_store(&class->turn, (uintptr_t)class->slots);
-  if (class->slots == NULL || !cs_zombie_make(class)) {
+  if (class->slots == NULL || !cs_empties_make(class) || !cs_zombie_make(class)) {
+    free((void *)(uintptr_t)class->empties);
     free_slots(class->slots);
     free(class);
     return CS_QUARANTINE_NO_MEMORY;
@@ -244,7 +245,7 @@ void cs_quarantine_drain(void) {
 
 void cs_quarantine_set_budget(uint64_t bytes) {
   if (bytes > INT64_MAX / 2) bytes = INT64_MAX / 2;
-  atomic_store(&cs_reaper_most, bytes / CS_WAITING_SHARE);
+  atomic_store(&cs_reaper_most, bytes / (bytes < 1 << 20 ? CS_WAITING_SHARE_SMALL : CS_WAITING_SHARE));
   const uint64_t before = atomic_exchange(&cs_queue_budget, bytes);
   atomic_fetch_add(&cs_queue_left, (int64_t)bytes - (int64_t)before);
   for (uint32_t index = 0; index < cs_class_count(); index++)

@@ -16,7 +16,7 @@ cs_keep_function cs_quarantine_referred __attribute__((visibility("hidden")));
 cs_keep_function cs_keep_zero_pair __attribute__((visibility("hidden")));
 cs_keep_function cs_keep_diagnose_pair __attribute__((visibility("hidden")));
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame)
+const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame, uint64_t context)
     __attribute__((visibility("hidden")));
 
 _Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "stubs_x86_64.S has the same");
@@ -45,8 +45,8 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy)
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
   // The shortest do not look how large an object is.
-  const bool is_pair =
-      class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 && class->has_one_size;
+  const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
+                       class->has_one_size && (policy == CS_QUARANTINE_DIAGNOSE || class->empties == NULL);
   return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
@@ -154,8 +154,9 @@ static const void *async_code(uint64_t word) {
   return (const uint8_t *)pointer + *pointer;
 }
 
-// Where the call goes on; NULL: it returns zero.
-const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame) {
+// Where the call goes on; NULL: it returns zero. `context` is of an async call.
+const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
+                               uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
   // It left the quarantine between the call and here: nothing says that what is there now has such a method.
   if (!cs_is_zombie(metadata)) return NULL;
@@ -170,6 +171,7 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
       .slot = has_record ? &slot : NULL,
       .method = code,
       .frame = frame,
+      .context = is_async != 0 ? context : 0,
       .word = word,
       .kind = is_async != 0 ? CS_QUARANTINE_ASYNC_CALL : CS_QUARANTINE_CALL,
   };

@@ -22,7 +22,9 @@ static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint64_t l
   return policy == CS_QUARANTINE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
+// Filling 0 is the empty value of each field.
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {
+  if (class->empties != NULL && filling == 0) return cs_empties_fill(class, object);
   uint64_t *const end = (uint64_t *)object + class->filled_end;
   cs_words_fill((uint64_t *)object + class->first_field, end, filling);
   if (class->tail_mask != 0) *end = (*end & ~class->tail_mask) | (filling & class->tail_mask);
@@ -30,6 +32,7 @@ static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint
 
 // Whether nobody wrote since.
 static inline bool cs_fields_are(const cs_class *class, const cs_object *object, uint64_t filling) {
+  if (class->empties != NULL && filling == 0) return cs_empties_are(class, object);
   return cs_words_are((const uint64_t *)object + class->first_field, (const uint64_t *)object + class->audited_end,
                       filling);
 }

@@ -52,7 +52,8 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
 
 void cs_hit(const cs_touch *touch) {
   CS_COUNT(touch->class, hits);
-  const uint32_t use_stack = touch->frame == NULL ? 0 : cs_stack_take(touch->frame, true);
+  uint32_t use_stack = touch->context == 0 ? 0 : cs_stack_of_context(touch->context);
+  if (use_stack == 0 && touch->frame != NULL) use_stack = cs_stack_take(touch->frame, true);
   const uint64_t key = key_of(touch, use_stack);
   cs_shown_incident(touch, use_stack);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
@@ -81,8 +82,8 @@ bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit) {
     *ret_hit = entry->hit;
     ret_hit->count = atomic_load(&entry->count);
     ret_hit->age_ns = entry->hit.has_record != 0 ? cs_ticks_ns(entry->ticks) : 0;
-    cs_stack_read(entry->use_stack, &ret_hit->use);
-    cs_stack_read(entry->free_stack, &ret_hit->free);
+    cs_stack_read_whole(entry->use_stack, &ret_hit->use);
+    cs_stack_read_whole(entry->free_stack, &ret_hit->free);
     ret_hit->use.thread = entry->use_thread;
     ret_hit->free.thread = entry->free_thread;
     return true;

@@ -10,9 +10,11 @@
 #include "quarantine.h"
 
 #define CS_MEMOS 8 // of a thread, a power of two
+// Also where the context of an async function stands, and the last one again.
+#define CS_MEMO_FRAMES (CS_QUARANTINE_FRAMES + 2)
 
 typedef struct cs_memo_frame {
-  // On this thread's stack, at or above where the walk began, so it is still mapped.
+  // On this thread's stack, about where the walk began or above, so it is still mapped; or a context.
   const __m128i *at;
   uint64_t reserved;
   __m128i words; // the next frame and the return address
@@ -22,7 +24,8 @@ typedef struct cs_memo {
   uintptr_t frame;          // 0: none
   const cs_memo_frame *end; // of an odd number of frames the last is there twice
   uint32_t number;          // of the stack
-  cs_memo_frame frames[CS_QUARANTINE_FRAMES];
+  uint32_t contexts;        // behind `end`
+  cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
 struct cs_memos {
@@ -31,6 +34,17 @@ struct cs_memos {
 
 static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
+}
+
+// A context is there as long as the one before it leads to it, and the first as long as it stands on the stack.
+READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
+  const cs_memo_frame *const contexts = memo->end;
+#pragma clang loop unroll(disable)
+  for (uint32_t index = 0; index < memo->contexts; index++) {
+    const __m128i equal = _mm_cmpeq_epi32(contexts[index].words, _mm_loadu_si128(contexts[index].at));
+    if (_mm_movemask_epi8(equal) != 0xffff) return false;
+  }
+  return true;
 }
 
 READS_FRAMES static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t frame) {
@@ -43,7 +57,7 @@ READS_FRAMES static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t fra
     equal = _mm_and_si128(equal, _mm_cmpeq_epi32(at[1].words, _mm_loadu_si128(at[1].at)));
     at += 2;
   } while (at != end);
-  return _mm_movemask_epi8(equal) == 0xffff;
+  return _mm_movemask_epi8(equal) == 0xffff && (memo->contexts == 0 || cs_memo_contexts_hold(memo));
 }
 
 #endif

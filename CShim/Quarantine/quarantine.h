@@ -69,11 +69,15 @@ static inline uint64_t cs_label_mark_of(cs_quarantine_policy policy) {
          << CS_LABEL_MARK_SHIFT;
 }
 
-static inline cs_quarantine_policy cs_slot_policy(const cs_slot *slot) {
-  const uint64_t mark = (slot->label & ~CS_LABEL_STAYED) >> CS_LABEL_MARK_SHIFT;
+static inline cs_quarantine_policy cs_label_policy(uint64_t label) {
+  const uint64_t mark = (label & ~CS_LABEL_STAYED) >> CS_LABEL_MARK_SHIFT;
   return mark == CS_LABEL_MARK_ABSORB ? CS_QUARANTINE_ABSORB
          : mark == CS_LABEL_MARK_ZERO ? CS_QUARANTINE_ZERO
                                       : CS_QUARANTINE_DIAGNOSE;
+}
+
+static inline cs_quarantine_policy cs_slot_policy(const cs_slot *slot) {
+  return cs_label_policy(slot->label);
 }
 
 // Sizes of chunks: multiples of 16 bytes below 256 KiB, and above, rounded up, of 16 KiB.
@@ -122,6 +126,12 @@ static inline uint32_t cs_number_class(uint32_t number) {
   return number & ((UINT32_C(1) << CS_NUMBER_CLASS_BITS) - 1);
 }
 
+// A word of an object under zero: its value, and which of its bits stay as the deinit left them.
+typedef struct cs_empty_word {
+  uint64_t value;
+  uint64_t kept;
+} cs_empty_word;
+
 // A class that is or was listed. Never freed: zombies point here.
 typedef struct cs_class cs_class;
 // stubs_x86_64.S says why the class is the fourth argument; the others are nothing.
@@ -158,6 +168,7 @@ struct cs_class {
   uint32_t hooked;
   uint32_t unhooked;
   bool has_one_size;                   // of its objects none has elements behind its fields
+  const cs_empty_word *empties;        // of the words from first_field on; NULL: all are zero, and none is kept
   uint64_t tail_mask;                  // of the word at filled_end; 0: the object ends before
   uint64_t yields[CS_STUB_WORDS / 64]; // words that are answered by the original even where zero is the policy
   cs_ring_class own;
@@ -198,6 +209,11 @@ bool cs_is_writable(void *word);
 // zombie.c
 // Makes the copy of the metadata. False: no memory.
 bool cs_zombie_make(cs_class *class);
+
+// empties.c: what zero leaves in the fields of a class's objects.
+bool cs_empties_make(cs_class *class); // false: no memory
+void cs_empties_fill(const cs_class *class, cs_object *object);
+bool cs_empties_are(const cs_class *class, const cs_object *object);
 
 // stubs_x86_64.S: the functions that metadata and zombies point at.
 extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy, where the deinit is put off
@@ -255,8 +271,9 @@ void cs_claim_end(const cs_class *class, cs_object *object);
 
 // reaper.c: a thread that runs the deinits that were put off, because only a thread without the program's locks may.
 bool cs_reaper_start(void);
-// What waits for it may be so much of the budget, beside that; and what does.
-#define CS_WAITING_SHARE 8
+// What waits for it may be so much of the budget, beside that, or of a budget below the default; and what does.
+#define CS_WAITING_SHARE       8
+#define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes;
 // False: it is behind. Until it gets to the object, that stays what it was.
@@ -265,7 +282,8 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 bool cs_reaper_wait(void);
 // There is something for it to do now.
 void cs_reaper_call(void);
-bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot);
+// The record of an object that waits for its deinit, or whose deinit runs. False: there is none.
+bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
 // stacks.c
 // What a thread remembers of the stacks that it took last. NULL: no memory.
@@ -273,7 +291,11 @@ cs_memos *cs_memos_make(void);
 extern _Atomic uint32_t cs_stacks_are_on;
 // The number of a stack that reads the same as the caller's; 0: none. `frame` is where the walk begins.
 uint32_t cs_stack_take(const void *frame, bool is_use);
+// The same of a call of an async function, by the context that it was given: who waits for it is not on the stack.
+uint32_t cs_stack_of_context(uint64_t context);
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE;
+// With the functions that tail calls left without a frame: for what is shown.
+void cs_stack_read_whole(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE;
 
 // hits.c
 typedef struct cs_touch {
@@ -282,6 +304,7 @@ typedef struct cs_touch {
   const cs_slot *slot; // NULL: unknown
   const void *method;
   const void *frame;
+  uint64_t context; // of an async call; 0: none
   uint32_t word;
   cs_quarantine_kind kind;
   int64_t drift;

@@ -1,8 +1,12 @@
 // A thread that runs the deinits that were put off. A thread of the program may hold a lock that such a deinit takes,
 // and its stack may be nearly full: this one holds none, and has a stack of its own.
+//
+// The reaper finds its work by a timer of its own. A release that woke it would hand the processor over while the
+// releasing thread holds a lock of the program's, and every other thread would wait for that lock.
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +16,14 @@
 
 #include "quarantine.h"
 
-#define PLACES    1024          // at most, a power of two
-#define SHARE     UINT64_C(128) // bytes that may wait, for each place
-#define WAKE_AT   64            // so many wait before the thread is woken at once; until then they stay in quarantine
-#define GATHER_MS 100           // so long after the first of them it begins anyhow
-#define ASK_MS    10            // who waits for the thread looks again
+#define PLACES       1024          // at most, a power of two
+#define SHARE        UINT64_C(128) // bytes that may wait, for each place
+#define PLACES_LEAST 128
+// Pauses between two looks at the queue: shorter while it fills, longer while little comes.
+#define PAUSE_LEAST_NS INT64_C(250000)
+#define PAUSE_MOST_NS  INT64_C(100000000)
+#define REST_NS        INT64_C(10000000000) // so long without an object before it sleeps without a timer
+#define ASK_NS         INT64_C(10000000)    // who waits for the thread looks again
 
 // Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
 // it is what most memory goes to.
@@ -38,8 +45,8 @@ _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
 static _Atomic uint32_t call;       // what the thread sleeps on
 static _Atomic uint32_t has_done;   // what those who wait for it sleep on
-static _Atomic uint32_t is_idle;    // it sleeps until it is called
-static _Atomic uint32_t is_pressed; // somebody found no room
+static _Atomic uint32_t is_resting; // it sleeps until it is called
+static _Atomic uint32_t is_pressed; // an object found no room
 static _Atomic uint32_t is_running;
 static _Atomic uint32_t is_parked; // the process ends
 static _Atomic uint32_t waiters;   // threads that wait for it
@@ -47,13 +54,13 @@ static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under start_lock
 static __thread bool is_reaper;
 
-// `ms` 0: until it is woken.
-static void sleep_on(_Atomic uint32_t *word, uint32_t value, long ms) {
-  const struct timespec time = {.tv_nsec = ms * 1000000};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ms == 0 ? NULL : &time, NULL, 0);
+// `ns` 0: until it is woken.
+static void sleep_on(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
+  const struct timespec time = {.tv_nsec = ns};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == 0 ? NULL : &time, NULL, 0);
 }
 
-// In the middle of a release of the program's: errno is that of its last call.
+// Keeps errno, which is that of the program's last call.
 __attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
   const int error = errno;
   atomic_fetch_add(word, 1);
@@ -71,7 +78,7 @@ static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&place->object, object, memory_order_relaxed);
 }
 
-static cs_slot record_of(const waiting *place) {
+static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
   return (cs_slot){
       .object = atomic_load_explicit(&place->object, memory_order_relaxed),
       .ticks = place->ticks,
@@ -107,27 +114,44 @@ static bool may_reap(void) {
   return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
+// The next pause. A queue that is a quarter full after one, or was full, gets looks four times as often.
+static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
+  const uint64_t places = mask + 1;
+  const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
+  if (is_full || reaped >= places / 4)
+    pause_ns /= 4;
+  else if (reaped < places / 16)
+    pause_ns *= 2;
+  return pause_ns < PAUSE_LEAST_NS ? PAUSE_LEAST_NS : pause_ns > PAUSE_MOST_NS ? PAUSE_MOST_NS : pause_ns;
+}
+
 static void *reap(void *context) {
   (void)context;
   is_reaper = true;
+  // Such a thread takes the processor from none that runs when its pause ends: that one may hold a lock.
+  const struct sched_param parameter = {0};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &parameter);
+  int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
   for (;;) {
-    atomic_store(&is_pressed, 0);
     const uint32_t before = atomic_load(&call);
-    bool has_reaped = false;
+    uint64_t reaped = 0;
     outcome last = NONE;
     while (may_reap() && (last = reap_one()) == REAPED)
-      has_reaped = true;
-    if (has_reaped || last == STAYS) wake(&has_done);
+      reaped++;
+    if (atomic_load(&waiters) != 0) wake(&has_done);
     // Its user has so long.
-    if (last == STAYS) sleep_on(&call, atomic_load(&call), GATHER_MS);
-    if (last == STAYS) continue;
+    pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
+    quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
+    if (quiet_ns < REST_NS) {
+      sleep_on(&call, before, pause_ns);
+      continue;
+    }
     // seq_cst: pairs with cs_reaper_give, which looks after it has raised `given`.
-    atomic_store(&is_idle, 1);
+    atomic_store(&is_resting, 1);
     if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
-    // The first one called; others may follow.
-    if (atomic_exchange(&is_idle, 0) == 0) sleep_on(&call, before + 1, GATHER_MS);
-    // Somebody is about to fill in what it has taken.
-    if (!has_reaped && atomic_load(&given) != atomic_load(&taken)) sleep_on(&call, atomic_load(&call), 1);
+    atomic_store(&is_resting, 0);
+    pause_ns = PAUSE_LEAST_NS;
+    quiet_ns = 0;
   }
 }
 
@@ -146,7 +170,7 @@ bool cs_reaper_start(void) {
     const uint64_t most = atomic_load(&cs_reaper_most);
     uint64_t places = PLACES;
     // Under less than the default budget half as many for its bytes: it is not for the queue.
-    while (places / 2 > WAKE_AT && most < PLACES * SHARE && most < SHARE * places * 2)
+    while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
       places /= 2;
     mask = places - 1;
     for (uint64_t index = 0; index < places; index++)
@@ -177,14 +201,14 @@ bool cs_reaper_start(void) {
   return result;
 }
 
-__attribute__((cold, noinline)) static void wake_idle(uint64_t number) {
-  if (number % WAKE_AT == WAKE_AT - 1 || atomic_exchange(&is_idle, 0) != 0) wake(&call);
+// Once in ten seconds at most: only where the reaper found nothing for so long.
+__attribute__((cold, noinline)) static void end_rest(void) {
+  if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
 }
 
 __attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
   atomic_fetch_sub_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
-  // Once until it has looked.
-  if (atomic_exchange(&is_pressed, 1) == 0) wake(&call);
+  if (atomic_load_explicit(&is_pressed, memory_order_relaxed) == 0) atomic_store(&is_pressed, 1);
   return false;
 }
 
@@ -211,7 +235,7 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   // release: pairs with reap_one.
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
   // After `given` was raised: pairs with reap.
-  if (number % WAKE_AT == WAKE_AT - 1 || atomic_load(&is_idle) != 0) wake_idle(number);
+  if (__builtin_expect(atomic_load(&is_resting) != 0, false)) end_rest();
   return true;
 }
 
@@ -223,7 +247,7 @@ bool cs_reaper_wait(void) {
     const uint32_t before = atomic_load(&has_done);
     if (atomic_load(&done) >= goal) break;
     wake(&call);
-    sleep_on(&has_done, before, ASK_MS);
+    sleep_on(&has_done, before, ASK_NS);
   }
   atomic_fetch_sub(&waiters, 1);
   return true;
@@ -233,7 +257,7 @@ void cs_reaper_call(void) {
   if (atomic_load(&is_running) != 0) wake(&call);
 }
 
-bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) {
+bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
   const uint64_t first = atomic_load(&taken), last = atomic_load(&given);
   for (uint64_t number = first; number < last && number <= first + mask; number++) {
     waiting *const place = &queue[number & mask];

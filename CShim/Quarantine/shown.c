@@ -40,7 +40,7 @@ static uint32_t copy_name(const cs_metadata *metadata, uint8_t *ret_text) {
 
 static uint32_t copy_stack(uint32_t number, uint64_t *ret_frames) {
   cs_quarantine_stack stack;
-  cs_stack_read(number, &stack);
+  cs_stack_read_whole(number, &stack);
   memcpy(ret_frames, stack.frames, stack.count * sizeof *ret_frames);
   return stack.count;
 }

@@ -2,6 +2,7 @@
 // somebody else. A table that is full gives 0, "not known".
 #include <stdlib.h>
 
+#include "cs_callees.h"
 #include "cs_reads_frames.h"
 #include "memos_x86_64.h"
 #include "quarantine.h"
@@ -54,44 +55,100 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
   return 0;
 }
 
+// The mark that a frame pointer may have which an async function saved.
+#define ASYNC_FRAME (UINT64_C(1) << 60)
+
+// Whether the function of a return address is async, as it was found the last time: the address, and in the highest bit
+// whether it is. 0: not asked yet.
+#define ANSWERS    512 // a power of two
+#define ANSWER_YES (UINT64_C(1) << 63)
+static _Atomic uint64_t answers[ANSWERS];
+
+__attribute__((cold, noinline)) static bool ask_whether_async(uint64_t address, _Atomic uint64_t *answer) {
+  const bool is_async = cs_function_is_async(address - 1);
+  atomic_store_explicit(answer, address | (is_async ? ANSWER_YES : 0), memory_order_relaxed);
+  return is_async;
+}
+
+static inline bool is_async(uint64_t address) {
+  _Atomic uint64_t *const answer = &answers[(address ^ address >> 9) % ANSWERS];
+  const uint64_t known = atomic_load_explicit(answer, memory_order_relaxed);
+  if (__builtin_expect((known & ~ANSWER_YES) == address, true)) return (known & ANSWER_YES) != 0;
+  return ask_whether_async(address, answer);
+}
+
 typedef struct walk {
   uint64_t hash;
   uint32_t count;
+  uint32_t stack_count;       // of these, on the stack; the others are contexts of async functions
+  const uint64_t *context_at; // where the first context stands on the stack; NULL: there is none
   const uint64_t *at[CS_QUARANTINE_FRAMES];
   uint64_t addresses[CS_QUARANTINE_FRAMES];
 } walk;
 
-// Return addresses from a frame on, as long as each frame pointer leads upwards, to a word of this stack.
+static walk empty_walk(void) {
+  return (walk){.hash = UINT64_C(0x243F6A8885A308D3)};
+}
+
+static void add(walk *walk, const uint64_t *at, uint64_t address) {
+  walk->at[walk->count] = at;
+  walk->addresses[walk->count++] = address;
+  walk->hash = mix(walk->hash, address);
+}
+
+// Where the callers of an async function go on, from its context on: {that of the caller, how the caller goes on}. They
+// stay as long as the function runs. Each is the begin of a function, where no return address is: that and 1.
+READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
+  while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> 47 == 0) {
+    const uint64_t *const pair = (const uint64_t *)(uintptr_t)context;
+    if (pair[1] < 4096 || pair[1] >> 47 != 0) break;
+    add(walk, pair, pair[1] + 1);
+    if (pair[0] == context) break;
+    context = pair[0];
+  }
+}
+
+// Return addresses from a frame on, as long as each frame pointer leads upwards, to a word of this stack. An async
+// function's callers are not on the stack: below it is what runs its task.
 READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
-  ret_walk->hash = UINT64_C(0x243F6A8885A308D3);
-  ret_walk->count = 0;
+  *ret_walk = empty_walk();
   // Fibres and alternate stacks lie elsewhere: no step is made there.
   if (at < thread->stack_start || at >= end || at % 8 != 0) return;
   while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
-    const uint64_t address = pair[1];
-    if (address < 4096) break;
-    ret_walk->at[ret_walk->count] = pair;
-    ret_walk->addresses[ret_walk->count++] = address;
-    ret_walk->hash = mix(ret_walk->hash, address);
-    // Swift marks the saved frame pointer of an async function by bit 60.
-    const uintptr_t next = pair[0] & ~(UINT64_C(1) << 60);
+    if (pair[1] < 4096) break;
+    add(ret_walk, pair, pair[1]);
+    ret_walk->stack_count = ret_walk->count;
+    const uintptr_t next = pair[0] & ~ASYNC_FRAME;
     if (next <= at || next >= end || next % 8 != 0) break;
     at = next;
+    if (!is_async(pair[1])) continue;
+    ret_walk->context_at = (const uint64_t *)at - 1;
+    walk_contexts(*ret_walk->context_at, ret_walk);
+    break;
   }
 }
 
 // There is one frame at least.
 READS_FRAMES static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
-  const uint32_t even = (walk->count + 1) / 2 * 2;
+  const uint64_t *words[CS_MEMO_FRAMES];
+  uint32_t count = 0;
+  for (uint32_t index = 0; index < walk->stack_count; index++)
+    words[count++] = walk->at[index];
+  if (walk->context_at != NULL) words[count++] = walk->context_at;
+  if (count % 2 != 0) words[count] = words[count - 1];
+  count += count % 2;
   memo->frame = (uintptr_t)walk->at[0];
   memo->number = number;
-  memo->end = memo->frames + even;
-  for (uint32_t index = 0; index < even; index++) {
+  memo->end = memo->frames + count;
+  for (uint32_t index = walk->stack_count; index < walk->count; index++)
+    words[count++] = walk->at[index];
+  memo->contexts = walk->count - walk->stack_count;
+  for (uint32_t index = 0; index < count; index++) {
     cs_memo_frame *const frame = &memo->frames[index];
-    frame->at = (const __m128i *)walk->at[index < walk->count ? index : walk->count - 1];
+    frame->at = (const __m128i *)words[index];
     frame->words = _mm_loadu_si128(frame->at);
   }
 }
@@ -113,6 +170,12 @@ uint32_t cs_stack_take(const void *frame, bool is_use) {
   return cs_memo_holds(memo, (uintptr_t)frame) ? memo->number : take((uintptr_t)frame, is_use);
 }
 
+uint32_t cs_stack_of_context(uint64_t context) {
+  walk walk = empty_walk();
+  walk_contexts(context, &walk);
+  return walk.count == 0 ? 0 : keep(walk.hash | 1, walk.count, walk.addresses, true);
+}
+
 cs_memos *cs_memos_make(void) {
   return calloc(1, sizeof(cs_memos));
 }
@@ -129,6 +192,12 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   ret_stack->count = count;
 }
 
+void cs_stack_read_whole(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE {
+  cs_quarantine_stack stack;
+  cs_stack_read(number, &stack);
+  ret_stack->count = cs_callees_add(stack.frames, stack.count, false, ret_stack->frames, CS_QUARANTINE_FRAMES);
+}
+
 void cs_quarantine_here(cs_quarantine_stack *ret_stack) {
   cs_stack_read(cs_stack_take(__builtin_frame_address(0), true), ret_stack);
   ret_stack->thread = cs_thread_known()->number;
@@ -139,8 +208,7 @@ READS_FRAMES uint64_t cs_quarantine_caller(void) {
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   const uintptr_t own = (uintptr_t)__builtin_frame_address(0);
   if (own < thread->stack_start || own >= end) return 0;
-  // Swift marks the saved frame pointer of an async function by bit 60.
-  const uintptr_t callers = ((const uint64_t *)own)[0] & ~(UINT64_C(1) << 60);
+  const uintptr_t callers = ((const uint64_t *)own)[0] & ~ASYNC_FRAME;
   if (callers <= own || callers >= end || callers % 8 != 0) return 0;
   return ((const uint64_t *)callers)[1];
 }

@@ -93,7 +93,7 @@ cs_stubs_async:
 // Double, a Data or a reference does not mind; the second of two integers is this figure.
   .set EMPTY_STRING, 0xE000000000000000
 
-// Asks cs_quarantine_call(object, word, is_async, frame) where to go on, with every register that may carry an argument
+// Asks cs_quarantine_call(object, word, is_async, frame, context) where to go on, with every register that may carry an argument
 // as it was: six of C, rax for an indirect result, r12 for the error, r13 for self, r14 for the async context.
   .macro ask is_async
   .cfi_startproc
@@ -124,6 +124,7 @@ cs_stubs_async:
   movl %r11d, %esi
   movl $\is_async, %edx
   movq %rbp, %rcx
+  movq %r14, %r8
   call cs_quarantine_call
   movq %rax, %r11
   movups 0(%rsp), %xmm0

@@ -76,6 +76,16 @@ public struct Incident: Sendable, Equatable {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_GHOST.rawValue
   }
 
+  /// Whether a register of a crash had the address of an object that was in quarantine, under the policy `mode`.
+  ///
+  /// `amount` is the sequence of the crash's record.
+  public var isHeld: Bool {
+    source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue
+  }
+
+  /// Whether it belongs to a crash, and is no use of an object by itself.
+  public var isOfCrash: Bool { isGhost || isHeld }
+
   /// What the processor held at a trap.
   public struct Trap: Sendable, Equatable {
     /// The general registers by DWARF number, without the program counter, which `use` begins with.

@@ -25,6 +25,72 @@ struct FrameTests {
     }
   }
 
+  @Test("S7: a function that ended by a tail call is named by the call before the return address")
+  func tailCall() {
+    var stack = cs_quarantine_stack()
+    var whole = cs_quarantine_stack()
+    let hidden = unsafe cs_test_tail_call(&stack, &whole)
+    let frames = Self.frames(of: &stack)
+    let named = Self.frames(of: &whole)
+    // It ran, and no return address says so.
+    #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
+    #expect(named.filter { $0 == hidden + 1 }.count == 1)
+    // Between the function that it jumped to and the one that called it.
+    let place = named.firstIndex(of: hidden + 1) ?? 0
+    #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
+    #expect(named.dropFirst(place + 1).first == frames[place])
+  }
+
+  @Test("S8: a stack goes on with the async functions that wait for its own, anew and remembered")
+  func asyncCallers() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      let handle = ShieldHandle(Session())
+      for depth in [1, 5, 5] {
+        let frames = await Self.waiting(depth) {
+          var here = cs_quarantine_stack()
+          unsafe cs_quarantine_here(&here)
+          return Self.frames(of: &here)
+        }
+        check(Self.waiters(in: frames) == depth)
+      }
+      withExtendedLifetime(handle) {}
+      Glibc.exit(right)
+    }
+  }
+
+  @Test("S8: the use of an object by an async call, and by a call from an async function, says who waits")
+  func asyncIncidents() async throws {
+    try #require(Shield.danglingUnavailable == nil)
+    await #expect(processExitsWith: .exitCode(right)) {
+      try Shield.protect(Session.self, policy: .zero)
+      let reference = unsafe dangling { Session() }
+      await Self.waiting(3) { drop() }
+      _ = await Self.waiting(4) { unsafe reference._withUnsafeGuaranteedRef { $0.greet() } }
+      _ = await Self.waiting(5) { await unsafe reference.takeUnretainedValue().later() }
+      let incidents = Shield.danglingIncidents()
+      let call = incidents.first { $0.kind == .call }
+      let asyncCall = incidents.first { $0.kind == .asyncCall }
+      check(call.map { Self.waiters(in: $0.use.frames) } == 4)
+      check(asyncCall.map { Self.waiters(in: $0.use.frames) } == 5)
+      check(incidents.allSatisfy { Self.waiters(in: $0.release.frames) == 3 })
+      Glibc.exit(right)
+    }
+  }
+
+  /// Calls the body while so many calls of this function wait.
+  @inline(never)
+  private static func waiting<Result>(_ depth: Int, _ body: () async -> Result) async -> Result {
+    if depth == 0 { return await body() }
+    let result = await waiting(depth - 1, body)
+    withExtendedLifetime(depth) {}
+    return result
+  }
+
+  /// How often the address stands in a stack that stands there most: the begin of what goes on, and 1.
+  private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
+    Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
+  }
+
   private static func frames(of stack: inout cs_quarantine_stack) -> [UInt64] {
     let count = Int(stack.count)
     return unsafe withUnsafeBytes(of: &stack.frames) { bytes in

@@ -60,8 +60,8 @@ typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
 // From now on; classes that are listed already, too. Idempotent.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Shows of objects that left the quarantine before a crash, and whose addresses its registers have: the class, the age
-// and the last release. For signal handlers, before they commit the record.
+// Shows of objects that are in quarantine at a crash, or left it before, and whose addresses its registers have: the
+// class, the policy, the age and the last release. For signal handlers, before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // What was counted of one class since it was first listed.

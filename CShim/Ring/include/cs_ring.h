@@ -138,6 +138,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
   // record's sequence. No use by itself: the address may have been given to others since.
   CS_RING_DANGLING_GHOST = 7,
+  // At a crash a register has the address of an object in quarantine. The mode is the policy that it is kept under;
+  // `amount` is the record's sequence. It stands for a use that no stub saw: a direct call, or an access to a field.
+  CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
 // What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is

@@ -15,7 +15,7 @@ struct IncidentHistory: Sendable {
   init(_ contents: RingContents, before end_ns: UInt64?) {
     // What ends the process is told elsewhere: by the object of a guard slot, and by the diagnosis.
     let earlier = contents.incidents.filter { incident in
-      !incident.isGhost && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
+      !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }
     let sorted = earlier.sorted { ($0.last_ns, $0.key) < ($1.last_ns, $1.key) }
     incidents = sorted.suffix(Self.limit)

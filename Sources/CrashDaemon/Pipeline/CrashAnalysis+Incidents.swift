@@ -49,9 +49,9 @@ extension CrashAnalysis {
     ledger.lose(["incidents": count], of: process.facts.peer, process: process.facts.identity.name)
   }
 
-  /// Those of which there is more than what was seen; ghosts are for the report of their crash.
+  /// Those of which there is more than what was seen; those of a crash are for its report.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
-    incidents.filter { seen[$0.key] != $0.count && !$0.isGhost }
+    incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }
 
   /// What tells one place of use from another: the class, how it was used, and the three innermost functions of the

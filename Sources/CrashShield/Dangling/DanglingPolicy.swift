@@ -11,10 +11,11 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// must run at once: one that ends a transaction, or that takes the object out of what still calls it, such as a timer or
   /// a C library, so that those calls are no mistakes of the program.
   case absorb
-  /// The deinit runs at once and the fields are zero; virtual calls return zero, false, nil or an empty string.
+  /// The deinit runs at once and the fields are empty; virtual calls return zero, false, nil or an empty string.
   ///
-  /// A result that is larger than four words, generic or a non-optional reference (an array is one) has no such zero: a
-  /// caller that uses it may still crash. So may one that reads a String field without a call.
+  /// Numbers are zero, optionals nil, strings and collections empty. A field whose type has no empty value, such as a
+  /// non-optional reference or a closure, stays as the deinit left it. A result that is larger than four words, generic or a
+  /// non-optional reference (an array is one) has no such zero: a caller that uses it may still crash.
   case zero
   /// The deinit runs at once and the fields are filled with a value that no pointer has; it carries the record's number.
   ///
