@@ -119,7 +119,7 @@ extension Scenario {
   public static let all: [Scenario] =
     language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
     + loader + threads
-    + processes + handlers + world + dangling + deaths
+    + processes + handlers + world + dangling + deaths + undisturbed
 
   /// Those whose fault is made in C or C++, of which reporters for those languages can know too.
   public static let native: [Scenario] =

@@ -128,4 +128,11 @@ void cs_fault_pid_namespace(void);
 void cs_fault_kill_over_namespace(void);
 void cs_fault_seccomp_strict_profile(void);
 
+// Programs that see what is beside them: faults_beside.c
+void cs_prepare_awaited_signal(int signal_number);
+void cs_fault_sigwait(int signal_number);
+void cs_fault_signalfd(int signal_number);
+void cs_fault_setxid(void);
+void cs_fault_userns(void);
+
 #endif
