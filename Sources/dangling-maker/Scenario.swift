@@ -92,7 +92,12 @@ private let victims: [AnyClass] = [
 ]
 
 /// Makes the mistake under a policy of the quarantine, in guard slots, or without protection, and reports.
-func run(_ scenario: Scenario, under policy: String) async {
+///
+/// With `attached-` in front of the policy crashd looks on.
+func run(_ scenario: Scenario, under name: String) async {
+  let isAttached = name.hasPrefix("attached-")
+  if isAttached { startAttached() }
+  let policy = isAttached ? String(name.dropFirst("attached-".count)) : name
   if policy == "none" { return reportQuarantine(await scenario.run()) }
   if policy == "slot" {
     startAlone()

@@ -37,6 +37,38 @@ struct DanglingTests {
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
 
+  @Test("S8: an async call of a freed object is shown with the functions that wait for it")
+  func asyncCallers() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Crasher.run(
+      "scenario", ["task-outlives", "attached-zero"], environment: daemon.place.environment,
+      program: Binaries.besideTests("dangling-maker"))
+    #expect(run.status.code == 0, "\(run.status) \(run.error)")
+    _ = try await daemon.reports(of: run.pid)
+    let client = daemon.client
+    let incident = try await blocking {
+      try #require(try client.incidents(source: "quarantine").first { $0.process.pid == Int(run.pid) })
+    }
+    #expect(incident.kind == "asyncCall" && incident.subject == "dangling_maker.Screen")
+    let waiting = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
+    #expect(waiting.function.contains("load(") && waiting.file?.hasSuffix("Scenario.swift") == true, "\(waiting)")
+    #expect(incident.sentence.contains(" in load("), "\(incident.sentence)")
+  }
+
+  @Test("an object in quarantine that a crash points at is no incident of its own")
+  func held() async throws {
+    let daemon = try SharedDaemon.current
+    let run = try await Crasher.run(
+      "scenario", ["zero-array", "attached-diagnose"], environment: daemon.place.environment,
+      program: Binaries.besideTests("dangling-maker"))
+    #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
+    let report = try #require(try await daemon.reports(of: run.pid).first)
+    #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
+    // It is the crash's, and no use that was survived.
+    let client = daemon.client
+    #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
+  }
+
   @Test("crashctl shows the list, the incident with both stacks, and JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current

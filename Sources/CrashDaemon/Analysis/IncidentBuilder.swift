@@ -107,7 +107,10 @@ struct IncidentBuilder: Sendable {
       default: "\(subject) was used\(after)"
       }
     if let site = report.site { return what.prefix(1).uppercased() + what.dropFirst() + " (\(site))." }
-    let own = report.use.first { $0.isOwn && !$0.function.isEmpty }
+    // Else code of the program's that the compiler made.
+    let own =
+      report.use.first { $0.isOwn && !$0.function.isEmpty }
+      ?? report.use.first { $0.image == process.identity.executable && !$0.function.isEmpty }
     let file = own?.file?.split(separator: "/").last.map(String.init)
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     let place = own.map { " in \($0.function)" + (position.isEmpty ? "" : " (\(position))") } ?? ""
