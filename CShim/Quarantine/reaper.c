@@ -128,6 +128,8 @@ static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
 static void *reap(void *context) {
   (void)context;
   is_reaper = true;
+  // The crash handler knows it by this name: what the process is sent is not for it.
+  pthread_setname_np(pthread_self(), "crashshield-q");
   // Such a thread takes the processor from none that runs when its pause ends: that one may hold a lock.
   const struct sched_param parameter = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &parameter);
@@ -164,6 +166,26 @@ static void forget(void) {
   atomic_store(&is_running, 0);
 }
 
+static bool start_thread(void) {
+  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. What the program blocks somebody
+  // may wait for.
+  static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  sigset_t blocked, here;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  sigfillset(&blocked);
+  pthread_sigmask(SIG_SETMASK, NULL, &here);
+  for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
+    if (sigismember(&here, wanted[index]) == 0) sigdelset(&blocked, wanted[index]);
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const bool is_started =
+      pthread_attr_setsigmask_np(&attributes, &blocked) == 0 && pthread_create(&thread, &attributes, reap, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+  return is_started;
+}
+
 bool cs_reaper_start(void) {
   pthread_mutex_lock(&start_lock);
   if (!is_prepared) {
@@ -181,20 +203,7 @@ bool cs_reaper_start(void) {
     is_prepared = true;
   }
   if (atomic_load(&is_running) == 0) {
-    sigset_t all, before;
-    sigfillset(&all);
-    // Faults are its own; SIGPROF is how the crash handler asks threads where they are.
-    const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
-    for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++)
-      sigdelset(&all, wanted[index]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, reap, NULL) == 0) {
-      pthread_setname_np(thread, "crashshield-q");
-      pthread_detach(thread);
-      atomic_store(&is_running, 1);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    atomic_store(&is_running, start_thread() ? 1 : 0);
   }
   const bool result = atomic_load(&is_running) != 0;
   pthread_mutex_unlock(&start_lock);

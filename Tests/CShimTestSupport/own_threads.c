@@ -143,6 +143,36 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
+static void *stay_as_reaper(void *unused) {
+  pthread_setname_np(pthread_self(), "crashshield-q");
+  sem_post(&is_in_callback);
+  while (sem_wait(&may_return) != 0) {
+  }
+  return unused;
+}
+
+// The quarantine's thread has the crash signals open.
+static int wait_beside_reaper(const char *directory) {
+  pthread_t threads[2];
+  waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAITINFO};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGABRT);
+  sem_init(&is_in_callback, 0, 0);
+  sem_init(&may_return, 0, 0);
+  cs_test_start(directory);
+  if (pthread_create(&threads[0], NULL, stay_as_reaper, NULL) != 0) return 1;
+  while (sem_wait(&is_in_callback) != 0) {
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  kill(getpid(), SIGABRT);
+  if (pthread_create(&threads[1], NULL, wait_for_signal, &waiter) != 0) return 2;
+  pthread_join(threads[1], NULL);
+  sem_post(&may_return);
+  pthread_join(threads[0], NULL);
+  return waiter.received == SIGABRT ? 0 : 3;
+}
+
 // A crash of the callback itself is one.
 static void crash_in_callback(void *context, cs_shim_status status, const char *text) {
   (void)context;
@@ -230,6 +260,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
   if (child == 0) {
     if (way == CS_TEST_OWN_MASKS) _exit(block_signals());
     if (way == CS_TEST_OWN_CALLBACK) _exit(wait_beside_callback());
+    if (way == CS_TEST_OWN_REAPER) _exit(wait_beside_reaper(directory));
     if (way == CS_TEST_OWN_CRASHED_CALLBACK) _exit(await_crash_of_callback(directory));
     if (way == CS_TEST_OWN_SETXID) _exit(drop_root(directory));
     if (way == CS_TEST_OWN_UNSHARE) _exit(enter_namespace(directory));

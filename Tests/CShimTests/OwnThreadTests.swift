@@ -30,6 +30,11 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_CALLBACK) == 0)
   }
 
+  @Test("D2: a crash signal that comes to the thread of the quarantine goes to the thread that waits for it")
+  func besideReaper() throws {
+    #expect(try run(.CS_TEST_OWN_REAPER) == 0)
+  }
+
   @Test("D2: a callback that crashes is recorded all the same")
   func crashedCallback() throws {
     try withTemporaryDirectory { directory in

@@ -24,9 +24,18 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE {
   __atomic_store_n(&is_in_callback, does ? 1 : 0, __ATOMIC_SEQ_CST);
 }
 
+// Whether the thread is one of the shield's that runs code of the program's, with the crash signals open for that.
+static bool has_open_signals(void) SIGNAL_SAFE {
+  char name[16] = {0};
+  if (cs_gettid() == cs_own_tid(CS_OWN_CALLER)) return true;
+  // The quarantine's, which is of no concern to this library otherwise.
+  cs_thread_name(name);
+  return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0;
+}
+
 bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
   const bool is_to_process = information->si_code == SI_USER || information->si_code == SI_QUEUE;
-  if (!is_to_process || cs_gettid() != cs_own_tid(CS_OWN_CALLER)) return false;
+  if (!is_to_process || !has_open_signals()) return false;
   const uint64_t only = UINT64_C(1) << (signal - 1);
   uint64_t mask = 0;
   cs_sigmask(SIG_BLOCK, &only);

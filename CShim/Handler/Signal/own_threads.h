@@ -25,9 +25,12 @@ void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE;
 bool cs_own_is_idle(int tid) SIGNAL_SAFE;
 void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
-// Hands on a signal that was sent to the process and came to the thread of the callbacks, which has it open: a thread
-// of the program's may wait for it. From then on that thread blocks it until the callback returns. false: it is a
-// fault, or was sent to that thread, or the thread is another one.
+// The name of the quarantine's thread (CShim/Quarantine/reaper.c), which runs deinits.
+#define CS_OWN_REAPER_NAME "crashshield-q"
+
+// Hands on a signal that was sent to the process and came to a thread of the shield's that runs code of the program's,
+// and has it open for that: a thread of the program's may wait for it. From then on that thread blocks it. false: it is
+// a fault, or was sent to that thread, or the thread is another one.
 bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // The threads are to end as soon as they can (Setup/aside.c).

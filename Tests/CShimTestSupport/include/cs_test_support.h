@@ -147,6 +147,7 @@ int cs_test_run_wait(int signal, cs_test_wait_call call, const char *directory);
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint32_t {
   CS_TEST_OWN_MASKS,            // the crash signals are blocked in each thread of the shield
   CS_TEST_OWN_CALLBACK,         // a thread waits for a crash signal that comes while a callback runs
+  CS_TEST_OWN_REAPER,           // the same while the thread of the quarantine has it open
   CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; it ends by SIGSEGV
   CS_TEST_OWN_SETXID,           // root keeps its capabilities in the first thread, changes its user, then its groups
   CS_TEST_OWN_UNSHARE,          // a user namespace, then another one
