@@ -249,6 +249,14 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: mangled, file: file, line: 1, image: image) == isOwn)
   }
 
+  @Test("D19: the shield's code in the process is not the program's")
+  func shield() {
+    let file = "/src/swift-crash-shield/CShim/Handler/Setup/attach_client.c"
+    #expect(!Ownership.isOwn(mangled: "receive", file: file, line: 76, image: "/srv/shop"))
+    #expect(!Ownership.isOwn(mangled: "receive", file: nil, line: nil, image: "/srv/lib/libcrashshield.so"))
+    #expect(Ownership.isOwn(mangled: "receive", file: "/src/shop/receive.c", line: 76, image: "/srv/shop"))
+  }
+
   @Test("an address in no image is nobody's")
   func noImage() {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))

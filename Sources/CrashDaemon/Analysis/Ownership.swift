@@ -36,7 +36,7 @@ enum Ownership {
   private static let runtimeLibraries = [
     "libswift", "lib_Foundation", "libFoundation", "libdispatch.", "libBlocksRuntime.", "lib_Internationalization",
     "libXCTest.", "libTesting.", "lib_Testing", "libstdc++.", "libgcc_s.", "libc.", "libm.", "libpthread.", "ld-linux",
-    "libc++.",
+    "libc++.", "libcrashshield.",
   ]
 
   static func isSystem(image: String) -> Bool {
@@ -97,7 +97,14 @@ enum Ownership {
   }
 
   /// Neither made by the compiler, nor a dependency's.
-  static func isOwn(file: String) -> Bool { !isGenerated(file: file) && !isDependency(file: file) }
+  static func isOwn(file: String) -> Bool {
+    !isGenerated(file: file) && !isDependency(file: file) && !isShield(file: file)
+  }
+
+  /// The shield's part in C, in a program that is built beside it.
+  private static func isShield(file: String) -> Bool {
+    ["/CShim/Handler/", "/CShim/Quarantine/", "/CShim/GuardPages/"].contains { file.contains($0) }
+  }
 
   private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
 
