@@ -15,6 +15,11 @@
 #define KIND_ENUM     0x201
 #define KIND_OPTIONAL 0x202
 #define KIND_OPAQUE   0x300
+#define KIND_TUPLE    0x301
+
+// Words of four bytes in a type's descriptor.
+#define DESCRIPTOR_FIELDS 4
+#define DESCRIPTOR_CASES  5 // of an enum: how many have a payload, in the lower three bytes
 
 // From the value witness table of a type.
 #define WITNESS_SIZE     8
@@ -36,6 +41,9 @@ extern SWIFTCC intptr_t swift_reflectionMirror_recursiveCount(const void *type);
 extern SWIFTCC intptr_t swift_reflectionMirror_recursiveChildOffset(const void *type, intptr_t index);
 extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const void *type, intptr_t index,
                                                                          child *ret_child);
+
+extern SWIFTCC const void *swift_getTypeByMangledNameInContext(const void *name, size_t bytes, const void *context,
+                                                               const void *arguments);
 
 // Descriptors of types whose empty value is no zero, and what theirs points at.
 extern const uint8_t array_descriptor[] __asm__("$sSaMn");
@@ -74,21 +82,60 @@ static void leave(planning *planning, uint64_t offset, uint64_t bytes) {
       planning->words[(at - first) / 8].kept |= UINT64_C(0xFF) << (at - first) % 8 * 8;
 }
 
+// What describes the fields of a type, and the cases of an enum, those with a payload first.
+typedef struct field_record {
+  uint32_t flags;
+  int32_t type_name; // from here; 0: none
+  int32_t name;
+} field_record;
+
+typedef struct field_descriptor {
+  int32_t type_name;
+  int32_t superclass;
+  uint16_t kind;
+  uint16_t record_bytes;
+  uint32_t count;
+  field_record records[];
+} field_descriptor;
+
+// A mangled name may have references in it: a byte below 0x20, and four or eight that may be zero.
+static size_t name_bytes(const uint8_t *name) {
+  size_t bytes = 0;
+  while (name[bytes] != 0)
+    bytes += name[bytes] >= 0x20 ? 1 : name[bytes] >= 0x18 ? 9 : 5;
+  return bytes;
+}
+
+// NULL: its description was left out, or it depends on what is not known.
+static const void *payload_type(const void *type, const int32_t *descriptor, uint32_t number) {
+  const int32_t *const at = &descriptor[DESCRIPTOR_FIELDS];
+  const field_descriptor *const fields = (const void *)((const uint8_t *)at + *at);
+  if (*at == 0 || number >= fields->count || fields->record_bytes != sizeof(field_record)) return NULL;
+  const int32_t *const name_at = &fields->records[number].type_name;
+  if (*name_at == 0) return NULL;
+  const uint8_t *const name = (const uint8_t *)name_at + *name_at;
+  // The arguments of a generic type stand behind its descriptor.
+  return swift_getTypeByMangledNameInContext(name, name_bytes(name), descriptor, (const uint64_t *)type + 2);
+}
+
 // Whether zero bytes are a case without a payload, or one with a payload of plain bytes.
 static bool is_zero_a_value(const void *type) {
   if (is_plain(type)) return true;
   static const uint64_t zeros[32];
   const uint64_t *const witnesses = witnesses_of(type);
-  const uint32_t *const descriptor = (const uint32_t *)(uintptr_t)((const uint64_t *)type)[1];
+  const int32_t *const descriptor = (const int32_t *)(uintptr_t)((const uint64_t *)type)[1];
   if (((uint32_t)witnesses[WITNESS_FLAGS] & FLAG_ENUM) == 0 || witnesses[WITNESS_SIZE] > sizeof zeros) return false;
-  const uint32_t payload_cases = descriptor[5] & 0xFFFFFF;
-  return ((enum_tag_function *)(uintptr_t)witnesses[WITNESS_ENUM_TAG])(zeros, type) >= payload_cases;
+  const uint32_t payload_cases = (uint32_t)descriptor[DESCRIPTOR_CASES] & 0xFFFFFF;
+  const uint32_t tag = ((enum_tag_function *)(uintptr_t)witnesses[WITNESS_ENUM_TAG])(zeros, type);
+  if (tag >= payload_cases) return true;
+  const void *const payload = payload_type(type, descriptor, tag);
+  return payload != NULL && is_plain(payload);
 }
 
 // A relative pointer to the descriptions of a type's fields: none where the compiler was asked to leave them out, and
 // then the runtime would print that it misses them.
 static bool has_fields(const void *descriptor) {
-  return ((const int32_t *)descriptor)[4] != 0;
+  return ((const int32_t *)descriptor)[DESCRIPTOR_FIELDS] != 0;
 }
 
 static void plan_type(planning *planning, const void *type, uint64_t offset, uint32_t depth);
@@ -129,8 +176,10 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
     is_left = !is_zero_a_value(type);
   } else if (kind == KIND_OPAQUE) {
     is_left = type == raw_pointer_metadata || !is_plain(type);
+  } else if (kind == KIND_TUPLE) {
+    is_left = !is_plain(type);
   } else {
-    // A class, an existential, a function, a metatype or a tuple.
+    // A class, an existential, a function or a metatype.
     is_left = true;
   }
   // A class's metadata has the witnesses of a reference.
