@@ -27,6 +27,8 @@ public struct GuardPageIncident: Sendable, Hashable {
     /// The kernel's number of the thread; nil when it is not known, or nobody was there yet.
     public var thread: Int?
     /// At most 16 addresses; none when the stack is not known.
+    ///
+    /// Of a function without a frame, an async one that waits or one that ended by a tail call, stands its begin and 1.
     public var frames: [UInt]
   }
 

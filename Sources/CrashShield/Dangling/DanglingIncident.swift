@@ -26,6 +26,8 @@ public struct DanglingIncident: Sendable, Hashable {
     /// The kernel's number of the thread; nil when it is not known.
     public var thread: Int?
     /// At most 16 addresses, the runtime's own among them; none when the stack is not known.
+    ///
+    /// Of a function without a frame, an async one that waits or one that ended by a tail call, stands its begin and 1.
     public var frames: [UInt]
   }
 
