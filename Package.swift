@@ -159,7 +159,8 @@ var targets: [Target] = [
   .executableTarget(
     name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/RingWriter", cSettings: c),
   .testTarget(
-    name: "CaptureTests", dependencies: ["CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
+    name: "CaptureTests",
+    dependencies: ["CrashMaker", "CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
     swiftSettings: swift),
   .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/MemoryHost", cSettings: c),
   .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/GuardHost", swiftSettings: swift),

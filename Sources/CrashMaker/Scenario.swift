@@ -37,6 +37,8 @@ public struct Scenario: Sendable {
   public var threads = CrashRun.Thread.allCases
   /// Why gdb's frames cannot be compared with the report's; nil where they must be equal.
   public var withoutDebugger: String?
+  /// Whether it is one of many alike, which the ordinary end-to-end tests run together and not each on its own.
+  public var isOfMany = false
   /// Whether only a debug build crashes.
   public var needsDebug = false
   /// Whether it needs the dynamic Swift library.
@@ -118,12 +120,13 @@ extension Scenario {
   /// Every scenario, in the order in which `crash-maker --list` shows them.
   public static let all: [Scenario] =
     language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
-    + loader + threads
+    + loader + threads + waits
     + processes + handlers + world + dangling + deaths + undisturbed
 
   /// Those whose fault is made in C or C++, of which reporters for those languages can know too.
   public static let native: [Scenario] =
-    memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + processes + handlers + world
+    memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + waits + processes + handlers
+    + world
 
   /// Whether a report must come of it.
   public var isReported: Bool { silence == nil }

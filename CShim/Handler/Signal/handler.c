@@ -5,6 +5,7 @@
 // |---------------------------------------------|---------------------------------------------------------------------|
 // | a second thread crashes                     | its own slot and record; both wait for each other, then finish; one |
 // |                                             | that was running at the sweep is given time to crash                |
+// | the end of the process is certain           | the other threads stay where the sweep found them (halt.c)          |
 // | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
 // | the handler of a thread crashes             | what its record has is committed as minimal; then default action,   |
 // |                                             | where the first crash was                                           |
@@ -32,6 +33,7 @@
 #include "deliver.h"
 #include "descriptors.h"
 #include "finish.h"
+#include "halt.h"
 #include "isolated.h"
 #include "mend.h"
 #include "own_threads.h"
@@ -49,12 +51,16 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that were running when the first one crashed, or were not looked at, may be about to crash as well: the first
-// one waits until no other has come for 40 × 0.5 ms, which busy processors need, at most 200 × 0.5 ms. Who gives sweeps
-// more time than usual, because threads get their turn late, gets more here as well.
+// Threads that were running when the first one crashed, or were not looked at, may be about to crash as well. Where the
+// process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
+// processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
 #define COMPANY_TRIES    200
 #define COMPANY_QUIET    40
 #define COMPANY_SLEEP_NS 500000
+
+// How long the end waits for the sweep of another crash, which has SIGPROF: 10,000 × 0.1 ms.
+#define SWEEP_TRIES    10000
+#define SWEEP_SLEEP_NS 100000
 
 // How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
 #define STAY_TRIES    25
@@ -113,10 +119,15 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
+// Whether the process ends by this signal, whatever the program has installed before and after us.
+static bool is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  return cs_finish_is_end(signal, information) && !cs_present_is_replaced(signal);
+}
+
 // From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
 // needs the table that it has. After the commit, because a filter of system calls may end the process here.
 static void take_descriptors(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  if (cs_finish_is_end(signal, information)) (void)cs_descriptors_separate();
+  if (is_end(signal, information)) (void)cs_descriptors_separate();
 }
 
 static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
@@ -155,9 +166,16 @@ static void tell_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   end_and_wait();
 }
 
+// false: the other threads cannot be seen. Precondition: cs_halt_begin() by this thread.
+static bool halt_others(void) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < SWEEP_TRIES && cs_sweep_is_under_way(); attempt++)
+    cs_sleep_ns(SWEEP_SLEEP_NS);
+  return cs_halt_all();
+}
+
 // The end of the handler. What comes after it is the program's; `crasher` may be NULL.
 static void leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
-  cs_sweep_leave(signal, cs_finish_is_end(signal, information));
+  cs_sweep_leave(signal, is_end(signal, information));
   cs_watch_leave();
   cs_present_handler_give_back(signal);
   cs_finish(signal, information);
@@ -175,6 +193,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   crasher->depth++;
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
+    if ((!is_sent || is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
     tell_and_wait(crasher);
   }
   const ucontext_t *first = crasher->context;
@@ -195,13 +214,17 @@ static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
 }
 
-// Whoever is the first looks where the others are. The crash itself is safe by now; others that crash wait for the end.
-static void look_around(void) SIGNAL_SAFE {
-  if (!cs_sweep_claim()) return;
-  const bool has_swept = cs_sweep();
+// The first thread asks where the others are, and the first whose crash ends the process stops them. The crash itself
+// is safe by now; others that crash wait for the end.
+static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  // Before the sweep: threads that it interrupts do not return to the program.
+  const bool halts = is_end(signal, information) && cs_halt_begin();
+  const bool sweeps = cs_sweep_claim();
+  const bool has_swept = sweeps && cs_sweep();
+  const bool is_halted = halts ? halt_others() : cs_halt_has_begun();
   if (has_swept) cs_deliver();
-  if (!has_swept || cs_sweep_found_running()) wait_for_company();
-  cs_sweep_release();
+  if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_company();
+  if (sweeps) cs_sweep_release();
 }
 
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
@@ -239,7 +262,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
   cs_trouble_here(CS_TROUBLE_SWEEP);
-  look_around();
+  look_around(signal, information);
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
   leave(crasher, signal, information);

@@ -37,6 +37,13 @@ void cs_present_handlers_note(void) SIGNAL_SAFE {
   }
 }
 
+bool cs_present_is_replaced(int signal) SIGNAL_SAFE {
+  cs_kernel_action present = {0};
+  if (cs_sigaction(signal, NULL, &present) != 0) return true;
+  const uintptr_t handler = (uintptr_t)present.handler;
+  return handler != (uintptr_t)cs_handler && handler != (uintptr_t)SIG_DFL && handler != (uintptr_t)SIG_IGN;
+}
+
 void cs_present_handler_give_back(int signal) SIGNAL_SAFE {
   __atomic_fetch_or(&cs_process.given_back, UINT64_C(1) << signal, __ATOMIC_SEQ_CST);
 }

@@ -10,4 +10,7 @@ void cs_present_handlers_note(void) SIGNAL_SAFE;
 // That signal is put back to what was before us: from now on another action there is nobody's doing but ours.
 void cs_present_handler_give_back(int signal) SIGNAL_SAFE;
 
+// Whether a handler of somebody else's has the signal now: it has called ours, and goes on when ours returns.
+bool cs_present_is_replaced(int signal) SIGNAL_SAFE;
+
 #endif

@@ -40,4 +40,7 @@ bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 // Whether the signal found the thread in a system call that waits: it is to be made again, or has been given up.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
+// Whether the signal has made a system call fail that it interrupted: the program is about to see EINTR.
+bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE;
+
 #endif

@@ -56,6 +56,11 @@ bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE {
   return is_system_call(pc) || (result == (uint64_t)-EINTR && is_system_call(pc - 2));
 }
 
+bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE {
+  const greg_t *from = context->uc_mcontext.gregs;
+  return from[REG_RAX] == -EINTR && is_system_call((uint64_t)from[REG_RIP] - 2);
+}
+
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE {
   const uint64_t breakpoint = 3;
   return registers->trap_number == breakpoint;

@@ -1,6 +1,7 @@
 #include "sweep.h"
 
 #include "crasher.h"
+#include "halt.h"
 #include "own_threads.h"
 #include "ring_counts.h"
 #include "state.h"
@@ -18,6 +19,9 @@
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
+static cs_kernel_action host; // the program's action of SIGPROF
+static uint32_t under_way;    // atomic
+static uint32_t blocked;      // atomic: threads that cannot answer
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
@@ -105,6 +109,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
     done = count_of_answers(done, waited_for);
     if (done >= count || now_ns() >= deadline_ns) return;
     cs_sleep_ns(SLEEP_NS);
+    cs_halt_remind();
   }
 }
 
@@ -123,6 +128,7 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     if ((only_blocked && !is_blocked) || !cs_sweep_begin_to_write(thread, asked)) continue;
     cs_ring_thread_record *record = &thread->record;
     record->answer = is_blocked ? CS_RING_ANSWER_BLOCKED : CS_RING_ANSWER_NONE;
+    if (is_blocked) __atomic_fetch_add(&blocked, 1, __ATOMIC_RELAXED);
     record->run_state = status.run_state;
     record->blocked_signals = status.blocked_signals;
     memcpy(record->name, status.name, sizeof record->name);
@@ -131,14 +137,42 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
-bool cs_sweep(void) SIGNAL_SAFE {
-  cs_kernel_action host;
-  if (cs_process.sweep_ms == 0) return false;
-  if (cs_sigaction(SIGPROF, &cs_process.sweep_action, &host) != 0) return false;
+bool cs_sweep_is_under_way(void) SIGNAL_SAFE {
+  return __atomic_load_n(&under_way, __ATOMIC_SEQ_CST) != 0;
+}
+
+uint32_t cs_sweep_blocked_count(void) SIGNAL_SAFE {
+  return __atomic_load_n(&blocked, __ATOMIC_RELAXED);
+}
+
+static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
+  return action->handler == cs_process.sweep_action.handler;
+}
+
+bool cs_sweep_take_signal(void) SIGNAL_SAFE {
+  cs_kernel_action present = {0};
+  if (cs_sigaction(SIGPROF, &cs_process.sweep_action, &present) != 0) return false;
+  if (!is_ours(&present)) host = present;
+  return true;
+}
+
+// Ignoring a signal drops it wherever it is pending: with the host's own action back, often to end the process, a
+// thread that wakes up late must not find it.
+void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
+  const cs_kernel_action ignored = {.handler = SIG_IGN};
+  cs_kernel_action present = {0};
+  if (cs_sigaction(SIGPROF, NULL, &present) != 0 || present.handler == NULL || !is_ours(&present)) return;
+  cs_sigaction(SIGPROF, &ignored, NULL);
+  cs_sigaction(SIGPROF, &host, NULL);
+}
+
+static bool sweep(void) SIGNAL_SAFE {
+  if (cs_process.sweep_ms == 0 || !cs_sweep_take_signal()) return false;
   cs_ring_header *header = &cs_process.ring->header;
   const uint64_t start_ns = now_ns();
   const uint64_t deadline_ns = start_ns + cs_process.sweep_ms * NS_PER_MS;
   cs_sweep_forget_running();
+  __atomic_store_n(&blocked, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_UNDER_WAY, __ATOMIC_RELAXED);
 
   const bool is_whole = ask_all(deadline_ns);
@@ -147,11 +181,8 @@ bool cs_sweep(void) SIGNAL_SAFE {
   // A thread that waits for signals blocks them all: no use in waiting for it.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
-  // Ignoring a signal drops it wherever it is pending: with the host's own action back, often to end the process, a
-  // thread that wakes up late must not find it.
-  const cs_kernel_action ignored = {.handler = SIG_IGN};
-  cs_sigaction(SIGPROF, &ignored, NULL);
-  cs_sigaction(SIGPROF, &host, NULL);
+  // Where the process ends, a thread that wakes up late stays as well.
+  if (!cs_halt_has_begun()) cs_sweep_give_signal_back();
   wait_for(CS_RING_STATE_WRITING, now_ns() + GRACE_NS);
   note_silent(false, now_ns() + STATUS_NS);
 
@@ -160,4 +191,17 @@ bool cs_sweep(void) SIGNAL_SAFE {
   __atomic_store_n(&header->sweep, is_whole ? CS_RING_SWEEP_DONE : CS_RING_SWEEP_BLIND, __ATOMIC_RELEASE);
   if (!is_whole) cs_sweep_note_running();
   return true;
+}
+
+bool cs_sweep(void) SIGNAL_SAFE {
+  // Sequentially consistent: a thread that has begun to halt the others sees it, or is seen.
+  __atomic_store_n(&under_way, 1, __ATOMIC_SEQ_CST);
+  const bool is_done = sweep();
+  __atomic_store_n(&under_way, 0, __ATOMIC_SEQ_CST);
+  return is_done;
+}
+
+void cs_sweep_forget_signal(void) SIGNAL_SAFE {
+  __atomic_store_n(&under_way, 0, __ATOMIC_RELAXED);
+  cs_sweep_give_signal_back();
 }

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <ucontext.h>
 
 #include "cs_signal_safe.h"
@@ -22,6 +23,16 @@ void cs_sweep_release(void) SIGNAL_SAFE;
 // Precondition: cs_sweep_claim().
 bool cs_sweep(void) SIGNAL_SAFE;
 
+// Whether one is under way, on another thread. A crash that has not the turn waits for its end, for it has SIGPROF.
+bool cs_sweep_is_under_way(void) SIGNAL_SAFE;
+
+// How many threads it met that block its signal: nothing reaches them.
+uint32_t cs_sweep_blocked_count(void) SIGNAL_SAFE;
+
+// Makes SIGPROF ours, and the program's again. false: refused.
+bool cs_sweep_take_signal(void) SIGNAL_SAFE;
+void cs_sweep_give_signal_back(void) SIGNAL_SAFE;
+
 // Whether it met a thread that did not wait for anything, and may be about to crash as well, or may have overlooked
 // one.
 bool cs_sweep_found_running(void) SIGNAL_SAFE;
@@ -29,6 +40,9 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE;
 // A thread crashes while no other is in the handler. If the program has survived the crash before, what the ring says
 // of the other threads is of then, and the next sweep is this crash's. `context` is the kernel's.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE;
+
+// Whether the crash before is over, and the program goes on: for a thread that did not crash.
+bool cs_sweep_is_survived(void) SIGNAL_SAFE;
 
 // The thread is about to leave the handler, and the signal to happen again; `is_end`: that ends the process.
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE;

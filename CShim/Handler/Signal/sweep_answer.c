@@ -1,6 +1,7 @@
 // A thread that did not crash, when it is asked where it is.
 #include "sweep.h"
 
+#include "halt.h"
 #include "ring_counts.h"
 #include "state.h"
 #include "sweep_place.h"
@@ -21,6 +22,8 @@ static int answering_tid[CS_RING_THREAD_LIMIT]; // 0 when its thread does not
 
 void cs_sweep_forget(void) SIGNAL_SAFE {
   cs_sweep_forget_turn();
+  cs_sweep_forget_signal();
+  cs_halt_forget();
   cs_sweep_forget_running();
   memset(answering_tid, 0, sizeof answering_tid);
 }
@@ -52,9 +55,7 @@ static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SA
   return NULL;
 }
 
-void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
-  (void)signal;
-  if (cs_getpid() != cs_process.pid) return;
+static void answer(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
   const int tid = cs_gettid();
   cs_ring_thread *thread = place_of(tid, information);
@@ -92,6 +93,13 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
   // From the commit on the place may be another thread's.
   int self = tid;
   __atomic_compare_exchange_n(&answering_tid[index], &self, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
+  (void)signal;
+  if (cs_getpid() != cs_process.pid) return;
+  answer(information, context);
+  cs_halt_here(context);
 }
 
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {

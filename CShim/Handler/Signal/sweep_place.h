@@ -38,7 +38,8 @@ void cs_sweep_forget_running(void) SIGNAL_SAFE;
 // Whether this process has swept, ever.
 bool cs_sweep_has_begun(void) SIGNAL_SAFE;
 
-// In a forked child.
+// In a forked child: also where a sweep of its parent's had SIGPROF.
+void cs_sweep_forget_signal(void) SIGNAL_SAFE;
 void cs_sweep_forget_turn(void) SIGNAL_SAFE;
 
 #endif

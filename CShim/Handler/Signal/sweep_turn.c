@@ -50,20 +50,26 @@ void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   __atomic_store_n(&left_signal, signal, __ATOMIC_RELAXED);
 }
 
-// Whether the program goes on after the crash before. A handler of its own that still runs may end it, or be what
-// crashes now: it has its signal blocked, unless it was installed with SA_NODEFER.
-static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
+bool cs_sweep_is_survived(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0 || tid == 0) return false;
   cs_task_status status = {0};
-  if (tid == cs_gettid()) {
-    // This handler's own mask is none of the program's.
-    memcpy(&status.blocked_signals, &context->uc_sigmask, sizeof status.blocked_signals);
-  } else {
-    cs_task_status_read(tid, &status);
-  }
+  cs_task_status_read(tid, &status);
   return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
+}
+
+// Whether the program goes on after the crash before. A handler of its own that still runs may end it, or be what
+// crashes now: it has its signal blocked, unless it was installed with SA_NODEFER.
+static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
+  const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
+  if (tid != cs_gettid()) return cs_sweep_is_survived();
+  const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
+  // This handler's own mask is none of the program's.
+  uint64_t mask = 0;
+  memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
 // Concurrency: another thread of the same crash may be ahead of this one. It finds the turn done, and leaves it to this

@@ -14,7 +14,8 @@
 // glibc >= 2.35 documents it as async-signal-safe: it reads a lock-free tree, and never takes the loader lock.
 extern int _dl_find_object(void *pc, struct dl_find_object *ret_object) SIGNAL_SAFE;
 
-// POSIX: async-signal-safe. For the clocks used here it is a read of the vdso's page.
+// POSIX: async-signal-safe. For most clocks used here it is a read of the vdso's page, for a thread's processor time a
+// system call.
 extern int clock_gettime(clockid_t clock, struct timespec *ret_time) SIGNAL_SAFE;
 
 // POSIX (since 2008 TC2): async-signal-safe. Compilers call them for assignments, too.

@@ -147,7 +147,7 @@ static uint64_t nap(void) SIGNAL_SAFE {
   return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
 }
 
-static bool is_empty(void) SIGNAL_SAFE {
+bool cs_watch_is_empty(void) SIGNAL_SAFE {
   return __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -156,7 +156,7 @@ static bool wait_a_last_time(void) SIGNAL_SAFE {
   for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
     if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
     nap();
-    if (is_empty()) return false;
+    if (cs_watch_is_empty()) return false;
   }
   return true;
 }
@@ -193,7 +193,7 @@ static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
   uint64_t passed_ns = 0;
   for (uint32_t ticks = 0; ticks < limit && passed_ns < CLOCK_PATIENCE * (uint64_t)wanted_ms * 1000000;) {
     const uint64_t nap_ns = nap();
-    if (is_empty()) return;
+    if (cs_watch_is_empty()) return;
     if (cs_trouble_is_awaited()) continue;
     ticks++;
     passed_ns += nap_ns;
@@ -207,7 +207,7 @@ void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE {
   __atomic_store_n(&now.tid, cs_gettid(), __ATOMIC_RELAXED);
   wake(&now.tid);
   for (;;) {
-    while (is_empty()) {
+    while (cs_watch_is_empty()) {
       if (cs_own_are_dismissed()) return;
       __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
       sleep_while(&now.inside, 0, NULL);

@@ -21,6 +21,9 @@ void cs_watch_leave(void) SIGNAL_SAFE;
 // Wakes the thread that watches, for no crash.
 void cs_watch_wake(void) SIGNAL_SAFE;
 
+// Whether no thread is in the handler.
+bool cs_watch_is_empty(void) SIGNAL_SAFE;
+
 // Waits until that thread is known by its number, at most a second: it takes no part in sweeps.
 void cs_watch_await(void) SIGNAL_SAFE;
 

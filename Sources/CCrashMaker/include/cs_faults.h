@@ -83,6 +83,11 @@ void cs_fault_uninterruptible_thread(void);
 void cs_fault_crash_while_creating_threads(void);
 void cs_fault_watchdog_abort(void);
 
+// A thread crashes while the one that calls waits: faults_waits.c. `way` counts from 0.
+int cs_fault_main_waits_count(void);
+const char *cs_fault_main_waits_name(int way);
+void cs_fault_main_waits(int way);
+
 // Processes: faults_process.c
 void cs_fault_fork_child(void);
 void cs_fault_vfork_child(void);

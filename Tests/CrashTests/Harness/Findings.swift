@@ -70,9 +70,9 @@ struct Findings {
 }
 
 extension Scenario {
-  /// Those that this machine and a build can run.
+  /// Those that this machine and a build can run, each on its own.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
-    all.filter { $0.obstacle == nil && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
+    all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }
 
   /// Those that the installed programs, or those beside the tests, can run.

@@ -1,0 +1,34 @@
+// What the other threads do while a crash comes to its end: they stop where the end of the process is certain, and do
+// not feel the sweep where it is not.
+#ifndef CS_HALT_H
+#define CS_HALT_H
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "cs_signal_safe.h"
+
+// The crash ends the process: threads that our SIGPROF reaches from now on stay. true for the first call.
+bool cs_halt_begin(void) SIGNAL_SAFE;
+bool cs_halt_has_begun(void) SIGNAL_SAFE;
+
+// Sends SIGPROF to all threads that have not crashed until they stay, a few milliseconds at most. One that was running
+// is let go until it has had a turn on a processor: it may be about to crash as well.
+// false: it cannot see them. Precondition: cs_halt_begin(), and no sweep is under way.
+bool cs_halt_all(void) SIGNAL_SAFE;
+
+// Asks those that were let go whether they have had their turn. While a sweep waits for others, they would keep the
+// processors busy.
+void cs_halt_remind(void) SIGNAL_SAFE;
+
+// The end of our SIGPROF handler on a thread that was interrupted at `context`. Does not return where the process ends.
+void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE;
+
+// Whether the calling thread, which was running, has been on a processor since it was first asked.
+bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
+void cs_halt_forget_turns(void) SIGNAL_SAFE;
+
+// In a forked child: its parent's crash is not its own.
+void cs_halt_forget(void) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,32 @@
+import CrashMaker
+import CrashRing
+import Testing
+
+/// The other threads of a process that a crash ends.
+@Suite("F4: a crash beside a main thread that waits")
+struct WaitTests {
+  @Test("ends the process by its signal, whatever call the sweep interrupts", arguments: Scenario.waits.map(\.name))
+  func signal(scenario: String) throws {
+    // By any other end there is nothing to read.
+    let contents = try capture(scenario)
+    #expect(contents.records.map(\.signal) == [11])
+    #expect(contents.threads.count >= 1)
+  }
+
+  @Test(
+    "ends the process by its signal without a sweep",
+    arguments: ["busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read"])
+  func signalWithoutSweep(way: String) throws {
+    let contents = try capture("main-waits-\(way)", environment: ["CRASHSHIELD_SWEEP_MS": "0"])
+    #expect(contents.records.map(\.signal) == [11])
+    #expect(contents.threads.isEmpty)
+  }
+
+  @Test(
+    "ends the process by its signal where a handler that was installed later calls the shield's",
+    arguments: ["pause", "sleep", "epoll-wait", "sigtimedwait", "sem-timedwait", "recv-timeout"])
+  func signalBehindHandler(way: String) throws {
+    let contents = try capture("main-waits-\(way)", environment: ["CRASH_MAKER_HANDLER": "slow"])
+    #expect(contents.records.map(\.signal) == [11])
+  }
+}
