@@ -55,6 +55,9 @@ public struct CrashRun: Sendable {
   /// How often to crash in isolated work, which must be contained each time; 0: in work as any.
   public var isolations = 0
 
+  /// How many of them are contained; nil: all.
+  public var isolationBudget: Int?
+
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
@@ -96,7 +99,7 @@ public struct CrashRun: Sendable {
   /// Where a fault is not contained, this does not return.
   private func crashIsolated() -> Failure {
     guard case .synchronous(let fault) = scenario.fault else { return .survived }
-    Shield.isolationBudget = isolations
+    Shield.isolationBudget = isolationBudget ?? isolations
     let (count, isInTask) = (isolations, thread == .task)
     let done = DispatchSemaphore(value: 0)
     if isInTask {

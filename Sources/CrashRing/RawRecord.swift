@@ -57,7 +57,8 @@ struct RawRecord {
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
       exceptionText: isOfFile || isOfClass ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
       objectClass: isOfClass ? CleanText.line(exceptionText) : "",
-      task: record.task, memory: memory, heapEnd: record[\.heap_end])
+      task: record.task, memory: memory, heapEnd: record[\.heap_end],
+      exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0)
   }
 
   private var memory: [CrashRecord.Memory] {

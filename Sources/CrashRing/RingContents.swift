@@ -227,6 +227,8 @@ public struct CrashRecord: Sendable, Equatable {
   public var memory: [Memory] = []
   /// One past the heap that begins at `RingContents.memory.heapStart`; 0 when not known.
   public var heapEnd: UInt64 = 0
+  /// A trap in isolated work that was not contained, because the budget is used up.
+  public var exceedsIsolationBudget = false
 
   /// A copy of some memory.
   public struct Memory: Sendable, Equatable {

@@ -10,7 +10,7 @@ enum Arguments {
 
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
-                            [--protect CLASS]... [--isolate COUNT]
+                            [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
            crash-maker --list | --table
 
     Crashes on purpose, to test what reports crashes.
@@ -24,6 +24,7 @@ enum Arguments {
       --wait-input     wait until standard input has a byte or is closed
       --protect CLASS  keep objects of the class with this full name after their last release
       --isolate COUNT  crash so often in isolated work, and not at all if each is contained
+      --budget COUNT   contain only so many of them
 
     The shield starts as CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE say.
     """
@@ -36,6 +37,7 @@ enum Arguments {
     var waitsForInput = false
     var protectedClasses: [String] = []
     var isolations = 0
+    var isolationBudget: Int?
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -53,6 +55,11 @@ enum Arguments {
           return .wrong("--isolate takes a number of crashes")
         }
         isolations = value
+      case "--budget":
+        guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
+          return .wrong("--budget takes a number of crashes")
+        }
+        isolationBudget = value
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -78,6 +85,7 @@ enum Arguments {
     run.waitsForInput = waitsForInput
     run.protectedClasses = protectedClasses
     run.isolations = isolations
+    run.isolationBudget = isolationBudget
     return .run(run)
   }
 }

@@ -3,7 +3,9 @@ import Foundation
 import Testing
 
 /// Runs a scenario of crash-maker with no crashd, and reads the ring that it leaves in a spool of its own.
-func capture(_ scenario: String, environment: [String: String] = [:]) throws -> RingContents {
+func capture(
+  _ scenario: String, _ options: [String] = [], environment: [String: String] = [:]
+) throws -> RingContents {
   let folder = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID().uuidString.prefix(8))")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
@@ -12,7 +14,7 @@ func capture(_ scenario: String, environment: [String: String] = [:]) throws -> 
   let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   let process = Process()
   process.executableURL = products.appending(path: "crash-maker")
-  process.arguments = [scenario]
+  process.arguments = [scenario] + options
   process.environment = [
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",

@@ -11,6 +11,14 @@ struct RecordTests {
     #expect(record.exceptionText == "the warehouse is closed")
   }
 
+  @Test("S15: that isolated work trapped when its budget was used up")
+  func budget() throws {
+    let contents = try capture("array-index", ["--isolate", "3", "--budget", "2"])
+    #expect(contents.records.map(\.exceedsIsolationBudget) == [true])
+    #expect(contents.incidents.count == 2)
+    #expect(try capture("array-index").records.map(\.exceedsIsolationBudget) == [false])
+  }
+
   @Test("of a C++ exception without a text, its type")
   func number() throws {
     let record = try #require(try capture("cxx-throw-int").records.first)

@@ -177,6 +177,16 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
+  @Test("S15: a trap that exceeds the isolation budget says so")
+  func isolationBudget() {
+    var record = CrashRecord.sample(code: 2, address: 0)
+    record.signal = SIGILL
+    #expect(!DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence.contains("isolationBudget"))
+    record.exceedsIsolationBudget = true
+    let sentence = DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence
+    #expect(sentence.hasSuffix(" The trap was in isolated work, and not contained: Shield.isolationBudget is used up."))
+  }
+
   @Test(
     "every text of glibc's malloc is a damaged heap",
     arguments: [

@@ -136,6 +136,7 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_trouble_here(CS_TROUBLE_REGISTERS);
   cs_record_messages(&slot->record);
   cs_record_task(&slot->record);
+  if (cs_isolated_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
   cs_record_stack(slot, &crasher->scratch.memory);
   cs_record_memory(&slot->record);
   cs_trouble_here(CS_TROUBLE_STACK);

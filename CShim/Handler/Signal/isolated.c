@@ -4,8 +4,8 @@
 // | situation                                     | what happens                                                      |
 // |-----------------------------------------------|-------------------------------------------------------------------|
 // | `ud2` in the work, within the budget          | an incident in the ring; who waits is woken; the thread stays     |
-// | the budget is used up                         | a crash as any                                                    |
-// | another signal; a forked child                | the same                                                          |
+// | the budget is used up                         | a crash, whose record says so                                     |
+// | another signal; a forked child                | a crash as any                                                    |
 // | libc, the loader or Dispatch are on the stack | the same: a lock of theirs may be taken                           |
 // | a lazy global is being made                   | the same: others would wait for it for ever                       |
 // | within Swift's concurrency library            | the same: a lock of a task's may be taken, as in a cancellation   |
@@ -227,6 +227,11 @@ static bool is_trap_of(const cs_isolated *work, int signal, const siginfo_t *inf
          is_ours_installed(signal);
 }
 
+bool cs_isolated_is_over_budget(void) SIGNAL_SAFE {
+  const cs_isolated *const work = work_here();
+  return work != NULL && work->stage == CS_ISOLATED_UNPAID;
+}
+
 bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
   cs_isolated *const work = work_here();
   if (work == NULL || work->pid != cs_getpid()) return false;
@@ -236,7 +241,11 @@ bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *
     cs_context_copy(work->context, context);
     return true;
   }
-  if (!is_trap_of(work, signal, information, context) || !take_place()) return false;
+  if (!is_trap_of(work, signal, information, context)) return false;
+  if (!take_place()) {
+    work->stage = CS_ISOLATED_UNPAID;
+    return false;
+  }
   work->context = context;
   work->stage = CS_ISOLATED_RECORDS;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -29,6 +29,7 @@ typedef enum cs_isolated_stage : uint32_t {
   CS_ISOLATED_RECORDS = 1, // it has trapped, and its record is written
   CS_ISOLATED_REFUSED = 2, // it could not be: the trap happens again, and is a crash
   CS_ISOLATED_PARKED = 3,
+  CS_ISOLATED_UNPAID = 4, // it has trapped, and the budget is used up: a crash
 } cs_isolated_stage;
 
 typedef struct cs_isolated_range {
@@ -77,6 +78,9 @@ extern uint32_t cs_isolated_parked;
 // A signal of a thread that is in no handler of ours. Does not return when it is a trap of work that ends by it. true:
 // the thread returns to where the handler changed `context` to; false: it is none of this.
 bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+// Whether the calling thread's trap is a crash because the budget is used up.
+bool cs_isolated_is_over_budget(void) SIGNAL_SAFE;
 
 // In a forked child: nobody is parked.
 void cs_isolated_forget(void) SIGNAL_SAFE;

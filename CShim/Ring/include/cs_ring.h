@@ -92,6 +92,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_FILE 8u
 // exception_text is the class of the object that the message is about, as `Module.Outer.Class`.
 #define CS_RING_RECORD_CLASS 16u
+// A trap in isolated work that was not contained: as many threads are parked as the budget allows.
+#define CS_RING_RECORD_BUDGET 32u
 
 // What is kept of the program's memory (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {

@@ -33,7 +33,8 @@ extension DiagnosisRule {
     for rule in all {
       if let sentence = rule.sentence(facts) {
         return CrashReport.Diagnosis(
-          cause: rule.cause, sentence: sentence + place(frame) + ".", rule: rule.name, confidence: rule.confidence,
+          cause: rule.cause, sentence: sentence + place(frame) + "." + afterword(facts), rule: rule.name,
+          confidence: rule.confidence,
           field: rule.looksAt.contains(.field) && facts.isNullAccess ? facts.field : nil)
       }
     }
@@ -53,6 +54,12 @@ extension DiagnosisRule {
         rule: rule.name, cause: rule.cause, confidence: rule.confidence, applies: sentence != nil, isChosen: isChosen,
         saw: rule.looksAt.map { CleanText.line($0.text(facts)) }, sentence: sentence.map(CleanText.line))
     }
+  }
+
+  /// What the program could have had otherwise.
+  private static func afterword(_ facts: CrashFacts) -> String {
+    guard facts.record.exceedsIsolationBudget else { return "" }
+    return " The trap was in isolated work, and not contained: Shield.isolationBudget is used up."
   }
 
   private static func place(_ frame: CrashReport.Frame?) -> String {
