@@ -26,6 +26,9 @@ extension Scenario {
       "fatal-error", "SIGILL", "faultFatalError", reason: "the price list is empty", summary: "call fatalError",
       faultFatalError),
     Scenario(
+      "fatal-error-long", "SIGILL", "faultFatalErrorLong", reason: "of 400 prices, line 0 is wrong",
+      summary: "call fatalError with 10,000 characters", faultFatalErrorLong),
+    Scenario(
       "precondition-message", "SIGILL", "faultPreconditionMessage", reason: "an order has at least one line",
       summary: "break a precondition that has a message", faultPreconditionMessage
     ).with { $0.optimizedReason = "precondition failure" },
@@ -82,6 +85,13 @@ private func stock() -> [Int] { [opaque(12), opaque(7), opaque(3)] }
 @inline(never) private func faultFatalError() {
   if opaque(0) == 0 {
     fatalError("the price list is empty")  // fault: fatal-error
+  }
+}
+
+@inline(never) private func faultFatalErrorLong() {
+  let words = (0..<400).map { "of 400 prices, line \($0) is wrong" }
+  if opaque(0) == 0 {
+    fatalError(words.joined(separator: "; "))  // fault: fatal-error-long
   }
 }
 

@@ -11,6 +11,15 @@ struct RecordTests {
     #expect(record.exceptionText == "the warehouse is closed")
   }
 
+  @Test("D9: of a long message its beginning, and a mark where it is cut")
+  func longMessage() throws {
+    let message = try #require(try capture("fatal-error-long").records.first).message
+    #expect(message.contains(".swift:"))
+    #expect(message.contains("Fatal error: of 400 prices, line 0 is wrong; of 400 prices, line 1 is wrong"))
+    #expect(message.hasSuffix("…"))
+    #expect(message.utf8.count > 2000)
+  }
+
   @Test("S15: that isolated work trapped when its budget was used up")
   func budget() throws {
     let contents = try capture("array-index", ["--isolate", "3", "--budget", "2"])

@@ -177,6 +177,11 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
+  @Test("D9: a message of blanks alone leaves what stands before it", arguments: ["", ":", ": ", ":    \n"])
+  func blankMessage(end: String) {
+    #expect(MessageText.core("shop/a.swift:3: Fatal error" + end) == "shop/a.swift:3: Fatal error")
+  }
+
   @Test("S15: a trap that exceeds the isolation budget says so")
   func isolationBudget() {
     var record = CrashRecord.sample(code: 2, address: 0)

@@ -15,10 +15,13 @@ enum MessageText {
 
   /// Swift's message without `File.swift:12: Fatal error: `.
   static func core(_ text: String) -> String {
-    let line = line(text)
+    var line = line(text)
     let shorter = line.replacing(
-      /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?:: )?/, with: "", maxReplacements: 1)
-    return shorter.isEmpty ? line : shorter
+      /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
+    if !shorter.isEmpty { return shorter }
+    // A message of blanks alone, or none.
+    while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
+    return line
   }
 
   /// A function's name without what the compiler hangs on: `dispatch_group_leave.cold.1`.

@@ -7,7 +7,8 @@ extension Expectation {
   /// Scenarios that say what they are: by their names.
   private static let named: [String: [String]] = [
     "swift-fatal-error": [
-      "fatal-error", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try", "assertion",
+      "fatal-error", "fatal-error-long", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try",
+      "assertion",
       "continuation-twice", "exclusivity",
     ],
     "dangling": freed + ["unowned-dangling"],

@@ -56,7 +56,7 @@ extension Expectation {
   #endif
 
   /// Those whose words begin with file and line; the others lose theirs in an optimized program.
-  static let placedAlways = ["fatal-error", "forced-try"]
+  static let placedAlways = ["fatal-error", "fatal-error-long", "forced-try"]
   static let placedInDebug = ["precondition-message", "assertion", "force-unwrap"]
 
   static let losses = [
