@@ -32,6 +32,7 @@ struct ChildProcess {
   }
 
   let pid: pid_t
+  private let hasGroup: Bool
 
   /// Starts a program; a name without a slash is looked up in PATH.
   init(_ file: String, _ arguments: [String], _ options: Options) throws(StartError) {
@@ -53,6 +54,7 @@ struct ChildProcess {
     }
     guard error == 0 else { throw StartError(file: file, errno: error) }
     self.pid = pid
+    hasGroup = options.isServant
   }
 
   /// How it ended, when it has; nil while it runs.
@@ -67,20 +69,28 @@ struct ChildProcess {
   }
 
   /// Waits for its end, and reaps it; nil when it still runs after the time-out.
-  func wait(timeout_ms: Int32) -> End? {
+  func wait(timeout_ms: Int32) -> End? { ends(within: timeout_ms) ? endIfOver() : nil }
+
+  private func ends(within timeout_ms: Int32) -> Bool {
     let descriptor = cs_process_open(pid)
-    guard descriptor >= 0 else { return endIfOver() }
+    guard descriptor >= 0 else { return true }
     defer { close(descriptor) }
-    return isReadable(descriptor, timeout_ms: timeout_ms) ? endIfOver() : nil
+    return isReadable(descriptor, timeout_ms: timeout_ms)
   }
 
   /// Asks it to stop, makes it stop when it does not, and reaps it.
+  ///
+  /// What a servant has started ends with it.
   @discardableResult
   func stop() -> End? {
     kill(pid, SIGTERM)
-    if let end = wait(timeout_ms: 10_000) { return end }
-    kill(pid, SIGKILL)
-    return wait(timeout_ms: 10_000)
+    if !ends(within: 10_000) {
+      kill(pid, SIGKILL)
+      _ = ends(within: 10_000)
+    }
+    // The number of the group stays taken until its leader is reaped.
+    if hasGroup { kill(-pid, SIGKILL) }
+    return endIfOver()
   }
 }
 

@@ -43,6 +43,8 @@ public struct ProgramRun: Sendable {
     settings["CRASHSHIELD_SPOOL"] = nil
     // A program that has the shield records what comes before its own start, too; another one gets it now.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
+    // Workers of a server that forks crash as it does.
+    settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
     if let library = Programs.preloadedLibrary(environment) {
       settings["LD_PRELOAD"] = [library, environment["LD_PRELOAD"] ?? ""].filter { !$0.isEmpty }.joined(separator: ":")
     }
@@ -112,7 +114,17 @@ public struct ProgramRun: Sendable {
     } else if !outcome.settled {
       Output.complain("crashd did not finish in time what '\(name)' left; see --keep")
     } else if case .signaled(let signal) = end {
-      Output.complain("'\(name)' was ended by signal \(signal), which left no report: no handler can catch it")
+      Output.complain("'\(name)' was ended by signal \(signal), which left no report\(Self.reason(for: signal))")
+    }
+  }
+
+  /// Why a signal leaves no report, as far as its number tells.
+  private static func reason(for signal: Int32) -> String {
+    switch signal {
+    case SIGKILL: ": no handler can catch it"
+    case SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS:
+      ": the program's own handler took it, or none could run"
+    default: ": it is not the signal of a crash"
     }
   }
 }

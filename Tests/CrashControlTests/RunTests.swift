@@ -36,6 +36,19 @@ struct RunTests {
     }
   }
 
+  /// Whether a process is gone, or the kernel is ending it.
+  private func isEnding(_ pid: String) throws -> Bool {
+    guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
+      let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
+    else { return true }
+    // PF_EXITING among the flags; SIGKILL among what is pending.
+    let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    let isExiting = fields.count > 6 && (UInt64(fields[6]) ?? 0) & 4 != 0
+    let pending = String(decoding: status, as: UTF8.self).split(separator: "\n").filter { $0.contains("Pnd:") }
+    return isExiting
+      || pending.contains { line in (UInt64(line.split(separator: "\t").last ?? "", radix: 16) ?? 0) & 0x100 != 0 }
+  }
+
   @Test("the program keeps its input, its output and its exit code")
   func transparent() throws {
     try withDirectory { path in
@@ -94,6 +107,41 @@ struct RunTests {
         environment: ["TMPDIR": path], afterFirstLine: { kill($0, SIGTERM) })
       #expect(result.status == 9)
       #expect(result.output == "got\n")
+    }
+  }
+
+  @Test("D21: the end by a signal that is no crash's is told as that")
+  func ended() throws {
+    try withDirectory { path in
+      let maker = try CommandLineTests.product("crash-maker")
+      let result = try CommandLineTests.crashctl(
+        ["run", "--", maker, "null-write", "--wait-attached", "--wait-input"], environment: ["TMPDIR": path],
+        afterFirstLine: { kill($0, SIGTERM) })
+      #expect(result.isSignal && result.status == SIGTERM)
+      #expect(result.complaint.contains("signal 15, which left no report: it is not the signal of a crash"))
+      #expect(try haveGone(naming: path))
+    }
+  }
+
+  @Test("D21: what crashd has started ends with crashctl")
+  func servants() throws {
+    try withDirectory { path in
+      let maker = try CommandLineTests.product("crash-maker")
+      _ = try CommandLineTests.crashctl(
+        ["run", "--", maker, "array-index"], environment: ["TMPDIR": path, "SWIFT_BACKTRACE": "enable=no"])
+      #expect(try processes(naming: path).filter { try !isEnding($0) }.isEmpty)
+      #expect(try haveGone(naming: path))
+    }
+  }
+
+  @Test("D21: a forked child that crashes is reported")
+  func forkedChild() throws {
+    try withDirectory { path in
+      let maker = try CommandLineTests.product("crash-maker")
+      let result = try CommandLineTests.crashctl(
+        ["run", "--", maker, "fork-child"], environment: ["TMPDIR": path, "SWIFT_BACKTRACE": "enable=no"])
+      #expect(result.complaint.contains("SIGSEGV"))
+      #expect(try haveGone(naming: path))
     }
   }
 
