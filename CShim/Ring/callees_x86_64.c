@@ -21,6 +21,7 @@
 typedef struct function {
   uint64_t start;
   uint64_t end;
+  bool is_in_executable;
 } function;
 
 static int32_t word_at(uint64_t address) SIGNAL_SAFE {
@@ -53,7 +54,12 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   // As compilers write it: the same begin again, and how long the function is.
   const uint64_t begin = description + FDE_BEGIN;
   if (begin + (uint64_t)(int64_t)word_at(begin) != start) return false;
-  *ret_function = (function){start, start + (uint32_t)word_at(description + FDE_LENGTH)};
+  *ret_function = (function){
+      .start = start,
+      .end = start + (uint32_t)word_at(description + FDE_LENGTH),
+      // The loader knows it without a name.
+      .is_in_executable = object.dlfo_link_map->l_name[0] == 0,
+  };
   return pc < ret_function->end;
 }
 
@@ -74,15 +80,15 @@ bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_S
   return memcmp(at, async_prologue, sizeof async_prologue) == 0;
 }
 
-// The begin of the function that is called before the return address; 0: it is called by a register, or by a stub.
-static uint64_t callee_before(uint64_t return_address) SIGNAL_SAFE {
-  function caller, callee;
+// The function that is called before the return address. False: it is called by a register, or by a stub.
+static bool callee_before(uint64_t return_address, function *ret_callee) SIGNAL_SAFE {
+  function caller;
   // The call is code of the function, so it can be read.
-  if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return 0;
+  if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return false;
   const uint64_t call = return_address - CALL_BYTES;
-  if (*(const uint8_t *)(uintptr_t)call != CALL) return 0;
+  if (*(const uint8_t *)(uintptr_t)call != CALL) return false;
   const uint64_t target = return_address + (uint64_t)(int64_t)word_at(call + 1);
-  return find(target, &callee) && callee.start == target ? target : 0;
+  return find(target, ret_callee) && ret_callee->start == target;
 }
 
 bool cs_function_is_async(uint64_t address) SIGNAL_SAFE {
@@ -95,16 +101,14 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
                         uint32_t limit) SIGNAL_SAFE {
   uint32_t written = 0;
   for (uint32_t index = 0; index < count && written < limit; index++) {
-    const uint64_t callee = index == 0 ? 0 : callee_before(frames[index]);
-    if (callee != 0) {
-      function inner = {0};
-      const bool is_exact = is_first_exact && index == 1;
-      if (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee) {
-        ret_frames[written++] = callee + 1;
-        if (written == limit) break;
-      }
-    }
-    ret_frames[written++] = frames[index];
+    function callee, inner = {0};
+    const bool is_exact = is_first_exact && index == 1;
+    // What a library has called comes in where there is room: the program's frames may be the outer ones.
+    if (index != 0 && callee_before(frames[index], &callee) &&
+        (callee.is_in_executable || written + (count - index) < limit) &&
+        (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee.start))
+      ret_frames[written++] = callee.start + 1;
+    if (written < limit) ret_frames[written++] = frames[index];
   }
   return written;
 }

@@ -10,7 +10,7 @@
 
 // Beyond those that are asked for: our own functions, which the caller does not want.
 #define FRAMES_LIMIT (CS_RING_INCIDENT_FRAME_LIMIT + 8)
-// Of async functions that wait, behind these: at least half of what is asked for.
+// Of async functions that wait, behind these.
 #define ASYNC_LIMIT CS_RING_INCIDENT_FRAME_LIMIT
 
 static cs_cfi_scratch scratches[WALKS];
@@ -31,21 +31,28 @@ void cs_stack_forget(void) SIGNAL_SAFE {
     __atomic_store_n(&taken[index], 0, __ATOMIC_RELEASE);
 }
 
-// The program counters from `first` on, or all where that is not among them. Where an async caller goes on is the begin
-// of a function: that and 1, as if it were a return address.
+static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
+  return frame->function_start != 0 && cs_function_is_async(frame->function_start);
+}
+
+// The program counters from `first` on, or all where that is not among them. Behind an async function's frame is what
+// runs its task: those that wait for it take its place. Where one goes on is the begin of a function: that and 1, as if
+// it were a return address.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
-  uint32_t from = 0, waiting = 0;
-  for (uint32_t index = 0; index < count; index++) {
-    if (frames[index].pc == first && from == 0) from = index;
-    waiting += (frames[index].flags & CS_RING_FRAME_ASYNC) != 0;
+  uint32_t from = 0, waiting = count;
+  for (uint32_t index = 0; index < count && from == 0; index++) {
+    if (frames[index].pc == first) from = index;
   }
-  const size_t own = limit - (waiting < limit / 2 ? waiting : limit / 2);
+  while (waiting > 0 && (frames[waiting - 1].flags & CS_RING_FRAME_ASYNC) != 0)
+    waiting--;
   size_t written = 0;
-  for (uint32_t index = from; index < count && written < limit; index++) {
-    const bool is_waiting = (frames[index].flags & CS_RING_FRAME_ASYNC) != 0;
-    if (is_waiting || written < own) ret_pcs[written++] = frames[index].pc + (is_waiting ? 1 : 0);
+  for (uint32_t index = from; index < waiting && written < limit; index++) {
+    ret_pcs[written++] = frames[index].pc;
+    if (waiting < count && is_async(&frames[index])) break;
   }
+  for (uint32_t index = waiting; index < count && written < limit; index++)
+    ret_pcs[written++] = frames[index].pc + 1;
   return written;
 }
 
