@@ -33,6 +33,7 @@ OFFSET(cs_ring_header, handlers, 520);
 OFFSET(cs_ring_header, heap_key, 648);
 OFFSET(cs_ring_header, heap_start, 656);
 OFFSET(cs_ring_header, memory_mode, 664);
+OFFSET(cs_ring_header, is_restricted, 668);
 OFFSET(cs_ring_header, incident_lost, 672);
 OFFSET(cs_ring_header, class_count, 680);
 OFFSET(cs_ring_header, class_total, 684);

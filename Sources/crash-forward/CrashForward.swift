@@ -77,7 +77,7 @@ struct CrashForward: ParsableCommand {
     signal(SIGPIPE, SIG_IGN)
 
     let notifier = Notifier(environment: environment)
-    let path = settings.crashdSocket ?? Self.socketPath(environment)
+    let path = settings.crashdSocket ?? SocketPath.find(option: nil, environment: environment)
     let forwarder = try CrashForwarder(
       settings, client: CrashClient(socketPath: path), stop: try StopSignal(),
       board: SinkBoard { notifier.send("STATUS=\($0)") }, log: log(settings, environment))

@@ -14,17 +14,6 @@ extension CrashForward {
     return unsafe access(path, F_OK) != 0 && errno == ENOENT ? nil : path
   }
 
-  /// crashd's socket, as crashctl finds it.
-  static func socketPath(_ environment: [String: String]) -> String {
-    let name = "crashd/io.crashshield.Crashd"
-    let system = "/run/" + name
-    if let path = environment["CRASHD_SOCKET"], !path.isEmpty { return path }
-    // The path is read during the call only.
-    if unsafe access(system, F_OK) == 0 { return system }
-    if let directory = environment["XDG_RUNTIME_DIR"], !directory.isEmpty { return directory + "/" + name }
-    return system
-  }
-
   /// A line on standard error for each, with the level as sd-daemon(3) wants it where the journal reads it.
   func log(_ settings: ForwardSettings, _ environment: [String: String]) -> SinkLog {
     let levels: [String: SinkLog.Level] = ["error": .error, "warning": .warning, "notice": .notice, "debug": .debug]

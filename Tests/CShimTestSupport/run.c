@@ -21,7 +21,7 @@
 // What only a failing test meets, on a machine that stands still for minutes too.
 #define PATIENCE_MS 300000
 
-static int fork_with_descriptors(void) {
+int cs_test_fork_with_descriptors(void) {
   const int child = fork();
   if (child != 0) return child;
   const struct rlimit none = {0, 0};
@@ -36,7 +36,7 @@ static int fork_with_descriptors(void) {
 }
 
 int cs_test_fork(void) {
-  const int child = fork_with_descriptors();
+  const int child = cs_test_fork_with_descriptors();
   // Other tests of this process have locks, listeners, and pipes whose end somebody awaits.
   if (child == 0) close_range(3, ~0U, 0);
   return child;
@@ -198,7 +198,7 @@ int cs_test_run_crash_connects(const char *directory, int *ret_wait_status) {
   int asked[2];
   char byte = 0;
   if (pipe2(told, O_CLOEXEC) != 0 || pipe2(asked, O_CLOEXEC) != 0) return __LINE__;
-  const int child = fork_with_descriptors();
+  const int child = cs_test_fork_with_descriptors();
   if (child == 0) crash_when_asked(directory, told[1], asked[0]);
   struct pollfd wait = {.fd = told[0], .events = POLLIN};
   int line = poll(&wait, 1, PATIENCE_MS) == 1 ? 0 : __LINE__;

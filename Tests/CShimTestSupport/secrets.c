@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../../CShim/Handler/Signal/scrub.h"
@@ -35,6 +36,19 @@ int cs_test_run_with_secrets(const char *memory, const char *directory) {
     }
   }
   cs_test_start(directory);
+  keep_secrets();
+  _exit(93);
+}
+
+int cs_test_run_restricted(cs_test_restriction restriction, const char *directory) {
+  const int child = cs_test_fork();
+  if (child != 0) return cs_test_wait(child);
+  setenv("CRASHSHIELD_MEMORY", "full", 1);
+  if (restriction == CS_TEST_RESTRICTED_BEFORE) prctl(PR_SET_DUMPABLE, 0);
+  cs_test_start(directory);
+  if (restriction == CS_TEST_RESTRICTED_AFTER) prctl(PR_SET_DUMPABLE, 0);
+  // By the kernel's rules this makes it so, too.
+  if (restriction == CS_TEST_RESTRICTED_DROPPED && setresuid(65534, 65534, 65534) != 0) _exit(94);
   keep_secrets();
   _exit(93);
 }

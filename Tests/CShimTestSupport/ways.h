@@ -49,6 +49,9 @@ uint32_t cs_test_recurse(uint32_t depth);
 // Forks a child without core dumps and with the default actions for all signals; 0 in the child.
 int cs_test_fork(void);
 
+// The same, with this process's descriptors.
+int cs_test_fork_with_descriptors(void);
+
 // The wait status of the child, -1 when it had to be killed after 20 s.
 int cs_test_wait(int child);
 

@@ -110,6 +110,7 @@ struct RingFormatTests {
       "heap_key": Field(\cs_ring_header.heap_key),
       "heap_start": Field(\cs_ring_header.heap_start),
       "memory_mode": Field(\cs_ring_header.memory_mode),
+      "is_restricted": Field(\cs_ring_header.is_restricted),
       "incident_lost": Field(\cs_ring_header.incident_lost),
       "class_count": Field(\cs_ring_header.class_count),
       "class_total": Field(\cs_ring_header.class_total),

@@ -12,6 +12,7 @@
 
 #include "../Signal/deliver.h"
 #include "../Signal/descriptors.h"
+#include "../Signal/peer.h"
 #include "../Signal/present.h"
 #include "../Signal/trusted.h"
 
@@ -66,24 +67,8 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   return cs_link_wait(socket, timeout_ms) ? recv(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
-// Whether the other end may tell this process what to do: root (also as systemd, which made the socket), our own user,
-// or who owns the directory that the socket was found in, and so decides anyhow which daemon we find.
-static bool may_control(int socket) {
-  struct ucred peer = {0};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
-  if (peer.uid == 0 || peer.uid == geteuid()) return true;
-  char directory[sizeof cs_process.socket_address.sun_path];
-  memcpy(directory, cs_process.socket_address.sun_path, sizeof directory);
-  char *const slash = strrchr(directory, '/');
-  struct stat status = {0};
-  if (slash == NULL || slash == directory) return false;
-  *slash = 0;
-  return stat(directory, &status) == 0 && status.st_uid == peer.uid;
-}
-
 static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
-  if (!client.is_remote_allowed || !may_control(socket)) return CS_CONTROL_FORBIDDEN;
+  if (!client.is_remote_allowed || !cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
   // The shim's own matter, also where no library above it can do anything.
   if (control->kind == CS_CONTROL_WITHHOLD) {
     cs_memory_mode_withhold(control->round);
@@ -156,7 +141,8 @@ static bool stay_attached(int socket) {
 
 static void tell_unreachable(int error) {
   char reason[96];
-  const char *text = strerror_r(error, reason, sizeof reason);
+  const char *text = error == EPERM ? "a user whom this process does not trust listens there"
+                                    : strerror_r(error, reason, sizeof reason);
   (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
   tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }

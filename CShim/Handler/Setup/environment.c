@@ -106,6 +106,13 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
+// Nobody else can put anything into it, or make us find it by a variable that came from another user's session.
+static bool is_own_directory(const char *path) {
+  struct stat status = {0};
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 static bool default_socket(char *to, size_t size) {
   const char *user_directory = variable("XDG_RUNTIME_DIR");
   struct stat status = {0};
@@ -113,6 +120,7 @@ static bool default_socket(char *to, size_t size) {
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
   // A relative one is to be ignored (XDG Base Directory Specification), and nobody can bind one that is too long.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
+                       is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
   return is_user || print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
 }

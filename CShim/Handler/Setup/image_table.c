@@ -5,12 +5,14 @@
 
 #include "setup.h"
 
+#include "../Signal/image_files.h"
 #include "../Signal/images.h"
 
 typedef struct registration {
   const char *executable;
   uint32_t total;
   uint32_t count;
+  uint32_t file_count;
 } registration;
 
 static void set_path(cs_ring_image *image, const char *path) {
@@ -46,11 +48,27 @@ static bool is_system_path(const char *path) {
          starts_with(path, "/usr/lib64/");
 }
 
-static bool is_sent(const cs_ring_image *image) {
-  const char *path = (const char *)image->path;
+// Without a build id crashd has no use for a file, and we could not know it again.
+static bool is_sent(const cs_ring_image *image, const char *path) {
+  if (image->build_id_bytes == 0 || (image->flags & CS_RING_IMAGE_VDSO) != 0) return false;
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
-  return (image->flags & CS_RING_IMAGE_VDSO) == 0 && path[0] == '/' && image->build_id_bytes > 0 &&
-         !is_system_path(path);
+  return path[0] == '/' && (image->flags & CS_RING_IMAGE_PATH_TRUNCATED) == 0 && !is_system_path(path);
+}
+
+// Notes which file crashd is to get. One that was replaced already has another build id, and is not sent.
+static void note_file(registration *now, const cs_ring_image *image, const char *path) {
+  if (now->file_count == CS_IMAGE_FILE_LIMIT || !is_sent(image, path)) return;
+  cs_image_file *file = &cs_image_files.files[now->file_count];
+  struct stat status = {0};
+  *file = (cs_image_file){.image = (uint16_t)now->count,
+                          .is_executable = (image->flags & CS_RING_IMAGE_EXECUTABLE) != 0,
+                          .build_id_bytes = image->build_id_bytes};
+  memcpy(file->build_id, image->build_id, sizeof file->build_id);
+  if (!file->is_executable) memcpy(file->path, path, strlen(path)); // it was not cut off
+  if (cs_stat(cs_image_file_path(file), &status) != 0) return;
+  file->device = (uint64_t)status.st_dev;
+  file->inode = (uint64_t)status.st_ino;
+  now->file_count++;
 }
 
 // Called under the loader's lock: nothing here loads or allocates.
@@ -63,21 +81,20 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   now->total++;
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
-  cs_ring_image *image = &cs_process.ring->images[now->count];
-  memset(image, 0, sizeof *image);
-  image->bias = info->dlpi_addr;
-  image->start = start;
-  image->end = end;
+  // Made in private memory: what is decided by it must not be read back out of the ring.
+  cs_ring_image image = {.bias = info->dlpi_addr, .start = start, .end = end};
   // The loader reports the executable first, without a name.
   const bool is_executable = now->total == 1;
   const bool is_vdso = getauxval(AT_SYSINFO_EHDR) == start;
-  if (is_executable) image->flags |= CS_RING_IMAGE_EXECUTABLE;
-  if (is_vdso) image->flags |= CS_RING_IMAGE_VDSO;
-  set_path(image, is_executable ? now->executable : info->dlpi_name);
-  image->build_id_bytes = cs_image_build_id(start, end, image->build_id, &cs_images.build_id[now->count]);
+  if (is_executable) image.flags |= CS_RING_IMAGE_EXECUTABLE;
+  if (is_vdso) image.flags |= CS_RING_IMAGE_VDSO;
+  const char *path = is_executable ? now->executable : info->dlpi_name;
+  set_path(&image, path);
+  image.build_id_bytes = cs_image_build_id(start, end, image.build_id, &cs_images.build_id[now->count]);
+  cs_process.ring->images[now->count] = image;
   cs_images.start[now->count] = start;
   cs_images.end[now->count] = end;
-  cs_images.is_sent[now->count] = is_sent(image);
+  note_file(now, &image, path);
   now->count++;
   return 0;
 }
@@ -93,7 +110,11 @@ void cs_images_inherit(const cs_ring *parent) {
 
 void cs_images_register(const char *executable) {
   registration now = {.executable = executable};
+  // A crash meanwhile sends no file.
+  __atomic_store_n(&cs_image_files.count, 0, __ATOMIC_RELEASE);
   dl_iterate_phdr(register_image, &now);
+  // release: pairs with the acquire of cs_image_files_open().
+  __atomic_store_n(&cs_image_files.count, now.file_count, __ATOMIC_RELEASE);
   cs_ring_header *header = &cs_process.ring->header;
   header->image_total = now.total;
   // release: pairs with the acquires of cs_image_index() and cs_ring_image_count_acquire().

@@ -14,7 +14,8 @@ static void apply(void) {
   const uint32_t shown = counts ? (uint32_t)CS_RING_MEMORY_WITHHELD : own_mode;
   // relaxed: a crash at this very moment may still have some of what was kept before; crashd takes it out.
   __atomic_store_n(&cs_process.memory_mode, mode, __ATOMIC_RELAXED);
-  __atomic_store_n(&cs_process.ring->header.memory_mode, shown, __ATOMIC_RELAXED);
+  __atomic_store_n(&cs_process.memory_shown, shown, __ATOMIC_RELAXED);
+  cs_memory_mode_show();
 }
 
 void cs_memory_mode_choose(uint32_t mode) {

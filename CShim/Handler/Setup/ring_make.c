@@ -16,6 +16,11 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
 #endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+bool cs_ring_has_old_kernel;
 
 cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
   *ret_failure = (cs_shim_failure){.errno_value = errno};
@@ -92,21 +97,38 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
+// Nobody can cut the file under a reader, and nobody but this process can write it: our own mapping, which is made
+// before, stays writable. Linux before 5.1 does not know the last seal. There the other end gets a descriptor for
+// reading, which its user could open anew for writing by /proc unless the mode forbids that.
+static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
+    return CS_SHIM_OK;
+  }
+  if (fcntl(*file, F_ADD_SEALS, seals) != 0) return cs_setup_failed(ret_failure, "fcntl(F_ADD_SEALS)");
+  char name[32];
+  (void)snprintf(name, sizeof name, "/proc/self/fd/%d", *file);
+  const int reader = fchmod(*file, 0400) == 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  // Without /proc the ring stays writable for crashd, which has no use for that.
+  if (reader < 0) return CS_SHIM_OK;
+  close(*file);
+  *file = cs_descriptor_raise(reader);
+  return CS_SHIM_OK;
+}
+
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure) {
-  const int file = cs_descriptor_raise(make_memory_file());
+  int file = cs_descriptor_raise(make_memory_file());
   if (file < 0) return cs_setup_failed(ret_failure, "memfd_create");
   cs_shim_error error = CS_SHIM_OK;
   void *memory = MAP_FAILED;
-  // The size is fixed before crashd maps it: no reader can be sent off its end.
   if (!is_size_allowed() || ftruncate(file, sizeof(cs_ring)) != 0) {
     error = cs_setup_failed(ret_failure, "ftruncate of the ring");
-  } else if (fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    error = cs_setup_failed(ret_failure, "fcntl(F_ADD_SEALS)");
   } else {
     memory = mmap(NULL, sizeof(cs_ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (memory == MAP_FAILED) error = cs_setup_failed(ret_failure, "mmap of the ring");
+    error = memory == MAP_FAILED ? cs_setup_failed(ret_failure, "mmap of the ring") : seal(&file, ret_failure);
   }
   if (error != CS_SHIM_OK) {
+    if (memory != MAP_FAILED) munmap(memory, sizeof(cs_ring));
     close(file);
     return error;
   }

@@ -56,6 +56,8 @@ void cs_memory_mode_choose(uint32_t mode);
 void cs_memory_mode_withhold(uint32_t round);
 void cs_memory_mode_sweep(uint32_t round);
 
+// cs_testing.h: the kernel does not know F_SEAL_FUTURE_WRITE.
+extern bool cs_ring_has_old_kernel;
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
 // Keeps the spool directory open, if there is one.
 void cs_spool_open(void);

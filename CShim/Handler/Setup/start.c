@@ -14,6 +14,7 @@
 #include "../Signal/deliver.h"
 #include "../Signal/images.h"
 #include "../Signal/isolated.h"
+#include "../Signal/privilege.h"
 #include "../Signal/stack.h"
 #include "../Signal/sweep.h"
 
@@ -119,6 +120,7 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
     cs_annotations_inherit(parent);
   }
   cs_heap_describe(&cs_process.ring->header);
+  cs_privilege_note();
   give_stacks();
   cs_warm_up();
   cs_process.user = cs_geteuid();

@@ -89,6 +89,10 @@ bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t he
   return is_read;
 }
 
+void cs_testing_have_old_kernel(void) {
+  cs_ring_has_old_kernel = true;
+}
+
 const void *cs_testing_ring(void) {
   return cs_started_ring();
 }

@@ -1,10 +1,10 @@
 #include "deliver.h"
 
-#include "images.h"
+#include "image_files.h"
+#include "peer.h"
+#include "privilege.h"
 #include "trusted.h"
 
-// A descriptor an image is held open for a moment: not so many that the server's own would run out.
-#define IMAGE_DESCRIPTOR_LIMIT 64
 // How long a descriptor is waited for: 100 × 1 ms.
 #define RESERVE_TRIES    100
 #define RESERVE_SLEEP_NS 1000000
@@ -16,7 +16,9 @@ int cs_connection_open(bool is_crash) SIGNAL_SAFE {
   for (int attempt = 0; is_crash && cs_reserve_await(number, attempt); attempt++)
     number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
-  const long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
+  long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
+  // Nothing is sent to a stranger who listens there.
+  if (result >= 0 && !cs_peer_is_trusted(number)) result = -EPERM;
   if (result < 0) {
     cs_close(number);
     return (int)result;
@@ -36,7 +38,7 @@ static long send_hello(int socket, const int *image_descriptors, const uint16_t 
   };
   if (image_count > 0) memcpy(hello.images, images, image_count * sizeof *images);
 
-  _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE((IMAGE_DESCRIPTOR_LIMIT + 1) * sizeof(int))];
+  _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE((CS_IMAGE_FILE_LIMIT + 1) * sizeof(int))];
   memset(control, 0, sizeof control);
   struct iovec part = {&hello, sizeof hello};
   const size_t descriptor_bytes = (image_count + 1) * sizeof(int);
@@ -52,10 +54,11 @@ static long send_hello(int socket, const int *image_descriptors, const uint16_t 
 }
 
 long cs_hello_send(int socket) SIGNAL_SAFE {
-  int descriptors[IMAGE_DESCRIPTOR_LIMIT];
-  uint16_t images[IMAGE_DESCRIPTOR_LIMIT];
+  int descriptors[CS_IMAGE_FILE_LIMIT];
+  uint16_t images[CS_IMAGE_FILE_LIMIT];
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) return -EBADF;
-  const uint32_t count = cs_images_open(descriptors, images, IMAGE_DESCRIPTOR_LIMIT);
+  cs_privilege_note();
+  const uint32_t count = cs_image_files_open(descriptors, images);
   const long result = send_hello(socket, descriptors, images, count);
   for (uint32_t index = 0; index < count; index++)
     cs_close(descriptors[index]);

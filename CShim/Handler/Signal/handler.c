@@ -38,6 +38,7 @@
 #include "mend.h"
 #include "own_threads.h"
 #include "present.h"
+#include "privilege.h"
 #include "record.h"
 #include "registers.h"
 #include "state.h"
@@ -255,6 +256,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
 
   const uint64_t mask = open_signals(signal);
   begin(information, context);
+  cs_privilege_note();
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) capture(crasher, context, entry_ns);
   take_descriptors(signal, information);

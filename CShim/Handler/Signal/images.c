@@ -88,21 +88,3 @@ uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   __atomic_store_n(&cs_images.writer, 0, __ATOMIC_RELEASE);
   return index;
 }
-
-uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit) SIGNAL_SAFE {
-  const uint32_t image_count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
-  uint32_t count = 0;
-  for (uint32_t index = 0; index < image_count && count < limit; index++) {
-    const cs_ring_image *image = &cs_process.ring->images[index];
-    if (!cs_images.is_sent[index]) continue;
-    // The executable's own link leads to the right file also after a deploy replaced it.
-    const bool is_executable = (image->flags & CS_RING_IMAGE_EXECUTABLE) != 0;
-    const char *path = is_executable ? "/proc/self/exe" : (const char *)image->path;
-    const int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-    if (file < 0) continue;
-    ret_descriptors[count] = file;
-    ret_images[count] = (uint16_t)index;
-    count++;
-  }
-  return count;
-}

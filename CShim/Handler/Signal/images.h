@@ -11,7 +11,6 @@
 typedef struct cs_image_ranges {
   uint64_t start[CS_RING_IMAGE_LIMIT];
   uint64_t end[CS_RING_IMAGE_LIMIT];
-  bool is_sent[CS_RING_IMAGE_LIMIT];      // crashd gets its file: not one of the distribution's libraries
   uint64_t build_id[CS_RING_IMAGE_LIMIT]; // where it stands in the mapped image; 0 when it has none
   uint32_t count;                         // release: pairs with the acquire of cs_image_index()
   uint32_t writer;                        // tid of the thread that adds an entry, 0 when none
@@ -23,13 +22,12 @@ extern cs_image_ranges cs_images;
 // another one was unloaded. CS_RING_NO_IMAGE when there is none, or the table is full.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE;
 
-// Opens the files of the executable and of the images that crashd cannot be expected to have, as far as there are
-// descriptors; returns how many.
-uint32_t cs_images_open(int *ret_descriptors, uint16_t *ret_images, uint32_t limit) SIGNAL_SAFE;
-
 // The build id in the notes of the image mapped at `start`, and where it stands; returns its length, 0 when there is
 // none.
 uint32_t cs_image_build_id(uint64_t start, uint64_t end, uint8_t ret_id[CS_RING_BUILD_ID_LIMIT_BYTES],
                            uint64_t *ret_address) SIGNAL_SAFE;
+
+// The same of an open file.
+uint32_t cs_file_build_id(int file, uint8_t ret_id[CS_RING_BUILD_ID_LIMIT_BYTES]) SIGNAL_SAFE;
 
 #endif

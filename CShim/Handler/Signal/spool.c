@@ -2,6 +2,7 @@
 // has stored what it was told (docs/decisions/0070).
 #include "deliver.h"
 
+#include "peer.h"
 #include "ring_counts.h"
 #include "trusted.h"
 
@@ -90,26 +91,35 @@ static spool_place place_as_opened(void) SIGNAL_SAFE {
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
 }
 
-// The directory's mode; 0 where there is none.
-static mode_t mode_of(const spool_place *place) SIGNAL_SAFE {
-  struct stat directory = {0};
-  const long result =
-      place->directory >= 0 ? cs_fstat(place->directory, &directory) : cs_stat(cs_process.spool_directory, &directory);
-  return result == 0 ? directory.st_mode : 0;
+// What the directory is; negative: -errno.
+static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SAFE {
+  return place->directory >= 0 ? cs_fstat(place->directory, ret_directory)
+                               : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-static bool is_shared(const spool_place *place) SIGNAL_SAFE {
-  return (mode_of(place) & S_ISGID) != 0;
+// The ring's memory is for its user and for crashd: a directory of anybody else is not one of a crashd's.
+static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
+  const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
+  return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
 }
 
 static int create_file(const spool_place *place) SIGNAL_SAFE {
+  struct stat directory = {0};
+  const long result = look(place, &directory);
+  if (result < 0) return (int)result;
+  if (!is_believed(&directory)) return -EPERM;
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   // Left by an earlier crash of this process that did not get through.
   cs_unlinkat(place->directory, place->partial);
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
-  if (file >= 0 && is_shared(place)) cs_fchmod(file, SHARED_FILE_MODE); // whatever the umask
+  // Whatever the umask. By its path another directory may have been found: only the group of this one reads.
+  struct stat status = {0};
+  const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
+  if (is_shared && cs_fstat(file, &status) == 0 && status.st_gid == directory.st_gid) {
+    cs_fchmod(file, SHARED_FILE_MODE);
+  }
   return file;
 }
 
@@ -120,6 +130,14 @@ static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   cs_mkdir(cs_process.spool_parent, 0755);
   cs_mkdir(cs_process.spool_directory, 0700);
   return create_file(place);
+}
+
+// The ring of a process that the kernel would not dump for its user is root's: that user must not own the file. crashd
+// counts the empty one as a loss.
+static bool is_for_owner(int file) SIGNAL_SAFE {
+  struct stat status = {0};
+  if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
+  return cs_fstat(file, &status) == 0 && status.st_uid == 0;
 }
 
 bool cs_spool_write(void) SIGNAL_SAFE {
@@ -133,7 +151,7 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   }
   if (file < 0) return false;
   // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
-  const bool is_whole = !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
+  const bool is_whole = !cs_file_size_is_limited(sizeof(cs_ring)) && is_for_owner(file) && write_ring(file);
   // Where the ring does not fit, an empty file fits mostly: crashd counts it as a loss.
   const bool is_told = is_whole || cs_ftruncate(file, 0) == 0;
   cs_close(file);
@@ -145,7 +163,8 @@ bool cs_spool_write(void) SIGNAL_SAFE {
 // A crashd has made it so, and clears it. What a handler makes where none ever ran is not.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
-  return (mode_of(place) & wanted) == wanted;
+  struct stat directory = {0};
+  return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
 }
 
 // Whether a copy leaves enough for those who have nothing else: crashes while crashd is away, and the system's /run.
@@ -179,8 +198,8 @@ bool cs_spool_copy(void) SIGNAL_SAFE {
   spool_place place;
   const int file = create_copy(&place);
   if (file < 0) return false;
-  const bool is_whole =
-      is_of_user(file) && has_room(file) && !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
+  const bool is_whole = is_of_user(file) && is_for_owner(file) && has_room(file) &&
+                        !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
   cs_close(file);
   if (is_whole && cs_renameat(place.directory, place.partial, place.whole) == 0) return true;
   cs_unlinkat(place.directory, place.partial);

@@ -41,6 +41,8 @@ typedef struct cs_state {
   size_t spool_name_offset; // in both: where the file's name begins
 
   uint32_t memory_mode;     // atomic: cs_ring_memory_mode, NONE where crashd withholds it
+  uint32_t memory_shown;    // atomic: what the ring's header says of it
+  uint32_t is_restricted;   // atomic: the kernel would not dump this process, see privilege.h
   uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
   int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
   uint32_t delivery_wanted; // atomic: threads that found no connection, ever
@@ -86,7 +88,16 @@ extern cs_state cs_process;
 
 // Relaxed: it stands alone, and each part of a record may go by what holds when it is written.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
+  if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
+}
+
+// Writes it into the ring's header.
+static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
+  const uint32_t shown = __atomic_load_n(&cs_process.memory_shown, __ATOMIC_RELAXED);
+  const bool is_restricted = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
+  __atomic_store_n(&cs_process.ring->header.memory_mode, is_restricted ? (uint32_t)CS_RING_MEMORY_NONE : shown,
+                   __ATOMIC_RELAXED);
 }
 
 // Nonzero when the handlers stand; the pid says in which process. Atomic.

@@ -100,6 +100,10 @@ static inline long cs_pwrite(int descriptor, const void *bytes, size_t size, uin
   return cs_system_call(SYS_pwrite64, descriptor, (long)bytes, (long)size, (long)offset, 0, 0);
 }
 
+static inline long cs_pread(int descriptor, void *ret_bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
+  return cs_system_call(SYS_pread64, descriptor, (long)ret_bytes, (long)size, (long)offset, 0, 0);
+}
+
 static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
   return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
 }
@@ -141,6 +145,10 @@ static inline int cs_socket(int domain, int type) SIGNAL_SAFE {
 
 static inline long cs_connect(int descriptor, const void *address, size_t address_bytes) SIGNAL_SAFE {
   return cs_system_call(SYS_connect, descriptor, (long)address, (long)address_bytes, 0, 0, 0);
+}
+
+static inline long cs_getsockopt(int descriptor, int level, int option, void *ret_value, socklen_t *size) SIGNAL_SAFE {
+  return cs_system_call(SYS_getsockopt, descriptor, level, option, (long)ret_value, (long)size, 0);
 }
 
 static inline long cs_send(int descriptor, const void *bytes, size_t size, int flags) SIGNAL_SAFE {

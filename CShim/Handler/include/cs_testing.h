@@ -54,6 +54,9 @@ bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t he
 // Before the first isolated work: images whose names begin so are not recognized. The text must stay.
 void cs_testing_isolated_ignore(const char *image);
 
+// The next start finds a kernel before Linux 5.1: one without F_SEAL_FUTURE_WRITE.
+void cs_testing_have_old_kernel(void);
+
 // The ring of this process, and its descriptor; NULL and -1 when not started.
 const void *cs_testing_ring(void);
 int cs_testing_ring_descriptor(void);

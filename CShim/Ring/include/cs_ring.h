@@ -234,10 +234,10 @@ typedef struct cs_ring_header {
   uint32_t survived;         // records of a lower sequence are of crashes that the process survived
   uint64_t sweep_ns;         // how long it took
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
-  uint64_t heap_key;    // what glibc writes into a freed block (its tcache's key); 0 when not found out
-  uint64_t heap_start;  // the first byte of the heap that grows by brk; 0 when not found out
-  uint32_t memory_mode; // cs_ring_memory_mode
-  uint32_t memory_reserved;
+  uint64_t heap_key;      // what glibc writes into a freed block (its tcache's key); 0 when not found out
+  uint64_t heap_start;    // the first byte of the heap that grows by brk; 0 when not found out
+  uint32_t memory_mode;   // cs_ring_memory_mode
+  uint32_t is_restricted; // 1: the kernel would not dump the process for its user, so the report is root's
   uint64_t incident_lost; // occurrences that found no entry
   uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
   uint32_t class_total;   // exact, also when the table is full

@@ -193,6 +193,7 @@ typedef struct cs_test_spool {
   uint32_t stack_bytes;
   uint32_t memory_count;
   uint32_t scrubbed_count; // bytes of the stack
+  bool is_restricted;
   uint32_t frame_count;
   uint32_t frame_total;
   uint32_t frame_head;
@@ -224,6 +225,36 @@ bool cs_test_spool_contains(const char *directory, const char *text);
 #define CS_TEST_HEAP_SECRET        "orchid-heap-4712"
 #define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
 int cs_test_run_with_secrets(const char *memory, const char *directory);
+
+// When a child becomes one that the kernel would not dump for its user.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : uint32_t {
+  CS_TEST_RESTRICTED_BEFORE,  // before the start
+  CS_TEST_RESTRICTED_AFTER,   // after it
+  CS_TEST_RESTRICTED_DROPPED, // after it, by setresuid() to uid 65534
+} cs_test_restriction;
+
+// The same with CRASHSHIELD_MEMORY=full in such a child.
+int cs_test_run_restricted(cs_test_restriction restriction, const char *directory);
+
+// What a crashd was sent by a process to which it hung up once.
+typedef struct cs_test_gifts {
+  bool is_ring_writable;    // by mmap(), pwrite(), or opened anew
+  uint32_t first_count;     // descriptors of files with the first hello
+  uint32_t second_count;    // and with the second one
+  uint32_t foreign_count;   // of those, what is neither the executable nor the plug-in of the start
+  bool has_replaced_plugin; // among those of the second hello is the plug-in, or what replaced it
+} cs_test_gifts;
+
+// Runs a child with a plug-in, takes its hello, lets it write the path of another file into the images of its ring and
+// replace the plug-in, hangs up and takes the next hello. 0, else the line that was not satisfied.
+int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts *ret_gifts);
+
+// Runs a child that crashes where another user listens at the attach socket. 0 if that one got nothing at all, else the
+// line that was not satisfied. Needs root.
+int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
+
+// Where a process looks for crashd whose XDG_RUNTIME_DIR is `runtime_directory`: what it tells of it.
+bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
 // What scrubbing left of 64 bytes. A page at `mapped` is readable meanwhile; the first register holds `held`.
 void cs_test_scrub(uint8_t bytes[64], uint64_t mapped, uint64_t held);

@@ -1,0 +1,41 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import CrashClient
+
+@Suite("Finding crashd's socket")
+struct SocketPathTests {
+  /// The path that is found when the runtime directory has this owner and mode, and whether it lies in there.
+  private func isFound(owner: uid_t, mode: mode_t) throws -> Bool {
+    let directory = "/tmp/cs-runtime-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    // The path lives for the calls.
+    try #require(unsafe chmod(directory, mode) == 0 && (owner == geteuid() || chown(directory, owner, owner) == 0))
+    let path = SocketPath.find(
+      option: nil, environment: ["XDG_RUNTIME_DIR": directory], systemDirectory: "/nonexistent")
+    return path == directory + "/crashd/io.crashshield.Crashd"
+  }
+
+  @Test("F7: crashctl's runtime directory counts that is the caller's own, and that nobody else can change")
+  func own() throws {
+    #expect(try isFound(owner: geteuid(), mode: 0o700))
+    #expect(try !isFound(owner: geteuid(), mode: 0o720))
+    #expect(try !isFound(owner: geteuid(), mode: 0o702))
+  }
+
+  @Test("F7: crashctl does not ask the daemon of another user's runtime directory", .enabled(if: geteuid() == 0))
+  func foreign() throws {
+    #expect(try !isFound(owner: 65_534, mode: 0o700))
+  }
+
+  @Test("an option is stronger than CRASHD_SOCKET, and that is stronger than directories")
+  func order() {
+    let environment = ["CRASHD_SOCKET": "/b", "XDG_RUNTIME_DIR": "/c"]
+    #expect(SocketPath.find(option: "/a", environment: environment, systemDirectory: "/nonexistent") == "/a")
+    #expect(SocketPath.find(option: nil, environment: environment, systemDirectory: "/nonexistent") == "/b")
+    let nothing = SocketPath.find(option: nil, environment: [:], systemDirectory: "/nonexistent")
+    #expect(nothing == "/nonexistent/crashd/io.crashshield.Crashd")
+  }
+}
