@@ -12,6 +12,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool wait_for_input(void) {
@@ -21,6 +22,22 @@ static bool wait_for_input(void) {
 
 static bool open_file(void) {
   return open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
+}
+
+static bool stat_path(void) {
+  struct stat status;
+  return stat("/etc/passwd", &status) == 0;
+}
+
+// The call of an open file, with a path: the file's own emptiness is nothing that a filter could see.
+static bool stat_path_at(void) {
+  struct stat status;
+  return syscall(SYS_newfstatat, 0, "/etc/passwd", &status, AT_EMPTY_PATH) == 0;
+}
+
+static bool stat_input(void) {
+  struct stat status;
+  return fstat(0, &status) == 0;
 }
 
 static bool create_file(void) {
@@ -102,7 +119,8 @@ int main(int count, char **arguments) {
       {"trace", trace_parent},           {"kill", kill_parent},         {"unlink", remove_file},
       {"local-socket", connect_locally}, {"netlink", listen_to_kernel}, {"map-code", map_code},
       {"make-code", make_code},          {"memory", use_memory},        {"output", use_output},
-      {"processor", use_processor},      {"abort", end_by_abort},
+      {"processor", use_processor},      {"abort", end_by_abort},       {"stat", stat_path},
+      {"stat-at", stat_path_at},         {"stat-input", stat_input},
   };
   const bool is_fetch = count == 3 && strcmp(arguments[2], "fetch") == 0;
   if (count != 2 && !is_fetch) return 2;

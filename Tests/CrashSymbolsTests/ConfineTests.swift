@@ -32,6 +32,15 @@ struct ConfineTests {
     #expect(try probe(what, "fetch").status == -SIGSYS)
   }
 
+  @Test(
+    "F21: no path can be asked about, and an open file can",
+    arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
+  func questions(what: [String]) throws {
+    let (program, null) = (Tools.products.appendingPathComponent("confine-probe"), URL(fileURLWithPath: "/dev/null"))
+    #expect(try Tools.run(program, what, input: null).status == 1)
+    #expect(try probe("stat-input").status == 0)
+  }
+
   @Test("no file can be opened or made", arguments: ["open", "create"])
   func paths(what: String) throws {
     #expect(try probe(what).status == 1)
