@@ -4,48 +4,153 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int input, int output,
-                   int error) {
-  int result = posix_spawn_file_actions_adddup2(actions, input, 0);
-  if (result == 0) result = posix_spawn_file_actions_adddup2(actions, output, 1);
-  if (result == 0) result = posix_spawn_file_actions_adddup2(actions, error, 2);
-  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#define CLOSE_RANGE_UNSHARE_FLAG 2u
+#define SPAWNER_STACK_BYTES      (256 * 1024)
+#define WORD_BITS                64
+
+static int prepare(posix_spawnattr_t *attributes) {
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
   sigfillset(&all);
-  if (result == 0) result = posix_spawnattr_setsigmask(attributes, &none);
+  int result = posix_spawnattr_setsigmask(attributes, &none);
   if (result == 0) result = posix_spawnattr_setsigdefault(attributes, &all);
   if (result == 0) result = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   return result;
 }
 
-int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid) {
-  // dup2 onto itself would keep close-on-exec, and one dup2 could overwrite the source of the next.
-  if (input < 3 || output < 3 || error < 3) return EINVAL;
-  posix_spawn_file_actions_t actions;
+// The child has what the calling thread has open.
+static int spawn(const char *path, char *const *arguments, int32_t *ret_pid) {
   posix_spawnattr_t attributes;
-  int result = posix_spawn_file_actions_init(&actions);
+  int result = posix_spawnattr_init(&attributes);
   if (result != 0) return result;
-  result = posix_spawnattr_init(&attributes);
-  if (result != 0) {
-    posix_spawn_file_actions_destroy(&actions);
-    return result;
-  }
   // Swift's own backtracer would try what a confined process may not.
   static char backtracer[] = "SWIFT_BACKTRACE=enable=no";
   char *const environment[] = {backtracer, NULL};
   pid_t pid = 0;
-  result = prepare(&actions, &attributes, input, output, error);
-  if (result == 0) result = posix_spawn(&pid, path, &actions, &attributes, arguments, environment);
+  result = prepare(&attributes);
+  if (result == 0) result = posix_spawn(&pid, path, NULL, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
   if (result == 0) *ret_pid = pid;
+  return result;
+}
+
+// A child closes what it inherits, and to close a file asks its file system, which may never answer: the child, and who
+// waits until it runs, would hang by a file that has nothing to do with it. So a thread whose table of descriptors has
+// nothing but the child's three starts the child. How it gets such a table: the descriptors are sent into a socket,
+// which stands at a number below all foreign files; the thread leaves the shared table for one that ends there, and
+// takes the three out of the socket. The kernel copies tables by words of 64 descriptors (close_range with
+// CLOSE_RANGE_UNSHARE, as of Linux 5.9 and 6.18), and closes again what it has copied too much: so all numbers of that
+// word, and those below, are taken before main() and never become free.
+typedef struct spawner {
+  const char *path;
+  char *const *arguments;
+  int channel; // the reserved number
+  int result;
+  int32_t pid;
+  bool is_done;
+} spawner;
+
+static pthread_mutex_t spawning = PTHREAD_MUTEX_INITIALIZER; // one at a time: the reserved number is one
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // of `is_done`
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+static int reserved = -1; // the last of its word; what stands there is /dev/null or a socket of a spawner
+
+// Before main(): what is open now was inherited.
+__attribute__((constructor)) static void reserve(void) {
+  int number = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  while (number >= 0 && (number + 1) % WORD_BITS != 0)
+    number = fcntl(number, F_DUPFD_CLOEXEC, 0);
+  reserved = number;
+}
+
+int cd_close(int descriptor) {
+  // The number does not become free for a foreign file.
+  const bool is_kept = descriptor < reserved && dup3(reserved, descriptor, O_CLOEXEC) == descriptor;
+  return is_kept ? 0 : close(descriptor);
+}
+
+static int receive_three(int channel) {
+  char byte;
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(3 * sizeof(int))];
+  } control;
+  struct iovec vector = {.iov_base = &byte, .iov_len = 1};
+  struct msghdr message = {
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  // They take the lowest free numbers, in their order.
+  for (int number = 0; number < 3; number++)
+    close(number);
+  if (recvmsg(channel, &message, MSG_DONTWAIT) != 1) return errno;
+  const int expected[3] = {0, 1, 2};
+  const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  const bool is_right = header != NULL && header->cmsg_len == CMSG_LEN(sizeof expected) &&
+                        memcmp(CMSG_DATA(header), expected, sizeof expected) == 0;
+  return is_right ? 0 : EPROTO;
+}
+
+static void *run_spawner(void *context) {
+  spawner *const own = context;
+  int result = 0;
+  if (syscall(SYS_close_range, own->channel + 1, ~0u, CLOSE_RANGE_UNSHARE_FLAG) != 0) result = errno;
+  // From here on the numbers are this thread's own.
+  if (result == 0) result = receive_three(own->channel);
+  if (result == 0 && syscall(SYS_close_range, 3u, ~0u, 0u) != 0) result = errno;
+  if (result == 0) result = spawn(own->path, own->arguments, &own->pid);
+  pthread_mutex_lock(&lock);
+  own->result = result;
+  own->is_done = true;
+  pthread_cond_broadcast(&done);
+  pthread_mutex_unlock(&lock);
+  // Its end closes the child's file, and may wait: nobody waits for it.
+  return NULL;
+}
+
+static int send_three(int socket, int input, int output, int error) {
+  const int descriptors[3] = {input, output, error};
+  return cd_socket_send(socket, "", 1, descriptors, 3);
+}
+
+static int start_spawner(spawner *own) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  int result = pthread_attr_init(&attributes);
+  if (result != 0) return result;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, SPAWNER_STACK_BYTES);
+  result = pthread_create(&thread, &attributes, run_spawner, own);
+  pthread_attr_destroy(&attributes);
+  if (result != 0) return result;
+  pthread_mutex_lock(&lock);
+  while (!own->is_done)
+    pthread_cond_wait(&done, &lock);
+  pthread_mutex_unlock(&lock);
+  return own->result;
+}
+
+int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return errno;
+  pthread_mutex_lock(&spawning);
+  int result = reserved < 0 ? EMFILE : 0;
+  if (result == 0) result = send_three(ends[0], input, output, error);
+  if (result == 0 && dup3(ends[1], reserved, O_CLOEXEC) < 0) result = errno;
+  spawner own = {.path = path, .arguments = arguments, .channel = reserved};
+  if (result == 0) result = start_spawner(&own);
+  pthread_mutex_unlock(&spawning);
+  close(ends[0]);
+  close(ends[1]);
+  if (result == 0) *ret_pid = own.pid;
   return result;
 }
 

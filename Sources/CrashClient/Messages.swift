@@ -199,6 +199,8 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var debugInformation: [String: Int]?
   /// Reports that wait in memory because the store takes none; nil from an older crashd.
   public var held: Int?
+  /// Files that wait in the spool; nil from an older crashd, or for who does not see everything.
+  public var spooled: Int?
   /// Sentences about the store; none when all is well, nil from an older crashd.
   public var trouble: [String]?
   /// What whoever asks may; nil from an older crashd.

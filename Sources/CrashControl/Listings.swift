@@ -100,6 +100,7 @@ public enum Listings: Sendable {
     facts.append(("losses", counts(status.losses)))
     facts.append(("refusals", counts(status.refusals)))
     if let held = status.held, held > 0 { facts.append(("waiting", "\(held) reports, in memory")) }
+    if let spooled = status.spooled, spooled > 0 { facts.append(("spool", "\(spooled) files wait")) }
     facts += (status.trouble ?? []).map { ("trouble", $0) }
     if let unwindings = status.unwindings { facts.append(("unwindings", counts(unwindings))) }
     // Most run without servers.

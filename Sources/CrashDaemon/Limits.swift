@@ -48,6 +48,8 @@ public struct Limits: Sendable, Equatable {
 
   /// Spool files taken in one scan.
   public var spoolFiles = 4096
+  /// Bytes of spool files of one user who is not root; of the file system's a quarter at most.
+  public var spoolBytesPerUser = 256 << 20
 
   /// Image descriptors held for symbol jobs.
   public var heldDescriptors = 2048

@@ -96,6 +96,14 @@ extension CrashReport {
     public var startTime: String
     /// The systemd unit, where the process runs in one.
     public var unit: String?
+    /// True where the kernel would not dump the process for its user, because it had more rights than that user.
+    ///
+    /// Then only root and crashd see the report. Nil for any other process, and in older reports.
+    public var isRestricted: Bool?
+    /// True where `pid` is the process's own word, as a file in the spool has it.
+    ///
+    /// Another process may have that pid.
+    public var isPIDClaimed: Bool?
 
     /// Makes an identity from its parts.
     public init(
@@ -121,6 +129,8 @@ extension CrashReport {
       try container.encode(buildID, forKey: .buildID)
       try container.encode(startTime, forKey: .startTime)
       try container.encode(unit, forKey: .unit)
+      try container.encodeIfPresent(isRestricted, forKey: .isRestricted)
+      try container.encodeIfPresent(isPIDClaimed, forKey: .isPIDClaimed)
     }
   }
 

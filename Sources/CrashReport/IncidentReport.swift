@@ -53,6 +53,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var executable: String
     /// The executable's build id.
     public var buildID: String
+    /// As in `CrashReport.ProcessIdentity`.
+    public var isRestricted: Bool?
 
     /// Makes a process from its parts.
     public init(pid: Int, uid: Int, name: String, executable: String, buildID: String) {

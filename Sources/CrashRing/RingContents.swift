@@ -81,6 +81,8 @@ extension RingContents {
     public var heapKey: UInt64?
     /// The first byte of the heap that grows by brk; nil when not known.
     public var heapStart: UInt64?
+    /// The kernel would not dump the process for its user, as its handler found at the crash.
+    public var isRestricted = false
 
     /// What records keep of the stack and of the words around registers.
     public enum Mode: Sendable, Equatable {

@@ -119,7 +119,9 @@ public struct RingReader: @unchecked Sendable {
     let mode = mode(header)
     let key = header[\.heap_key]
     let start = header[\.heap_start]
-    return RingContents.MemoryFacts(mode: mode, heapKey: key == 0 ? nil : key, heapStart: start == 0 ? nil : start)
+    var facts = RingContents.MemoryFacts(mode: mode, heapKey: key == 0 ? nil : key, heapStart: start == 0 ? nil : start)
+    facts.isRestricted = header[\.is_restricted] != 0
+    return facts
   }
 
   private func identity(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Identity {

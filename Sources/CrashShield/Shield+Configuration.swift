@@ -7,6 +7,9 @@ extension Shield {
   /// rely.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
+    ///
+    /// The last one counts where that directory belongs to the effective user and others cannot write into it. Whichever
+    /// it is: the process attaches only to root's crashd, to that of the owner of `/run/crashd`, and to its own user's.
     public var socket: String?
     /// Where a crash without crashd is left: `CRASHSHIELD_SPOOL`; else the directory `spool` beside the socket.
     public var spool: String?

@@ -167,7 +167,7 @@ extension ReportStore {
     let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
     let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
     return ReportGroup(
-      key: key, uid: Int(uid), title: newest["title"], count: count ?? 0, first: first, last: last,
+      key: key, uid: OwnerKey.uid(uid), title: newest["title"], count: count ?? 0, first: first, last: last,
       buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
       lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
   }

@@ -20,7 +20,8 @@ extension ReportStore {
             ON CONFLICT (id, uid) DO UPDATE SET last = excluded.last, json = excluded.json
             """,
           arguments: [
-            incident.id, incident.process.uid, incident.process.name, incident.subject, incident.source, incident.last,
+            incident.id, incident.process.ownerKey, incident.process.name, incident.subject, incident.source,
+            incident.last,
             json,
           ])
         try database.execute(

@@ -69,7 +69,7 @@ extension ReportSummary {
   init(_ row: Row, epoch: String) {
     self.init(
       cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: row["id"], time: row["time"], pid: row["pid"],
-      uid: row["uid"], name: row["name"], executable: row["executable"], unit: row["unit"],
+      uid: OwnerKey.uid(row["uid"]), name: row["name"], executable: row["executable"], unit: row["unit"],
       signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
       file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])
   }

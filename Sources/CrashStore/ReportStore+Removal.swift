@@ -95,10 +95,10 @@ extension ReportStore {
   }
 
   /// Whether a report went, and is not to come back.
-  static func isRemoved(_ id: String, _ uid: UInt32, in database: Database) throws -> Bool {
+  static func isRemoved(_ id: String, _ uid: Int64, in database: Database) throws -> Bool {
     try Bool.fetchOne(
       database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid = ?)"),
-      arguments: [id, Int64(uid)]) ?? false
+      arguments: [id, uid]) ?? false
   }
 
   /// Raw records go with their reports.

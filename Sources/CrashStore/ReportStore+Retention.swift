@@ -84,10 +84,10 @@ extension ReportStore {
     }
   }
 
-  func noteGrown(_ key: String, _ uid: Int) {
+  func noteGrown(_ key: String, _ uid: Int64) {
     grown.withLock { grown in
       guard grown.names != nil else { return }
-      grown.names?.insert(GrownGroups.Name(key: key, uid: Int64(uid)))
+      grown.names?.insert(GrownGroups.Name(key: key, uid: uid))
       if grown.names?.count ?? 0 > GrownGroups.limit { grown.names = nil }
     }
   }

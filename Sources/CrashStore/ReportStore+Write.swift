@@ -23,7 +23,7 @@ extension ReportStore {
       let change = try writing.withLock { _ in
         try put(report, json: json, raw: raw, replacing: expected, knownAs: ownPID, into: pool)
       }
-      if case .inserted = change { noteGrown(report.group.key, report.process.uid) }
+      if case .inserted = change { noteGrown(report.group.key, report.process.ownerKey) }
       return change
     }
   }
@@ -40,12 +40,12 @@ extension ReportStore {
       }
       if let old {
         let pid: Int = old["pid"]
-        guard old["uid"] == report.process.uid, pid == report.process.pid || pid == ownPID else {
+        guard old["uid"] == report.process.ownerKey, pid == report.process.pid || pid == ownPID else {
           throw StoreError.identifierTaken(id: report.id)
         }
         if Self.isSame(old["json"], report) { return .unchanged }
         try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
-      } else if try Self.isRemoved(report.id, UInt32(clamping: report.process.uid), in: database) {
+      } else if try Self.isRemoved(report.id, report.process.ownerKey, in: database) {
         return .unchanged
       }
       let sequence = try Self.insert(report, json: json, raw: raw, into: database)
@@ -76,7 +76,7 @@ extension ReportStore {
         """
     ).execute(
       arguments: [
-        number, report.id, report.time, report.process.pid, report.process.uid, report.process.name,
+        number, report.id, report.time, report.process.pid, report.process.ownerKey, report.process.name,
         report.process.executable, report.process.unit, report.signal.name, report.reason,
         report.diagnosis.sentence, frame?.function ?? "", frame?.file, frame?.line, report.group.key,
         report.group.title, json,
@@ -89,7 +89,7 @@ extension ReportStore {
         """
     ).execute(
       arguments: [
-        report.group.key, report.process.uid, report.time, report.id, report.process.buildID, report.process.name,
+        report.group.key, report.process.ownerKey, report.time, report.id, report.process.buildID, report.process.name,
         report.process.executable, report.group.title,
       ])
     if let raw {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -10,11 +11,13 @@
 
 // What the child runs: system calls alone, as it has the locks of threads that it has not.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
-                         size_t group_count, int link) {
+                         size_t group_count, bool is_restricted, int link) {
   int code = 0;
   // glibc's functions would tell all threads.
   if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
+      // A program that this user has started, or one that has changed its user.
+      prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
       // The socket is the parent's too: it is connected there.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
@@ -28,7 +31,7 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
 }
 
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
-                       size_t group_count, int *ret_link, int32_t *ret_child) {
+                       size_t group_count, bool is_restricted, int *ret_link, int32_t *ret_child) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return ENAMETOOLONG;
@@ -36,7 +39,7 @@ int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid,
   int links[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, links) != 0) return errno;
   pid_t child = fork();
-  if (child == 0) be(socket, &address, uid, gid, groups, group_count, links[1]);
+  if (child == 0) be(socket, &address, uid, gid, groups, group_count, is_restricted, links[1]);
   int code = child < 0 ? errno : 0;
   close(links[1]);
   if (code == 0) {

@@ -40,6 +40,30 @@ struct ReportStoreTests {
     }
   }
 
+  @Test("F6: a report of a process with more rights than its user is not that user's, and keeps the uid")
+  func restricted() throws {
+    try withStore { store in
+      var report = sample(id: "ab12")
+      report.process.uid = 1_000
+      report.process.isRestricted = true
+      _ = try store.put(report, raw: [1])
+      #expect(try store.list(visibility: .user(1_000), limit: 9).isEmpty)
+      #expect(throws: StoreError.noSuchReport(id: "ab")) {
+        try store.report(idPrefix: "ab", visibility: .user(1_000))
+      }
+      #expect(try store.groups(visibility: .user(1_000), limit: 9).isEmpty)
+      #expect(try store.list(limit: 9).map(\.uid) == [1_000])
+      #expect(try store.groups(limit: 9).map(\.uid) == [1_000])
+      report.reason = "again"
+      guard case .updated = try store.put(report, raw: [1]) else {
+        Issue.record("it is another report")
+        return
+      }
+      report.process.isRestricted = nil
+      #expect(throws: StoreError.identifierTaken(id: "ab12")) { try store.put(report, raw: [1]) }
+    }
+  }
+
   @Test("an id prefix that fits none or several reports is refused by name")
   func prefixes() throws {
     try withStore { store in

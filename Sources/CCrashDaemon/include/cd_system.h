@@ -72,7 +72,12 @@ int cd_wake_create(int *ret_descriptor);
 
 // Runs `path` with `arguments` (NULL-terminated), the three descriptors as its 0, 1 and 2, every other one closed, an
 // empty environment, and default signal handling.
+// Waits for no file system but that of `path`.
 int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid);
+
+// close(), but for numbers that were taken before main(): those do not become free. For descriptors that were
+// inherited.
+int cd_close(int descriptor);
 
 // A pipe, non-blocking and close-on-exec.
 int cd_pipe_create(int *ret_reader, int *ret_writer);
@@ -86,6 +91,23 @@ int cd_child_status(int32_t pid, int *ret_status);
 // Opens a regular file for reading by a path that is not trusted: no device, no pipe is opened on the way. ENOTSUP
 // when it is something else than a regular file.
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
+
+// The same by a path, as far as `user` may reach it: where crashd is root, the calling thread opens it with that user's
+// rights and without groups. May wait for the file system.
+int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
+
+// What the kernel knows of an open file without asking its file system, which may never answer (AT_STATX_DONT_SYNC).
+typedef struct cd_file_facts {
+  uint64_t device;
+  uint64_t inode;
+  uint32_t mode;
+  uint32_t owner;
+} cd_file_facts;
+int cd_file_look(int descriptor, cd_file_facts *ret_facts);
+
+// Whether a file's owner was put there by who may be root on this machine: its mount honours set-user-id, which mounts
+// of users and of removable disks do not. May wait for the file system.
+int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
 // A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL); for tests.
 int cd_memory_create(size_t size, int *ret_descriptor);

@@ -41,6 +41,7 @@ struct IncidentBuilder: Sendable {
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object, site: guarding?.site,
       registers: incident.trap.map { Self.registers(of: $0, at: incident.use.first) })
+    if process.isRestricted { report.process.isRestricted = true }
     report.sentence = CleanText.line(sentence(of: report, incident))
     return report
   }

@@ -132,9 +132,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   var identity: CrashReport.ProcessIdentity {
     let identity = process.identity
-    return CrashReport.ProcessIdentity(
+    var found = CrashReport.ProcessIdentity(
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
+    if process.isRestricted || contents.memory.isRestricted { found.isRestricted = true }
+    if process.isPIDClaimed { found.isPIDClaimed = true }
+    return found
   }
 
   var images: [CrashReport.Image] {

@@ -21,6 +21,8 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
+      // The seals say so.
+      memory.isMemory()
     } catch {
       throw AttachRefusal(error)
     }
@@ -31,7 +33,7 @@ enum AttachGreeting {
     }
     let process = AttachedProcess(
       number: number,
-      facts: ProcessFacts(identity, images, peer: peer, surroundings: Surroundings.of(pid: peer.pid, pidfd)),
+      facts: ProcessFacts(identity, images, peer: peer, surroundings: Surroundings.of(peer, pidfd)),
       ring: ring, census: census)
     return (process, ImageFile.list(images, descriptors: descriptors))
   }
@@ -43,15 +45,21 @@ struct Surroundings: Sendable {
   var memory: MemoryEvents?
   var startTime: UInt64?
   var image: ProcessImage?
+  /// The kernel would not dump it for the user who connected.
+  var isRestricted = false
 
   /// Nothing is told of a process that has ended and been waited for: its pid may be another's by now.
-  static func of(pid: Int32, _ pidfd: Descriptor?) -> Surroundings {
+  static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     guard let pidfd else { return Surroundings() }
+    let pid = peer.pid
+    let owner = ProcessOwner.of(pid: pid)
+    let stat = ProcessStat.read(pid: pid)
     let groups = SmallFile.text(at: "/proc/\(pid)/cgroup")
     let found = Surroundings(
       unit: groups.flatMap(ProcessUnit.parse),
       memory: groups.flatMap { MemoryEvents.of(cgroups: $0) { SmallFile.text(at: $0) } },
-      startTime: ProcessStat.read(pid: pid)?.startTime, image: ProcessImage.of(pid: pid, pidfd))
+      startTime: stat?.startTime, image: ProcessImage.of(pid: pid, pidfd),
+      isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid))
     // Asked afterwards: a process that is still there had its pid all the time.
     return cd_process_exists(pidfd.number) ? found : Surroundings()
   }
@@ -66,6 +74,7 @@ extension ProcessFacts {
     self.init(
       peer: peer, identity: identity,
       buildID: images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
-      memory: surroundings.memory, startTime: surroundings.startTime, image: surroundings.image)
+      memory: surroundings.memory, startTime: surroundings.startTime, image: surroundings.image,
+      isRestricted: surroundings.isRestricted)
   }
 }

@@ -5,6 +5,8 @@ import CrashRing
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
+  /// The program has written over its ring: a crash of it will not be read.
+  var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
   static func limit(_ reason: String) -> AttachRefusal { AttachRefusal(status: .limit, reason: reason) }
@@ -19,7 +21,9 @@ struct AttachRefusal: Error, Equatable {
     switch error {
     case .unsealed: self.init(status: .unsealed, reason: error.description)
     case .version: self.init(status: .version, reason: error.description)
-    default: self.init(status: .malformed, reason: error.description)
+    default:
+      self.init(status: .malformed, reason: error.description)
+      isLoss = true
     }
   }
 }

@@ -14,7 +14,7 @@ extension AttachLoop {
         number: number,
         facts: ProcessFacts(
           identity, images, peer: kept.peer,
-          surroundings: Surroundings.of(pid: kept.peer.pid, kept.pidfd)), ring: kept.ring,
+          surroundings: Surroundings.of(kept.peer, kept.pidfd)), ring: kept.ring,
         census: configuration.census)
       process.keptName = kept.name
       connections[number] = Connection(

@@ -171,7 +171,7 @@ struct AttachLoop {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
     if news.overflowed { configuration.events.yield(.spooled(nil)) }
-    if !news.names.isEmpty { configuration.events.yield(.spooled(news.names)) }
+    if !news.names.isEmpty || news.hasBegun { configuration.events.yield(.spooled(news.names)) }
   }
 }
 
@@ -227,6 +227,13 @@ extension AttachLoop {
         if let name { configuration.store?.forget(name) }
         return
       }
+      // What it has sent is thrown away by the kernel then, which asks no file system.
+      if ForeignFileWork.shared.isFull(peer.uid) {
+        refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
+        socket.hangUp()
+        if let name { configuration.store?.forget(name) }
+        return
+      }
       try poller.add(socket.descriptor, token: number)
       let deadline = Moment.monotonic_ns() + UInt64(limits.greeting_ms) * 1_000_000
       connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline, keptName: name)
@@ -270,7 +277,10 @@ extension AttachLoop {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
         // A hello that is kept is taken when everything that came with it is kept.
-        guard let message = try socket.receive(isPeek: connection.keptName != nil) else { return }
+        guard
+          let message = try socket.receive(
+            isPeek: connection.keptName != nil, of: connection.peer.uid)
+        else { return }
         if message.isEnd {
           close(number)
         } else if let process = connection.process {
@@ -319,7 +329,7 @@ extension AttachLoop {
       for name in names.stale { configuration.store?.forget(name) }
       if connection.keptName != nil {
         forgetConnection(number)
-        _ = try? socket.receive()
+        _ = try? socket.receive(of: connection.peer.uid)
       }
       // A process that crashed before it was accepted takes no reply; its ring came all the same.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
@@ -339,6 +349,7 @@ extension AttachLoop {
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
+      if error.isLoss { configuration.ledger.lose(["ring": 1], of: connection.peer, process: "a refused ring") }
       close(number)
     }
   }

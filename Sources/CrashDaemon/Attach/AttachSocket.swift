@@ -21,7 +21,8 @@ struct AttachSocket {
   /// The next message; nil when there is none now.
   ///
   /// With `isPeek` it stays, and is the next one again.
-  func receive(isPeek: Bool = false) throws(SystemError) -> Message? {
+  /// The descriptors are of files that `user` chose.
+  func receive(isPeek: Bool = false, of user: UInt32 = 0) throws(SystemError) -> Message? {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
     var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
     var message = cd_message()
@@ -32,7 +33,7 @@ struct AttachSocket {
     if code == ECONNRESET { return Message(bytes: [], descriptors: [], isTruncated: false) }
     try SystemError.check(code, "receive a message")
     // Owned from here on, whatever the message says: none is ever leaked.
-    let descriptors = numbers.prefix(message.descriptor_count).map { Descriptor(owning: $0) }
+    let descriptors = numbers.prefix(message.descriptor_count).map { Descriptor(foreign: $0, of: user) }
     return Message(
       bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
   }

@@ -14,6 +14,10 @@ struct ProcessFacts: Sendable {
   var startTime: UInt64?
   /// The program that it ran when it attached.
   var image: ProcessImage?
+  /// The kernel would not dump it for its user, as it said when the process attached.
+  var isRestricted = false
+  /// The peer's pid is the process's own word: nobody has connected.
+  var isPIDClaimed = false
 
   /// Both are one process: a pid and a start time are given to no two.
   func isSameProcess(as other: ProcessFacts) -> Bool {

@@ -121,7 +121,7 @@ struct CrashAnalysis: Sendable {
       if !isFile { process.ring.letGoOfPages() }
       places.leave(user)
     }
-    var symbols = await openCaches(prepared: question, ready, for: user)
+    var symbols = await openCaches(question, ready, for: user)
     if ready == nil {
       await places.enter(user)
       if !isFile { process.ring.keepPages() }
@@ -224,9 +224,7 @@ struct CrashAnalysis: Sendable {
   }
 
   func openCaches(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
-    let (question, user) = (SymbolQuestion(contents), process.facts.peer.uid)
-    await caches.prepare(question.images, for: user)
-    return await openCaches(prepared: question, nil, for: user)
+    await openCaches(SymbolQuestion(contents), nil, for: process.facts.peer.uid)
   }
 
   /// What the frames of a ring need.
@@ -243,13 +241,14 @@ struct CrashAnalysis: Sendable {
 
   // Waits for what is not `ready` without it.
   private func openCaches(
-    prepared question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
+    _ question: SymbolQuestion, _ ready: SymbolCaches.Answer?, for user: UInt32
   ) async -> OpenCaches {
     let wanted = question.wanted
     let answer: SymbolCaches.Answer
     if let ready {
       answer = ready
     } else {
+      await caches.prepare(question.images, for: user)
       answer = await caches.answer(to: wanted, for: user, timeout_ms: limits.symbolWait_ms)
     }
     var open = OpenCaches(asked: wanted, caches: answer.caches, gaps: answer.gaps)
@@ -294,9 +293,10 @@ struct CrashAnalysis: Sendable {
     return contents
   }
 
-  /// Whether an operator wants nothing of its memory kept, whatever it has put into its ring.
+  /// Whether nothing of its memory is kept, whatever it has put into its ring: an operator wants it, or the process had
+  /// more rights than its user and a library that does not mind that.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
-    !process.isStored && settings.current.noMemory.hold(for: process.facts)
+    !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }
 
   private func excerpt(_ process: AttachedProcess) throws(SystemError) -> [UInt8] {

@@ -143,8 +143,10 @@ actor Reanalysis {
       let file = try MemoryFile(size: ring.count)
       try file.write(ring, at: 0)
       let source = try RingSource(file: file.descriptor)
-      let facts = ProcessFacts(
+      var facts = ProcessFacts(
         source.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
+      facts.isRestricted = report.process.isRestricted == true
+      facts.isPIDClaimed = report.process.isPIDClaimed == true
       return AttachedProcess(number: 0, facts: facts, ring: source, isStored: true)
     } catch {
       throw .unreadable("\(error)")

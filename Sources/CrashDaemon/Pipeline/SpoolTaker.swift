@@ -24,6 +24,9 @@ actor SpoolTaker {
   private var asked: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
+  /// When the directory was tidied last, and whether that is to be done again.
+  private var tidied_ns: UInt64 = 0
+  private var isTidyingDue = false
 
   init(analysis: CrashAnalysis, spool: SpoolDirectory, rings: RingTable, unwindings: SecondUnwindings) {
     self.analysis = analysis
@@ -63,6 +66,51 @@ extension SpoolTaker {
   }
 }
 
+// Tidying.
+extension SpoolTaker {
+  private static let betweenTidyings_ms = 1_000
+  /// A file that is being written grows without a sign.
+  private static let whileWritten_ms = 10_000
+
+  /// Removes what has no place in the directory; at most once a second, and once more when it was asked for meanwhile.
+  private func tidy() {
+    guard !isTidyingDue else { return }
+    let now = Moment.monotonic_ns()
+    if tidied_ns != 0, now - tidied_ns < UInt64(Self.betweenTidyings_ms) * 1_000_000 {
+      tidy(after_ms: Self.betweenTidyings_ms)
+      return
+    }
+    tidied_ns = now
+    let found: SpoolDirectory.Tidying
+    do throws(SystemError) { found = try spool.tidy(limits) } catch {
+      analysis.logger.error("cannot tidy the spool directory: \(error)")
+      return
+    }
+    for (name, owner) in found.foreign {
+      let reason = "'\(CleanName.of(name))' is no spool file's name, and was removed"
+      analysis.ledger.refuse("spool file", from: Peer(pid: 0, uid: owner), because: reason)
+    }
+    for (owner, count) in found.excess {
+      analysis.ledger.lose(["spool": count], of: Peer(pid: 0, uid: owner), process: "its spool files beyond the quota")
+    }
+    if found.hasPartial { tidy(after_ms: Self.whileWritten_ms) }
+  }
+
+  private func tidy(after_ms delay: Int) {
+    guard !isTidyingDue, !isStopping else { return }
+    isTidyingDue = true
+    Task { [weak self] in
+      try? await Task.sleep(for: .milliseconds(delay))
+      await self?.tidyAsAsked()
+    }
+  }
+
+  private func tidyAsAsked() {
+    isTidyingDue = false
+    if !isStopping { tidy() }
+  }
+}
+
 // Taking.
 extension SpoolTaker {
   /// Takes a file that may be there.
@@ -74,6 +122,7 @@ extension SpoolTaker {
 
   /// Takes the named files, or all that are there; one after the other, whoever calls.
   func take(_ names: [String]?) async {
+    tidy()
     queueSpool(names)
     guard !isSpoolBusy else { return }
     isSpoolBusy = true

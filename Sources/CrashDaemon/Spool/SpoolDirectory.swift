@@ -24,7 +24,7 @@ enum CleanName {
 /// Everybody may put files there, so each is checked: who owns it is who it is about.
 struct SpoolDirectory: Sendable {
   let path: String
-  private let directory: Descriptor
+  let directory: Descriptor
 
   /// A partial file that was not renamed for so long was left by a process that died.
   private static let partialAge_s = 600
@@ -38,7 +38,19 @@ struct SpoolDirectory: Sendable {
 
   /// The finished files but for `known` ones; partial ones that nobody will finish are removed.
   func list(limit: Int, except known: Set<String> = []) throws(SystemError) -> [String] {
-    let copy = fcntl(directory.number, F_DUPFD_CLOEXEC, 3)
+    var names: [String] = []
+    try forEachName { name in
+      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX), !known.contains(name) { names.append(name) }
+      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name) }
+      return names.count < limit
+    }
+    return names.sorted()
+  }
+
+  /// Reads the directory, until `body` returns false.
+  func forEachName(_ body: (String) -> Bool) throws(SystemError) {
+    // A descriptor of its own: a copy would share its position, and several may read at once.
+    let copy = unsafe openat(directory.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw SystemError("read '\(path)'") }
     // closedir closes the copy.
     guard let stream = unsafe fdopendir(copy) else {
@@ -46,18 +58,13 @@ struct SpoolDirectory: Sendable {
       throw SystemError("read '\(path)'")
     }
     defer { unsafe closedir(stream) }
-    // The copy shares its position with the descriptor.
-    unsafe rewinddir(stream)
-    var names: [String] = []
-    while names.count < limit, let entry = unsafe readdir(stream) {
+    while let entry = unsafe readdir(stream) {
       // d_name ends with a zero; it is a buffer inside the entry, which stays until the next readdir.
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
-      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX), !known.contains(name) { names.append(name) }
-      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name) }
+      if name != "." && name != ".." && !body(name) { return }
     }
-    return names.sorted()
   }
 
   /// The process that left a file; nil for a name that is none of ours yet, or gone.
@@ -110,7 +117,9 @@ struct SpoolDirectory: Sendable {
       throw SpoolRefusal(owner: owner, reason: "has the name of another ring")
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
-    return AttachedProcess(number: 0, facts: ProcessFacts(contents, peer: peer, unit: nil), ring: ring)
+    var facts = ProcessFacts(contents, peer: peer, unit: nil)
+    facts.isPIDClaimed = true
+    return AttachedProcess(number: 0, facts: facts, ring: ring)
   }
 
   /// The id of the ring that stands in a file of this name.
@@ -141,7 +150,7 @@ struct SpoolDirectory: Sendable {
   /// Which file stands under a name.
   func identity(of name: String) -> FileIdentity? { status(of: name).map(FileIdentity.init) }
 
-  private func status(of name: String) -> stat? {
+  func status(of name: String) -> stat? {
     var status = stat()
     // fstatat writes one struct stat.
     return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil

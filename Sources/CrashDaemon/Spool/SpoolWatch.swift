@@ -1,12 +1,14 @@
 import Glibc
 
-/// inotify on the spool directory: which files were put there.
+/// inotify on the spool directory: which files were put there, and whether others were begun.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
   /// What came since the last look.
   struct News: Equatable {
     var names: [String] = []
+    /// Something was begun that may be no ring, or too much.
+    var hasBegun = false
     /// The kernel's queue was full: look at the whole directory.
     var overflowed = false
   }
@@ -17,7 +19,7 @@ struct SpoolWatch: Sendable {
     let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
     guard number >= 0 else { throw SystemError("make an inotify instance") }
     descriptor = Descriptor(owning: number)
-    guard unsafe inotify_add_watch(number, directory, UInt32(IN_MOVED_TO | IN_ONLYDIR)) >= 0 else {
+    guard unsafe inotify_add_watch(number, directory, UInt32(IN_MOVED_TO | IN_CREATE | IN_ONLYDIR)) >= 0 else {
       throw SystemError("watch '\(directory)'")
     }
   }
@@ -46,7 +48,11 @@ struct SpoolWatch: Sendable {
       rest = rest.dropFirst(headerSize)
       let name = rest.prefix(Int(event.len)).prefix { $0 != 0 }
       if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { news.overflowed = true }
-      if !name.isEmpty { news.names.append(String(decoding: name, as: UTF8.self)) }
+      if event.mask & UInt32(IN_CREATE) != 0 {
+        news.hasBegun = true
+      } else if !name.isEmpty {
+        news.names.append(String(decoding: name, as: UTF8.self))
+      }
       rest = rest.dropFirst(Int(event.len))
     }
   }

@@ -47,6 +47,7 @@ extension CrashAnalysis {
     var known = facts
     known.peer.pid = Int32(clamping: old.report.process.pid)
     known.unit = old.report.process.unit
+    known.isPIDClaimed = old.report.process.isPIDClaimed == true
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 

@@ -8,6 +8,16 @@ struct ImageFile: Sendable {
   var path: String
   var isExecutable: Bool
   var descriptor: Descriptor?
+  var origin = Origin.unseen
+
+  /// Where the open file comes from, as far as crashd has looked.
+  enum Origin: Sendable {
+    case unseen
+    /// crashd reaches this file by its path, on a mount whose owners of files root vouches for.
+    case machine
+    /// Only the process has it, perhaps in a container or from a disk of its user.
+    case process
+  }
 
   /// The images of a ring that can have symbols, the executable first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
@@ -34,45 +44,88 @@ struct ImageFile: Sendable {
 
     init(device: UInt, number: UInt) { (self.device, self.number) = (device, number) }
 
-    init(_ status: stat) { self.init(device: UInt(status.st_dev), number: UInt(status.st_ino)) }
+    init(_ facts: FileFacts) { self.init(device: facts.device, number: facts.inode) }
   }
 
-  /// Checks the descriptor that the process sent, or opens the path, which it may have made up: only a regular file
-  /// that belongs to root, to crashd's own user or to the user of the process is taken, so that nobody can have a
-  /// file read that is not his.
-  func open(for user: UInt32) throws(SystemError) -> Opened {
-    let what = "open image '\(path)'"
+  /// Checks the descriptor: only a regular file that is open for reading alone is taken.
+  ///
+  /// Asks no file system.
+  /// - Returns: nil when `look` has to be asked first.
+  func opened(for user: UInt32) throws(SystemError) -> Opened? {
     if path == KernelImage.path { return try KernelImage.open() }
-    guard let descriptor else {
-      var number: Int32 = -1
-      try SystemError.check(unsafe cd_file_open_regular(AT_FDCWD, path, true, &number), what)
-      let opened = Descriptor(owning: number)
-      let status = try opened.status()
-      let isReadable = status.st_mode & 0o004 != 0 || status.st_uid == user || user == 0
-      guard isReadable, [0, geteuid(), user].contains(status.st_uid) else { throw SystemError(what, code: EACCES) }
-      return Opened(descriptor: opened, owner: .of(status, user: user), identity: Identity(status))
-    }
-    let status = try descriptor.status()
-    guard status.isRegular else { throw SystemError(what, code: ENOTSUP) }
+    guard let descriptor else { return nil }
+    let facts = try descriptor.facts()
+    guard facts.isRegular else { throw SystemError(what, code: ENOTSUP) }
     // A child that a hostile image takes over shall not be able to write into its user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
       throw SystemError("\(what): its descriptor is not one for reading only", code: EACCES)
     }
-    return Opened(descriptor: descriptor, owner: .of(status, user: user), identity: Identity(status))
+    guard let owner = CacheOwner.of(facts, user: user, origin: origin) else { return nil }
+    return Opened(descriptor: descriptor, owner: owner, identity: Identity(facts))
+  }
+
+  /// Opens the path, which the process may have made up, or compares it with the descriptor.
+  ///
+  /// Where the process sent none, only a regular file is taken that belongs to root, to crashd's own user or to the user
+  /// of the process, and that the user may read, so that nobody can have a file read that is not his. May wait for a
+  /// file system for ever: it is called on threads of ``ForeignFileWork`` only.
+  func look(for user: UInt32) throws(SystemError) -> ImageFile {
+    var (number, seen): (Int32, ImageFile) = (-1, self)
+    seen.origin = .process
+    let code = unsafe cd_file_open_regular_as(user, path, &number)
+    let found = code == 0 ? Descriptor(foreign: number, of: user) : nil
+    if let descriptor {
+      guard let found, try Identity(found.facts()) == Identity(descriptor.facts()) else { return seen }
+      seen.origin = Self.isVouchedFor(found) ? .machine : .process
+      return seen
+    }
+    guard let found else { throw SystemError(what, code: code) }
+    let facts = try found.facts()
+    let isReadable = facts.mode & 0o004 != 0 || facts.owner == user || user == 0
+    guard isReadable, [0, geteuid(), user].contains(facts.owner) else { throw SystemError(what, code: EACCES) }
+    (seen.descriptor, seen.origin) = (found, Self.isVouchedFor(found) ? .machine : .process)
+    return seen
+  }
+
+  /// Both, for a thread that may wait.
+  func open(for user: UInt32) throws(SystemError) -> Opened {
+    if let opened = try opened(for: user) { return opened }
+    guard let opened = try look(for: user).opened(for: user) else { throw SystemError(what, code: EACCES) }
+    return opened
+  }
+
+  /// What hangs together when it hangs.
+  var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
+
+  private var what: String { "open image '\(path)'" }
+
+  private static func isVouchedFor(_ file: Descriptor) -> Bool {
+    var isVouchedFor = false
+    // The call writes one Bool.
+    return unsafe cd_file_is_vouched_for(file.number, &isVouchedFor) == 0 && isVouchedFor
   }
 }
 
 /// Who may use a cache.
 ///
-/// A user could send a forged file under another program's build id; what came from a file that only root or crashd's
-/// user can change serves all, anything else only the processes of the user who sent it.
+/// A user could send a forged file under another program's build id. What came from a file that only root or crashd's
+/// user can change serves all; but a user can have files of root's in a container or on a disk image, so that counts
+/// only where root or crashd's user sent the file, or crashd reaches it by its path. Anything else serves only the
+/// processes of the user who sent it.
 enum CacheOwner: Sendable, Hashable {
   case everybody
   case user(UInt32)
 
-  static func of(_ status: stat, user: UInt32) -> CacheOwner {
-    let isOurs = status.st_uid == 0 || status.st_uid == geteuid()
-    return isOurs && !status.isSharedWritable ? .everybody : .user(user)
+  /// - Returns: nil when it depends on where the file comes from, and nobody has looked.
+  static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
+    let isOurs = facts.owner == 0 || facts.owner == geteuid()
+    guard isOurs && !facts.isSharedWritable else { return .user(user) }
+    if user == 0 || user == geteuid() { return .everybody }
+    return switch origin {
+    case .unseen: nil
+    case .machine: .everybody
+    case .process: .user(user)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import CrashSymbols
+import Glibc
 import Logging
 
 /// Has `crash-analyse` describe what the place of a fault can see.
@@ -95,7 +96,7 @@ actor ScopeReader {
 
     /// Of the image itself, or of the first debug file that has something to tell.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
-      let opened = try image.open(for: user)
+      let opened = try open(image, user)
       let own = try describe(opened.descriptor)
       // Debug files have no code.
       if isOfClasses || !own.types.isEmpty { return own }
@@ -105,6 +106,15 @@ actor ScopeReader {
         if let other = try? describe(file.descriptor), !other.types.isEmpty { return other }
       }
       return nil
+    }
+
+    /// The place of the image may hang: then it takes no more than the description may.
+    private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
+      let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
+        Result { try image.open(for: user) }
+      }
+      guard let result else { throw SystemError("open image '\(image.path)'", code: ETIMEDOUT) }
+      return try result.get()
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {

@@ -3,25 +3,51 @@ import CrashSymbols
 // A cache with names only becomes a better one when a debug file has been installed since: looked for whenever a process
 // attaches or crashes, and when a report is analysed again.
 extension SymbolCaches {
+  /// How long it is remembered that somebody has looked beside an image.
+  private static let besideAgain_ns: UInt64 = 10_000_000_000
+
   /// Has the caches of an image made anew from debug files that are there now and were not when the caches were made.
   ///
-  /// A crash waits for it as for a first cache; when it comes to nothing, or takes too long, the names stand.
+  /// A crash waits for those of the machine's directory as for a first cache; when it comes to nothing, or takes too long,
+  /// the names stand. For those beside the image, where a file system may never answer, no crash waits: the next one has
+  /// them.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {
       guard case .ready(let cache, _) = entries[name] else { continue }
-      let debugFiles = debugFiles(of: image.path, name, for: user).open(buildID: name.buildID, link: cache.debugLink)
-      var sources: [ImageFile.Identity: Source] = [:]
-      for file in debugFiles where !hasFailed(Failure(name: name, file: file.identity)) {
-        let source = Source(image: file.descriptor, path: image.path, user: user)
-        guard sources.updateValue(source, forKey: file.identity) == nil else { continue }
-        waiting.append(
-          Job(
-            name: name, path: image.path, user: user, image: file.descriptor, file: file.identity,
-            isUrgent: image.isExecutable, order: tick(), isDebugFile: true))
+      let (files, link) = (debugFiles(of: image.path, name, for: user), cache.debugLink)
+      improve(name, by: files.openInstalled(buildID: name.buildID, link: link), of: image, for: user)
+      guard let link, isTimeToLookBeside(name) else { continue }
+      ForeignFileWork.shared.submit(of: user, at: image.place) {
+        let found = files.openBeside(buildID: name.buildID, link: link)
+        if !found.isEmpty { Task { await self.improve(name, by: found, of: image, for: user) } }
       }
-      if !sources.isEmpty { entries[name] = .pending(sources) }
     }
+  }
+
+  private func isTimeToLookBeside(_ name: CacheName) -> Bool {
+    let now = Moment.monotonic_ns()
+    if let last = lookedBeside[name], now - last < Self.besideAgain_ns { return false }
+    if lookedBeside.count >= configuration.limits.openCaches { lookedBeside = [:] }
+    lookedBeside[name] = now
+    return true
+  }
+
+  private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
+    // Meanwhile others may have begun.
+    guard case .ready = entries[name] else { return }
+    var sources: [ImageFile.Identity: Source] = [:]
+    for file in files where !hasFailed(Failure(name: name, file: file.identity)) {
+      let source = Source(image: file.descriptor, path: image.path, user: user)
+      guard sources.updateValue(source, forKey: file.identity) == nil else { continue }
+      waiting.append(
+        Job(
+          name: name, path: image.path, user: user, image: file.descriptor, file: file.identity,
+          isUrgent: image.isExecutable, order: tick(), isDebugFile: true))
+    }
+    if sources.isEmpty { return }
+    entries[name] = .pending(sources)
+    startJobs()
   }
 
   private func hasLines(_ name: CacheName) -> Bool {

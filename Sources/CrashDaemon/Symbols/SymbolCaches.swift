@@ -63,6 +63,10 @@ actor SymbolCaches {
   /// By user.
   var hastyRunning: [UInt32: Int] = [:]
   var queue = FetchQueue()
+  /// Paths at which nothing could be opened, and when that was.
+  private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
+  /// When debug files were looked for beside an image.
+  var lookedBeside: [CacheName: UInt64] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
@@ -102,13 +106,30 @@ actor SymbolCaches {
 // Making.
 extension SymbolCaches {
   /// Sees to it that there are caches of these images, as far as there can be.
-  func prepare(_ images: [ImageFile], for user: UInt32) {
+  func prepare(_ images: [ImageFile], for user: UInt32) async {
+    let unseen = begin(images, for: user)
+    if unseen.isEmpty { return }
+    let (seen, refused) = await ForeignImages.look(unseen, for: user, timeout_ms: configuration.limits.symbolWait_ms)
+    for (image, reason) in refused {
+      configuration.logger.debug("no symbols for '\(image.path)': \(reason)")
+      let name = CacheName(buildID: image.buildID, owner: .user(user))
+      refuse(name, because: reason)
+      if unreachable.count >= configuration.limits.openCaches { unreachable = [:] }
+      unreachable[name] = (image.path, Moment.monotonic_ns())
+    }
+    _ = begin(seen, for: user)
+  }
+
+  /// Begins what can be begun without waiting for a file system.
+  /// - Returns: Images that have to be looked at first.
+  func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
+    var unseen: [ImageFile] = []
     for image in images {
       guard configuration.program != nil else { continue }
       guard hasRoom(for: user) else {
         configuration.ledger.refuse(
           "symbols", from: Peer(pid: 0, uid: user), because: "too many images wait for their symbols")
-        return
+        return []
       }
       let ready = find(image.buildID, user).filter(isReady)
       if !ready.isEmpty {
@@ -116,7 +137,10 @@ extension SymbolCaches {
         continue
       }
       do throws(SystemError) {
-        let opened = try image.open(for: user)
+        guard let opened = try image.opened(for: user) else {
+          if !isUnreachable(image, for: user) { unseen.append(image) }
+          continue
+        }
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
         if hasFailed(Failure(name: name, file: opened.identity)) { continue }
         var files: [ImageFile.Identity: Source] = [:]
@@ -135,8 +159,16 @@ extension SymbolCaches {
       }
     }
     startJobs()
-    if configuration.servers == nil { return }
+    if configuration.servers == nil { return unseen }
     for image in images { find(image.buildID, user).forEach(fetchDebugInformation) }
+    return unseen
+  }
+
+  /// Whether somebody has looked for it a moment ago: in a storm of crashes of a container nobody looks each time.
+  private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
+    let name = CacheName(buildID: image.buildID, owner: .user(user))
+    guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
+    return Moment.monotonic_ns() - time_ns < UInt64(configuration.limits.recentImages_ms) * 1_000_000
   }
 
   private func hasRoom(for user: UInt32) -> Bool {
@@ -144,7 +176,7 @@ extension SymbolCaches {
       && waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
   }
 
-  private func startJobs() {
+  func startJobs() {
     while running.values.reduce(0, +) < configuration.limits.symbolJobs, let next = takeNext() {
       running[next.user, default: 0] += 1
       let job = SymbolJob(
@@ -247,9 +279,10 @@ extension SymbolCaches {
 
   /// Sees to it that there are caches of these images; the answer, when nothing has to be waited for.
   ///
-  /// All in one turn: in a storm of crashes each turn of an actor is waited for.
+  /// All in one turn: in a storm of crashes each turn of an actor is waited for. After nil, `prepare` goes on where this
+  /// ended.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
-    prepare(images, for: user)
+    guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }

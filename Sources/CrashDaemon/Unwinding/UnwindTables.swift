@@ -46,18 +46,35 @@ actor UnwindTables {
 // Making.
 extension UnwindTables {
   /// Sees to it that there are files of these images, as far as there can be.
-  func prepare(_ images: [ImageFile], for user: UInt32) {
-    guard configuration.program != nil else { return }
+  func prepare(_ images: [ImageFile], for user: UInt32) async {
+    let unseen = begin(images, for: user)
+    if unseen.isEmpty { return }
+    let (seen, _) = await ForeignImages.look(unseen, for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
+    _ = begin(seen, for: user)
+  }
+
+  /// Begins what can be begun without waiting for a file system.
+  /// - Returns: Images that have to be looked at first.
+  private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
+    guard configuration.program != nil else { return [] }
+    var unseen: [ImageFile] = []
     for image in images where !names(image.buildID, user).contains(where: isThere) {
       guard waiting.count < configuration.limits.heldDescriptors,
         waiting.count(where: { $0.user == user }) < configuration.limits.unwindTablesPerUser
       else {
         configuration.ledger.refuse(
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
-        return
+        return []
       }
       // An image that is not here has no symbols either; those who make them have said so.
-      guard let opened = try? image.open(for: user) else { continue }
+      let opened: ImageFile.Opened
+      do throws(SystemError) {
+        guard let found = try image.opened(for: user) else {
+          unseen.append(image)
+          continue
+        }
+        opened = found
+      } catch { continue }
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
       let isKnown =
         failures.contains(Failure(name: name, file: opened.identity))
@@ -68,6 +85,7 @@ extension UnwindTables {
           name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
     }
     startJobs()
+    return unseen
   }
 
   private func startJobs() {

@@ -54,7 +54,7 @@ extension CrashdInterface {
     let pid = try parameters.int("pid", in: 1...Int64(Int32.max))
     let name = try parameters.string("name")
     var classes: [ProtectedClassesReply.Class] = []
-    for process in pipeline.attached() where visibility.includes(process.facts.peer) {
+    for process in pipeline.attached() where visibility.includes(process.facts) {
       let identity = process.facts.identity
       guard pid == nil || pid == Int(process.facts.peer.pid), name.map({ identity.name.contains($0) }) ?? true
       else { continue }

@@ -192,6 +192,7 @@ struct CrashdInterface: Sendable {
       uptime_s: uptime_s, processes: processes.all, ending: processes.ending, reports: count,
       storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
       unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
+      spooled: visibility == .all ? pipeline.spooler.spool.count() : nil,
       trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
       access: StatusReply.Access(
         uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
@@ -227,6 +228,14 @@ extension Visibility {
     switch self {
     case .all: true
     case .user(let uid): peer.uid == uid
+    }
+  }
+
+  /// What is seen of a process beyond that it is there.
+  func includes(_ facts: ProcessFacts) -> Bool {
+    switch self {
+    case .all: true
+    case .user(let uid): facts.peer.uid == uid && !facts.isRestricted
     }
   }
 }

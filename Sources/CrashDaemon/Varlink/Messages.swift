@@ -206,6 +206,7 @@ struct StatusReply: Encodable, Sendable {
   var unwindings: [String: Int]
   var debugInformation: [String: Int]
   var held: Int
+  var spooled: Int?
   var trouble: [String]
   var access: Access
 }

@@ -2,7 +2,9 @@
 extension TextRenderer {
   func detailsSection(_ report: CrashReport) -> [String] {
     let process = report.process
-    var owner = "\(process.name), pid \(process.pid), uid \(process.uid)"
+    let pid = process.isPIDClaimed == true ? "pid \(process.pid) by its own word" : "pid \(process.pid)"
+    var owner = "\(process.name), \(pid), uid \(process.uid)"
+    if process.isRestricted == true { owner += " with more rights than that user" }
     if let unit = process.unit { owner += ", unit \(unit)" }
     var cause = report.diagnosis.cause
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }

@@ -61,7 +61,8 @@ struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
   var groups: [gid_t] = []
-
+  /// The kernel would not dump the process for this user.
+  var isRestricted = false
 }
 
 /// The child that is somebody else's process, as long as it is held.
@@ -73,7 +74,7 @@ private final class TestPeer: Sendable {
     var (link, child): (Int32, Int32) = (-1, -1)
     // The array has as many elements as the call is told, and the path ends with a zero.
     let code = unsafe cd_test_connect_as(
-      socket, path, user.uid, user.gid, user.groups, user.groups.count, &link, &child)
+      socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted, &link, &child)
     (self.link, self.child) = (link, child)
     try SystemError.check(code, "connect to '\(path)' as uid \(user.uid)")
   }

@@ -200,6 +200,9 @@ struct TestRing {
     put(heapKey, at: offset(\cs_ring_header.heap_key))
   }
 
+  /// The handler has found that the kernel would not dump the process.
+  mutating func setRestricted() { put(UInt32(1), at: offset(\cs_ring_header.is_restricted)) }
+
   /// What a self-test of the guards found: each bit of a mask stands for a kind.
   mutating func setSelfTest(asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64) {
     let base = offset(\cs_ring_header.self_test)

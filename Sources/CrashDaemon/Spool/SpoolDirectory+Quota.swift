@@ -1,0 +1,90 @@
+import CShimRing
+import Glibc
+
+// Everybody may write into the spool directory: what is no spool file, and what is too much, is removed.
+extension SpoolDirectory {
+  /// What a look at the whole directory has removed.
+  struct Tidying {
+    /// Files and directories whose names no shield gives.
+    var foreign: [(name: String, owner: UInt32)] = []
+    /// Rings beyond their owner's quota, and how many.
+    var excess: [UInt32: Int] = [:]
+    /// Somebody is writing a file, or has left one half written.
+    var hasPartial = false
+  }
+
+  private struct Entry {
+    var name: String
+    var bytes: Int
+    var changed: (Int, Int)
+  }
+
+  /// Whether a shield gives such names.
+  static func isOurs(_ name: String) -> Bool {
+    name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
+  }
+
+  /// Removes foreign names, and of each user but root the files that changed the longest ago, until the others fit the quota.
+  func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
+    var found = Tidying()
+    var entries: [UInt32: [Entry]] = [:]
+    try forEachName { name in
+      guard let status = status(of: name) else { return true }
+      guard Self.isOurs(name) else {
+        if removeForeign(name) { found.foreign.append((name, status.st_uid)) }
+        return true
+      }
+      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
+      // In blocks of 512 bytes, whatever the file system's are. The time of the change is the kernel's.
+      let entry = Entry(
+        name: name, bytes: Int(status.st_blocks) * 512, changed: (status.st_ctim.tv_sec, status.st_ctim.tv_nsec))
+      entries[status.st_uid, default: []].append(entry)
+      return true
+    }
+    let quota = quotaBytes(limits)
+    for (user, own) in entries where user != 0 {
+      let count = removeOldest(of: own, downTo: quota)
+      if count > 0 { found.excess[user] = count }
+    }
+    return found
+  }
+
+  /// Of the whole file system's a quarter at most.
+  private func quotaBytes(_ limits: Limits) -> Int {
+    var space = statvfs()
+    // fstatvfs writes one structure.
+    guard unsafe fstatvfs(directory.number, &space) == 0 else { return limits.spoolBytesPerUser }
+    let all = Int(clamping: UInt64(space.f_blocks)).multipliedReportingOverflow(by: Int(clamping: space.f_frsize))
+    return all.overflow || all.partialValue == 0
+      ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
+  }
+
+  private func removeOldest(of entries: [Entry], downTo quota: Int) -> Int {
+    var bytes = entries.reduce(0) { $0 + $1.bytes }
+    var count = 0
+    for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota {
+      guard unsafe unlinkat(directory.number, entry.name, 0) == 0 else { continue }
+      bytes -= entry.bytes
+      if entry.bytes > 0 { count += 1 }
+    }
+    return count
+  }
+
+  /// - Returns: false: it is a directory that is not empty, which only its owner can empty.
+  func removeForeign(_ name: String) -> Bool {
+    guard !Self.isOurs(name) else { return false }
+    do { try remove(name) } catch { return false }
+    return true
+  }
+
+  /// How many whole files wait.
+  func count() -> Int {
+    var count = 0
+    // A directory that cannot be read shows in the log.
+    try? forEachName { name in
+      if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { count += 1 }
+      return true
+    }
+    return count
+  }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// Looks at images whose paths processes have named, where a file system may never answer.
+enum ForeignImages {
+  /// Opens what is not open, and finds out whose word the files are.
+  ///
+  /// One directory that hangs holds up only what lies in it: its images are refused after `timeout_ms`.
+  /// - Returns: The images, and why some of them are not used.
+  static func look(
+    _ images: [ImageFile], for user: UInt32, timeout_ms: Int
+  ) async -> (seen: [ImageFile], refused: [(ImageFile, String)]) {
+    await withTaskGroup(of: [(ImageFile, Result<ImageFile, SystemError>)].self) { group in
+      for (place, images) in Dictionary(grouping: images, by: \.place) {
+        group.addTask {
+          let found = await ForeignFileWork.shared.result(of: user, at: place, timeout_ms: timeout_ms) {
+            images.map { image in (image, look(image, for: user)) }
+          }
+          return found ?? images.map { ($0, .failure(SystemError("open image '\($0.path)'", code: ETIMEDOUT))) }
+        }
+      }
+      var seen: [ImageFile] = []
+      var refused: [(ImageFile, String)] = []
+      for await results in group {
+        for (image, result) in results {
+          switch result {
+          case .success(let found): seen.append(found)
+          case .failure(let error): refused.append((image, "\(error)"))
+          }
+        }
+      }
+      return (seen.filter(\.isExecutable) + seen.filter { !$0.isExecutable }, refused)
+    }
+  }
+
+  private static func look(_ image: ImageFile, for user: UInt32) -> Result<ImageFile, SystemError> {
+    do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }
+  }
+}

@@ -1,0 +1,116 @@
+// A file system that answers until it is told to hang: FUSE by its protocol, without a library.
+#include "cd_test_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILE_NODE    2
+#define FILE_BYTES   4096
+#define BUFFER_BYTES 135168
+
+static struct fuse_attr attributes(uint64_t node) {
+  const bool is_file = node == FILE_NODE;
+  return (struct fuse_attr){.ino = node,
+                            .size = is_file ? FILE_BYTES : 0,
+                            .mode = is_file ? S_IFREG | 0644 : S_IFDIR | 0755,
+                            .nlink = 1,
+                            .blksize = 4096};
+}
+
+static void answer(int device, uint64_t unique, int error, const void *body, size_t size) {
+  char bytes[sizeof(struct fuse_out_header) + 256];
+  const struct fuse_out_header header = {.len = (uint32_t)(sizeof header + size), .error = -error, .unique = unique};
+  memcpy(bytes, &header, sizeof header);
+  if (size > 0) memcpy(bytes + sizeof header, body, size);
+  if (write(device, bytes, sizeof header + size) < 0) return;
+}
+
+static void serve(int device, const char *bytes) {
+  struct fuse_in_header header;
+  memcpy(&header, bytes, sizeof header);
+  const struct fuse_attr_out attr = {.attr = attributes(header.nodeid)};
+  const struct fuse_entry_out entry = {.nodeid = FILE_NODE, .generation = 1, .attr = attributes(FILE_NODE)};
+  const struct fuse_open_out open_out = {.fh = 1};
+  const struct fuse_init_out init = {
+      .major = FUSE_KERNEL_VERSION, .minor = 31, .max_readahead = 4096, .max_write = 4096, .max_background = 1};
+  switch (header.opcode) {
+  case FUSE_INIT:
+    answer(device, header.unique, 0, &init, sizeof init);
+    break;
+  case FUSE_LOOKUP:
+    answer(device, header.unique, 0, &entry, sizeof entry);
+    break;
+  case FUSE_GETATTR:
+    answer(device, header.unique, 0, &attr, sizeof attr);
+    break;
+  case FUSE_OPEN:
+    answer(device, header.unique, 0, &open_out, sizeof open_out);
+    break;
+  case FUSE_FORGET:
+  case FUSE_BATCH_FORGET:
+  case FUSE_INTERRUPT:
+    break;
+  default:
+    answer(device, header.unique, ENOSYS, NULL, 0);
+  }
+}
+
+// Until a byte comes from `control`; then it answers nothing until `control` hangs up.
+static void run(int device, int control) {
+  static char bytes[BUFFER_BYTES];
+  for (;;) {
+    struct pollfd wanted[2] = {{.fd = device, .events = POLLIN}, {.fd = control, .events = POLLIN}};
+    if (poll(wanted, 2, -1) < 0) _exit(1);
+    char byte;
+    if (wanted[1].revents != 0) {
+      const ssize_t size = read(control, &byte, 1);
+      while (size == 1 && read(control, &byte, 1) > 0) {
+      }
+      _exit(0); // the kernel answers what waits by an error
+    }
+    if (read(device, bytes, sizeof bytes) > 0) serve(device, bytes);
+  }
+}
+
+int cd_test_mount_hanging(const char *directory, cd_test_mount *ret_mount) {
+  char options[96];
+  int control[2];
+  const int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  if (device < 0) return errno;
+  (void)snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", device);
+  if (pipe2(control, O_CLOEXEC) != 0 || mount("cs-hanging", directory, "fuse", 0, options) != 0) {
+    const int result = errno;
+    close(device);
+    return result;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    close(control[1]);
+    run(device, control[0]);
+  }
+  close(device);
+  close(control[0]);
+  *ret_mount = (cd_test_mount){.control = control[1], .child = child};
+  return child < 0 ? EAGAIN : 0;
+}
+
+void cd_test_hang(const cd_test_mount *mount) {
+  if (write(mount->control, "x", 1) != 1) return;
+}
+
+void cd_test_unmount(const char *directory, const cd_test_mount *mount) {
+  close(mount->control);
+  kill(mount->child, SIGKILL);
+  waitpid(mount->child, NULL, 0);
+  umount2(directory, MNT_DETACH);
+}

@@ -1,0 +1,168 @@
+import CCrashDaemon
+import CDaemonTestSupport
+import FoundationEssentials
+import Glibc
+import Synchronization
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Files that others choose")
+struct ForeignFileTests {
+  @Test("F8: a place that hangs holds one thread; other places and other users go on")
+  func hangingPlace() async throws {
+    var pipes: [Int32] = [-1, -1]
+    // pipe writes two numbers.
+    #expect(unsafe pipe(&pipes) == 0)
+    for number in pipes { #expect(fcntl(number, F_SETFD, FD_CLOEXEC) == 0) }
+    let (reader, writer) = (Descriptor(owning: pipes[0]), Descriptor(owning: pipes[1]))
+    let work = ForeignFileWork(ForeignFileWork.Limits(threads: 4, threadsPerUser: 2, waitingPerUser: 2))
+    let hang: @Sendable () -> Void = {
+      var byte: UInt8 = 0
+      // One byte is read into one.
+      _ = unsafe read(reader.number, &byte, 1)
+    }
+    work.submit(of: 1, at: "dead", hang)
+    // They stand behind the first one.
+    #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
+    #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
+    #expect(work.isFull(1) && !work.isFull(2))
+    #expect(await work.result(of: 1, at: "alive", timeout_ms: 600_000) { 3 } == 3)
+    #expect(work.wait(of: 2, at: "dead", timeout_ms: 600_000) { 4 } == 4)
+    #expect(unsafe write(writer.number, "x", 1) == 1)
+    #expect(await work.result(of: 1, at: "dead", timeout_ms: 600_000) { 5 } == 5)
+    #expect(!work.isFull(1))
+  }
+
+  /// Whether a file system can be mounted that hangs.
+  static let canMount: Bool = {
+    guard geteuid() == 0, let directory = try? TestDirectory() else { return false }
+    var mount = cd_test_mount()
+    // The path lives for the calls; the structure is written by the first.
+    guard unsafe cd_test_mount_hanging(directory.path, &mount) == 0 else { return false }
+    unsafe cd_test_unmount(directory.path, &mount)
+    return true
+  }()
+
+  /// An image on a file system that answers no more.
+  private final class DeadImage: Sendable {
+    let path: String
+    let descriptor: Descriptor
+    private let directory: TestDirectory
+    private let mount: cd_test_mount
+
+    init() throws {
+      directory = try TestDirectory()
+      var mount = cd_test_mount()
+      // The path lives for the call, which writes the structure.
+      try SystemError.check(unsafe cd_test_mount_hanging(directory.path, &mount), "mount '\(directory.path)'")
+      path = directory.path + "/image"
+      descriptor = Descriptor(foreign: unsafe open(path, O_RDONLY | O_CLOEXEC), of: 0)
+      self.mount = mount
+      unsafe cd_test_hang(&mount)
+    }
+
+    /// What waits for it fails then.
+    func end() {
+      var mount = mount
+      // The path lives for the call.
+      unsafe cd_test_unmount(directory.path, &mount)
+    }
+  }
+
+  @Test(
+    "F8: an image on a file system that hangs stops nobody else's crash", .enabled(if: canMount),
+    arguments: [false, true])
+  func hangingImage(isSent: Bool) async throws {
+    let image = try DeadImage()
+    let isOver = MutexFlag()
+    // Where crashd waits for the file system all the same, the test fails instead of standing.
+    try Thread.start(named: "alarm") {
+      for _ in 0..<600 where !isOver.isSet { usleep(100_000) }
+      if isOver.set() { image.end() }
+    }
+    var limits = Limits.patient
+    (limits.symbolJob_ms, limits.symbolWait_ms, limits.unwindTables_ms) = (1_000, 1_000, 1_000)
+    let directory = try TestDirectory()
+    let program = try directory.write(Array("#!/bin/sh\nread line; exit 65\n".utf8), to: "analyse", mode: 0o700)
+    try await TestDaemon.run(limits: limits, analysePath: program) { daemon in
+      var hostile: [TestProcess] = []
+      for id in 1...4 {
+        var ring = TestRing(id: UInt8(id))
+        ring.addImage(0, path: image.path, buildID: [0xde, 0xad, UInt8(id)])
+        let process = try await daemon.attach()
+        let sent = isSent ? [image.descriptor] : []
+        try process.send(TestProcess.hello(images: isSent ? [0] : []), try [ring.memory()] + sent)
+        hostile.append(process)
+      }
+      var ring = TestRing(id: 9)
+      ring.addImage(0, path: try directory.write([1], to: "good"), buildID: [0xab, 0xcd])
+      ring.addCrash()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      try process.wake()
+      try await daemon.client().untilReports(1)
+      #expect(!isOver.isSet)
+      for process in hostile { process.hangUp() }
+      if isOver.set() { image.end() }
+    }
+    withExtendedLifetime(image) {}
+  }
+
+  private func image(_ path: String, descriptor: Descriptor? = nil) -> ImageFile {
+    ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: descriptor)
+  }
+
+  @Test("F14: a file of root's that a user sends is believed for that user only, unless it is this machine's")
+  func sentFiles() throws {
+    let directory = try TestDirectory()
+    let path = try directory.write([1], to: "image", mode: 0o644)
+    let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
+    let user: UInt32 = 54_321
+    // Nobody has looked yet.
+    #expect(try image(path, descriptor: sent).opened(for: user) == nil)
+    #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
+    let other = try directory.write([1], to: "other", mode: 0o644)
+    #expect(try image(other, descriptor: sent).open(for: user).owner == .user(user))
+    #expect(try image("/nowhere", descriptor: sent).open(for: 0).owner == .everybody)
+    var isVouchedFor = false
+    // The call writes one Bool.
+    #expect(unsafe cd_file_is_vouched_for(sent.number, &isVouchedFor) == 0)
+    #expect(try image(path, descriptor: sent).open(for: user).owner == (isVouchedFor ? .everybody : .user(user)))
+  }
+
+  @Test(
+    "F19: crashd as root tells a user nothing of what lies in a closed directory", .enabled(if: geteuid() == 0),
+    arguments: ["file", "link", "directory", "pipe", "nothing"])
+  func closedDirectory(name: String) throws {
+    let directory = try TestDirectory()
+    let closed = directory.path + "/closed"
+    // Paths live for the calls.
+    #expect(unsafe mkdir(closed, 0o700) == 0 && mkdir(closed + "/directory", 0o755) == 0)
+    #expect(unsafe mkfifo(closed + "/pipe", 0o644) == 0)
+    _ = try directory.write([1], to: "closed/file", mode: 0o644)
+    let open = try directory.write([1], to: "open", mode: 0o644)
+    #expect(unsafe symlink(open, closed + "/link") == 0)
+    let path = "\(closed)/\(name)"
+    let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
+    #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
+    #expect(throws: Never.self) { try image(open).open(for: 54_321) }
+    // The thread has root's rights again.
+    #expect(unsafe access(closed + "/file", R_OK) == 0)
+  }
+}
+
+/// A flag that is set once.
+private final class MutexFlag: Sendable {
+  private let state = Mutex(false)
+
+  var isSet: Bool { state.withLock { $0 } }
+
+  /// - Returns: Whether it was not set.
+  func set() -> Bool {
+    state.withLock { state in
+      defer { state = true }
+      return !state
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import CShimRing
+import CrashReport
+import CrashStore
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+/// Processes with more rights than their user: on real sockets, which need users.
+@Suite(
+  "A process that the kernel would not dump", .enabled("only root can connect as somebody else") { geteuid() == 0 })
+struct RestrictedProcessTests {
+  private static let user = TestUser(uid: 54_021, gid: 54_021)
+  private static let secret = Array("tulip-stack-4711".utf8)
+
+  @Test("F6: its report is root's and has no memory, also where its library keeps some", arguments: [false, true])
+  func report(isRestricted: Bool) async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(id: 3)
+      ring.addCrash(stack: Self.secret + [UInt8](repeating: 1, count: 48))
+      var user = Self.user
+      user.isRestricted = isRestricted
+      let process = try await daemon.attach(as: user)
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      try process.wake()
+      try await daemon.client().untilReports(1)
+      let (stored, raw) = try daemon.store.reportAndRaw(idPrefix: ring.id)
+      #expect(stored.report.process.uid == 54_021)
+      #expect(stored.report.process.isRestricted == (isRestricted ? true : nil))
+      let excerpt = try #require(RingExcerpt.unpack(raw))
+      #expect((excerpt.firstRange(of: Self.secret) == nil) == isRestricted)
+      let own = try await daemon.client(as: Self.user)
+      let seen = try await own.call("io.crashshield.Crashd.List").array("reports")
+      #expect(seen.count == (isRestricted ? 0 : 1))
+      let all = try await daemon.client().call("io.crashshield.Crashd.List").array("reports")
+      #expect(all.count == 1)
+      process.hangUp()
+    }
+  }
+
+  @Test("F6: what a ring says of itself makes its report root's as well")
+  func ringsWord() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(id: 4)
+      ring.addCrash()
+      ring.setRestricted()
+      let process = try await daemon.attach(as: Self.user)
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      try process.wake()
+      try await daemon.client().untilReports(1)
+      #expect(try daemon.store.count(visibility: .user(54_021)) == 0)
+      process.hangUp()
+    }
+  }
+
+  @Test("a process that has ended says nothing by the owner of its directory in /proc")
+  func owners() throws {
+    let own = try #require(ProcessStat.read(pid: getpid()))
+    #expect(ProcessOwner.isRestricted(0, own, user: 1_000))
+    #expect(!ProcessOwner.isRestricted(1_000, own, user: 1_000))
+    #expect(!ProcessOwner.isRestricted(nil, own, user: 1_000))
+    var ended = own
+    ended.state = "Z"
+    #expect(!ProcessOwner.isRestricted(0, ended, user: 1_000))
+  }
+}

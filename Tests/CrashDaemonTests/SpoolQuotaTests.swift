@@ -1,0 +1,106 @@
+import CShimRing
+import CrashReport
+import CrashStore
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("What may lie in the spool")
+struct SpoolQuotaTests {
+  private func names(_ directory: TestDirectory) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+  }
+
+  @Test("F12: names that no shield gives are removed, whatever they stand for")
+  func foreignNames() throws {
+    let directory = try TestDirectory()
+    let spool = try SpoolDirectory(path: directory.path)
+    _ = try directory.write([1], to: "file")
+    _ = try directory.write([1], to: "some.ring.part")
+    // Paths live for the calls.
+    #expect(unsafe symlink("/etc/passwd", directory.path + "/link") == 0)
+    #expect(unsafe mkfifo(directory.path + "/pipe", 0o600) == 0)
+    #expect(unsafe mkdir(directory.path + "/empty", 0o700) == 0 && mkdir(directory.path + "/full", 0o700) == 0)
+    _ = try directory.write([1], to: "full/file")
+    _ = try directory.write([1], to: "a.ring")
+    _ = try directory.write([1], to: "b.ring.partial")
+    let found = try spool.tidy(Limits())
+    #expect(found.foreign.map(\.name).sorted() == ["empty", "file", "link", "pipe", "some.ring.part"])
+    #expect(found.hasPartial && found.excess.isEmpty)
+    // Only its owner can empty a directory.
+    #expect(try names(directory) == ["a.ring", "b.ring.partial", "full"])
+    #expect(spool.count() == 1)
+  }
+
+  @Test(
+    "F12: a user's files beyond the quota go, those that changed the longest ago first; root's stay",
+    .enabled(if: geteuid() == 0))
+  func quota() throws {
+    let directory = try TestDirectory()
+    let spool = try SpoolDirectory(path: directory.path)
+    var last: timespec?
+    for (index, name) in ["a.ring", "b.ring", "c.ring.partial", "d.ring", "root.ring"].enumerated() {
+      var status = stat()
+      repeat {
+        let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: name)
+        // The path lives for the calls, of which one writes one struct stat.
+        if index < 4 { #expect(unsafe chown(path, 54_021, 54_021) == 0) }
+        #expect(unsafe stat(path, &status) == 0)
+        // The kernel's clock of files is coarse: they are to differ.
+      } while last.map { $0.tv_sec == status.st_ctim.tv_sec && $0.tv_nsec == status.st_ctim.tv_nsec } == true
+      last = status.st_ctim
+    }
+    var limits = Limits()
+    limits.spoolBytesPerUser = 20_000
+    #expect(try spool.tidy(limits).excess == [54_021: 2])
+    #expect(try names(directory) == ["c.ring.partial", "d.ring", "root.ring"])
+    #expect(try spool.tidy(limits).excess == [:])
+  }
+
+  @Test("F12: a foreign name goes while crashd runs, and is counted as a refusal")
+  func whileRunning() async throws {
+    try await TestDaemon.run(prepare: { try Data([1]).write(to: URL(fileURLWithPath: $0.spool + "/before")) }) {
+      daemon in
+      let client = try await daemon.client()
+      let isEmpty = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty }
+      try await client.until(isEmpty)
+      try Data([1]).write(to: URL(fileURLWithPath: daemon.directories.spool + "/after"))
+      try await client.until(isEmpty)
+      try await client.until { try await daemon.refusals()["spool file"] == .int(2) }
+    }
+  }
+
+  @Test("F21: Status tells how many files wait in the spool, and only who sees everything")
+  func status() async throws {
+    try await TestDaemon.run { daemon in
+      let status = try await daemon.client().call("io.crashshield.Crashd.Status")
+      #expect(status.int("spooled") == 0)
+    }
+  }
+
+  @Test("F21: the pid of a file in the spool is shown as the process's own word")
+  func claimedPID() async throws {
+    var ring = TestRing(name: "systemd", pid: 1)
+    ring.addCrash()
+    let left = ring
+    try await TestDaemon.run(prepare: { try SpoolTests.leave(left, in: $0.spool) }) { daemon in
+      try await daemon.client().untilReports(1)
+      let report = try daemon.store.report(idPrefix: left.id).report
+      #expect(report.process.pid == 1 && report.process.isPIDClaimed == true)
+    }
+  }
+
+  @Test("F21: a program that has written over its ring before crashd has read it is a loss")
+  func overwrittenRing() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.put(UInt64(0), at: 0)
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .malformed)
+      let losses = try await daemon.client().call("io.crashshield.Crashd.Status").object("losses")
+      #expect(losses["ring"] == .int(1))
+    }
+  }
+}
