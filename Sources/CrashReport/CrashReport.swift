@@ -52,6 +52,12 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var incidents: [PastIncident]?
   /// How many earlier ones `incidents` leaves out; nil when none.
   public var incidentsOmitted: Int?
+  /// What the Swift runtime printed before this crash, line by line; nil when it printed nothing.
+  ///
+  /// It is never the cause: a leaked continuation of yesterday stands here.
+  public var earlierRuntimeWarnings: [String]?
+  /// The handler of the program's that raised the signal of this crash again; nil when none did.
+  public var raisedAgain: RaisedAgain?
 
   /// Makes a report from its parts.
   public init(

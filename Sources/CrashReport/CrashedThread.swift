@@ -122,6 +122,8 @@ extension CrashReport {
     public var line: Int?
     /// The source column, from 1; nil when unknown.
     public var column: Int?
+    /// `true` where the address itself has no line, and this is the nearest one of the same function; else nil.
+    public var isLineApproximate: Bool?
     /// The image's path; nil when the address lies in none.
     public var image: String?
     /// Whether the compiler inlined it into the next frame that is not inlined.
@@ -177,6 +179,7 @@ extension CrashReport {
       try container.encode(isOwn, forKey: .isOwn)
       try container.encode(trust.rawValue, forKey: .trust)
       if let signature { try container.encode(signature, forKey: .signature) }
+      if let isLineApproximate { try container.encode(isLineApproximate, forKey: .isLineApproximate) }
     }
   }
 

@@ -25,6 +25,7 @@ enum FrameText {
   /// What limits the trust in a frame.
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
+    if frame.isLineApproximate == true { notes += " [nearest line]" }
     // What may be wrong is marked; what is certain is not.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"

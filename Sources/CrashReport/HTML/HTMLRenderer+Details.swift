@@ -4,6 +4,7 @@ extension HTMLRenderer {
     let process = report.process
     let diagnosis = report.diagnosis
     let rows = [
+      ("Raised again", report.raisedAgain?.text ?? ""),
       ("Cause", "\(diagnosis.cause), by rule \(diagnosis.rule), \(TextRenderer.percent(diagnosis.confidence)) sure"),
       ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
@@ -27,6 +28,10 @@ extension HTMLRenderer {
         "<li><time>\($0.time)</time> \($0.text)</li>"
       }
       html = html + "<h2>Breadcrumbs</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
+    }
+    if let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty {
+      let rows: [HTMLText] = warnings.map { "<li>\($0)</li>" }
+      html = html + "<h2>Earlier runtime warnings</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"
     }
     if let incidents = report.incidents, !incidents.isEmpty {
       let rows: [HTMLText] = incidents.map {

@@ -11,7 +11,8 @@ extension TextRenderer {
     cause += ", \(Self.percent(report.diagnosis.confidence)) sure"
 
     var rows = [
-      ("Signal", describe(report.signal, in: report)), ("Cause", cause), ("Process", owner),
+      ("Signal", describe(report.signal, in: report)), ("Raised", report.raisedAgain.map { "again: \($0.text)" } ?? ""),
+      ("Cause", cause), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
       (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report)), ("Report", report.id),
       ("Group", "\(report.group.key)  \(report.group.title)"),
@@ -63,6 +64,16 @@ extension TextRenderer {
     var lines = [style.strong("Breadcrumbs")]
     if hidden > 0 { lines.append(style.faint("  … \(hidden) older")) }
     return lines + shown.map { "  \(style.faint(shortTime($0.time, in: report)))  \(CleanText.line($0.text))" }
+  }
+
+  /// What the Swift runtime printed before this crash.
+  func earlierWarningsSection(_ report: CrashReport) -> [String] {
+    guard let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty else { return [] }
+    let shown = verbose ? warnings[...] : warnings.suffix(6)
+    let hidden = warnings.count - shown.count
+    var lines = [style.strong("Earlier runtime warnings")]
+    if hidden > 0 { lines.append(style.faint("  … \(hidden) earlier")) }
+    return lines + shown.flatMap { CleanText.line($0).wrapped(to: width - 2) }.map { "  \($0)" }
   }
 
   /// What the shield saw before, and did not let end the process.

@@ -31,6 +31,7 @@ public struct TextRenderer: Sendable {
     sections.append(detailsSection(report))
     sections.append(annotationsSection(report))
     sections.append(breadcrumbsSection(report))
+    sections.append(earlierWarningsSection(report))
     sections.append(incidentsSection(report))
     let others = report.threads.filter { !$0.crashed }
     if verbose {
