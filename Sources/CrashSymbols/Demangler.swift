@@ -60,12 +60,12 @@ public enum Demangler: Sendable {
 
   /// Whether the function only leads to another one, so that a reader does not miss it.
   ///
-  /// The initialisers of classes are (`__allocating_init` calls `init`), those of structs and enums are not: swiftc
-  /// ends the names of both with `fC`, and the Swift runtime takes both for thunks.
+  /// No initializer is (`fC`), though the Swift runtime takes all of them for thunks: that of a class has the code of a
+  /// convenience initializer, and for a designated one it has no line.
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    if stem.hasSuffix("fC") { return fullOfStem(stem).contains("__allocating_init") }
+    if stem.hasSuffix("fC") { return false }
     if let answer = SwiftRuntimeDemangler.shared.isThunk(stem) { return answer }
     return ["TA", "Ta", "To", "TO", "TR", "Tr", "TW"].contains { stem.hasSuffix($0) }
   }

@@ -12,6 +12,8 @@ public struct SourceFrame: Sendable, Equatable {
   public var column: Int?
   /// Whether it was inlined into the next frame of the chain.
   public var isInline: Bool
+  /// Whether the address itself has no line: file, line and column are the nearest ones of the same function.
+  public var isLineApproximate = false
 
   /// Makes a frame from its parts.
   public init(

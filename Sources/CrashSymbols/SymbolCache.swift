@@ -63,7 +63,7 @@ public struct SymbolCache: Sendable {
   }
 
   /// Writes out the text of a place; nil when the cache is damaged there.
-  private func frame(of place: SymbolCachePlace) -> SourceFrame? {
+  func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     return SourceFrame(
       mangled: mangled, symbolAddress: place.entry == SymbolCacheFormat.none ? nil : header.base &+ UInt64(place.entry),
@@ -71,7 +71,7 @@ public struct SymbolCache: Sendable {
       column: place.column == 0 ? nil : Int(place.column), isInline: place.isInline)
   }
 
-  private func string(_ offset: UInt32) -> String? {
+  func string(_ offset: UInt32) -> String? {
     let start = header.stringsOffset + Int(offset)
     return offset == 0 ? "" : file.text(at: start, end: file.count, limitBytes: SymbolCacheFormat.textLimitBytes)
   }

@@ -244,6 +244,45 @@ struct OwnershipTests {
     ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
   ]
 
+  @Test("D4: file and function decide whether a frame is the program's, and never the line")
+  func lineZero() {
+    for line in [nil, 12] as [Int?] {
+      let isOwn = { Ownership.isOwn(mangled: $0, file: $1, line: line, image: "/srv/shop") }
+      #expect(isOwn("$s4shop6ScreenC5widthSiyF", "/src/Screen.swift"))
+      #expect(isOwn("$s4shop17AccountMiddlewareV6handleSSyYaFTQ4_", "/src/Middleware.swift"))
+      #expect(isOwn("shop_run", "/src/shop.c"))
+      #expect(!isOwn("$s4shop3buyyyFTA", "/src/shop.swift"))
+      #expect(!isOwn("$s4shop3buyyyF", "/<compiler-generated>"))
+    }
+    for name in ["$s4shop4LeafCMa", "$s4shop4MainV5$mainyyFZ", "$sS2cs13CustomStringConvertible4shopWl"] {
+      #expect(!Ownership.isOwn(mangled: name, file: "/src/shop.swift", line: nil, image: "/srv/shop"), "\(name)")
+    }
+  }
+
+  @Test(
+    "D12: a system's header that was inlined is not the program's",
+    arguments: [
+      ("_ZNRSt8optionalIiE5valueEv", "/usr/include/c++/12/optional"),
+      ("_ZN4shop5valueEv", "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional"),
+      ("strcpy", "/usr/include/x86_64-linux-gnu/bits/string_fortified.h"),
+      ("_mm_load_ps", "/usr/lib/llvm-19/lib/clang/19/include/xmmintrin.h"),
+      ("_mm_load_ps", "/opt/swift/usr/lib/clang/21/include/xmmintrin.h"), ("_ZNKRSt8optionalIiE5valueEv", "/src/a.cpp"),
+    ])
+  func headers(mangled: String, file: String) {
+    #expect(!Ownership.isOwn(mangled: mangled, file: file, line: 7, image: "/srv/shop"))
+    #expect(Ownership.isOwn(mangled: "shop_run", file: "/src/include/shop.h", line: 7, image: "/srv/shop"))
+  }
+
+  @Test("D13: a convenience initializer is the program's; __allocating_init without a line is not")
+  func initializers() {
+    let isOwn = { Ownership.isOwn(mangled: $0, file: "/src/Leaf.swift", line: $1, image: "/srv/shop") }
+    #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
+    #expect(!isOwn("$s4shop4LeafC4textACSS_tcfC", nil))
+    #expect(isOwn("$s4shop4LeafC4textACSS_tcfc", nil))
+    // Those of structs and enums have their code there.
+    #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
+  }
+
   @Test("the program's own code stands out from what it runs on", arguments: own)
   func rules(mangled: String, file: String?, image: String, isOwn: Bool) {
     #expect(Ownership.isOwn(mangled: mangled, file: file, line: 1, image: image) == isOwn)

@@ -54,7 +54,7 @@ import Testing
     Name(
       "$s4shop1PVAA7GreeterA2aDP5greet4nameSiSS_tFTW", "protocol witness for Greeter.greet(name:) in conformance P",
       "shop", isThunk: true),
-    Name("$s4shop1QC1xACSi_tcfC", "Q.__allocating_init(x:)", "shop", isThunk: true),
+    Name("$s4shop1QC1xACSi_tcfC", "Q.__allocating_init(x:)", "shop"),
     Name("$s4shop1PV1xACSi_tcfC", "P.init(x:)", "shop"),
   ]
 

@@ -84,6 +84,36 @@ import Testing
       ])
   }
 
+  @Test("S2: where an address has line 0, the nearest line of the same function is used and marked")
+  func nearestLine() throws {
+    // outer: no line, then 53, then an inlined call without a line, then one with; plain begins right behind.
+    let cache = try Self.open(
+      try Self.bytes(
+        of: Self.contents(
+          ranges: [0x0, 0, 0x10, 1, 0x14, 3, 0x18, 5, 0x1c, 0, 0x20, 6, 0x30, Self.none],
+          locations: [
+            1, Offset.file, 0, 0, Self.none,
+            1, Offset.file, 53, 80, Self.none,
+            1, Offset.file, 60, 1, Self.none,
+            2, Offset.file, 0, 0, 2,
+            1, Offset.file, 61, 1, Self.none,
+            2, Offset.file, 20, 3, 4,
+            3, Offset.file, 9, 0, Self.none,
+          ],
+          functions: [0, Self.none, Offset.outer, 0, Offset.inner, Self.none, Offset.plain, 0x20])))
+    let lines = { (address: UInt64) in cache.framesWithNearestLines(at: address).map(\.line) }
+    #expect(lines(0x1000) == [53])
+    #expect(cache.framesWithNearestLines(at: 0x1000).first?.column == 80)
+    #expect(cache.framesWithNearestLines(at: 0x1000).map(\.isLineApproximate) == [true])
+    #expect(cache.frames(at: 0x1000).map(\.line) == [nil])
+    // Of an inlined function its own line, of its caller the call's.
+    #expect(lines(0x1014) == [20, 60])
+    #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
+    // The last range of outer: what follows is another function's, however near.
+    #expect(lines(0x101e) == [61])
+    #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
+  }
+
   @Test("a range reaches from its first byte up to the next range")
   func ranges() throws {
     let cache = try Self.open(try Self.bytes(of: Self.small))

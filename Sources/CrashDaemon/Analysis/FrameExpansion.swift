@@ -53,6 +53,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if let failure = chain.first(where: { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }) {
         if index == 0 { result.runtimeFailure = String(failure.mangled.dropFirst(Self.runtimeFailurePrefix.count)) }
         chain.removeAll { $0.mangled.hasPrefix(Self.runtimeFailurePrefix) }
+        chain = TrapPlace.chain(chain)
       }
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
@@ -68,6 +69,11 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
+  /// nil where the function has no code of its own to give a line to: of a thunk only the entry has one, without a column.
+  private static func ownLine(of source: SourceFrame) -> Int? {
+    source.isLineApproximate && source.column == nil ? nil : source.line
+  }
+
   /// About as many as the frame's JSON has.
   private static func bytes(_ frame: CrashReport.Frame) -> Int {
     300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
@@ -81,12 +87,15 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     let start = symbolAddress ?? (source.isInline ? nil : frame.functionStart)
     let name = source.mangled.isEmpty ? nil : KnownNames.shared.name(source.mangled)
     let (function, full) = (name?.simplified ?? "", name?.full ?? "")
-    return CrashReport.Frame(
+    var expanded = CrashReport.Frame(
       address: Address(frame.pc), symbolAddress: start.map { Address($0) }, function: function,
       mangled: CleanText.line(source.mangled), file: source.file.map(CleanText.line),
       line: source.line, column: source.column, image: image?.path, isInline: source.isInline,
       isAsync: frame.isAsync,
-      isOwn: Ownership.isOwn(mangled: source.mangled, file: source.file, line: source.line, image: image?.path),
+      isOwn: Ownership.isOwn(
+        mangled: source.mangled, file: source.file, line: Self.ownLine(of: source), image: image?.path),
       trust: frame.trust, signature: full == function ? nil : full)
+    if source.isLineApproximate { expanded.isLineApproximate = true }
+    return expanded
   }
 }

@@ -3,17 +3,25 @@ import CrashSymbols
 
 /// Decides which frames are the program's own code: the ones that its author wants to see first, and that name a group.
 ///
+/// File and function decide, never the line: swiftc gives line 0 to calls that it has merged, to the failing branch of
+/// `T!` and to the resume address of an async function.
+///
 /// Not own are: system and Swift runtime libraries; the standard library and the other runtime modules, also when they
-/// are linked statically; plumbing of the runtime; what the compiler made (thunks, code without a line); packages that
-/// the program depends on, which SwiftPM builds from `…/checkouts/…`.
+/// are linked statically; plumbing of the runtime; what the compiler made (thunks, accessors, generated code); headers
+/// of the system and of compilers; packages that the program depends on, which SwiftPM builds from `…/checkouts/…`;
+/// this package's code.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
     if mangled.isEmpty { return true }
     let origin = KnownNames.shared.name(mangled).origin
-    if origin == .runtime { return false }
+    switch origin {
+    case .runtime: return false
+    case .generated where line == nil: return false
+    case .foundation, .generated, .other: break
+    }
     guard let file else { return origin != .foundation }
-    return line != nil && KnownNames.shared.isOwn(file: file)
+    return KnownNames.shared.isOwn(file: file)
   }
 
   /// What a linkage name alone tells of where its function comes from.
@@ -22,6 +30,9 @@ enum Ownership {
     case runtime
     /// By its name one of Foundation's C parts, if there is no debug information.
     case foundation
+    /// Made by the compiler, unless debug information has a line for it: `__allocating_init` of a class is a thunk where
+    /// the initializer is a designated one, and has the code of a convenience one.
+    case generated
     case other
   }
 
@@ -29,8 +40,21 @@ enum Ownership {
     if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) || Demangler.isOutlined(mangled) {
       return .runtime
     }
+    if isGenerated(mangled) { return .generated }
     return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
+
+  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, `$main`.
+  private static func isGenerated(_ mangled: String) -> Bool {
+    guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
+    let stem = mangled.prefix { $0 != "." }
+    return generatedEndings.contains(where: stem.hasSuffix)
+      || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
+      || stem.hasSuffix("5$mainyyFZ") || stem.hasSuffix("5$mainyyYaFZ") || stem.hasSuffix("5$mainyyKFZ")
+      || stem.hasSuffix("5$mainyyYaKFZ")
+  }
+
+  private static let generatedEndings = ["Ma", "Mr", "Mi", "Wl", "WL", "wst", "wug", "wup", "wui", "wxx", "wcp"]
 
   private static let systemDirectories = ["/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/usr/libexec/"]
   private static let runtimeLibraries = [
@@ -47,7 +71,8 @@ enum Ownership {
 
   private static let plumbing = [
     "swift_", "_swift_", "swift::", "_dispatch_", "dispatch_", "_ZN5swift", "_ZNK5swift", "_ZSt", "_ZNSt", "_ZNKSt",
-    "_ZN9__gnu_cxx", "__cxa_", "__gxx_", "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
+    "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
+    "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
     // Of the static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
@@ -96,18 +121,35 @@ enum Ownership {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
 
-  /// Neither made by the compiler, nor a dependency's.
+  /// Neither made by the compiler, nor a system's header, nor a dependency's.
   static func isOwn(file: String) -> Bool {
-    !isGenerated(file: file) && !isDependency(file: file) && !isShield(file: file)
-  }
-
-  /// The shield's part in C, in a program that is built beside it.
-  private static func isShield(file: String) -> Bool {
-    ["/CShim/Handler/", "/CShim/Quarantine/", "/CShim/GuardPages/"].contains { file.contains($0) }
+    !isGenerated(file: file) && !isDependency(file: file) && !isSystem(file: file) && !isShield(file: file)
   }
 
   private static func isGenerated(file: String) -> Bool { file.isEmpty || file.contains("<compiler-generated>") }
 
   /// SwiftPM's and Xcode's place for the sources of dependencies.
   static func isDependency(file: String) -> Bool { file.contains("/checkouts/") }
+
+  /// Headers of the system and of compilers, whose functions are inlined into the program's.
+  ///
+  /// A compiler may write the way to one with `..`: `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
+  private static func isSystem(file: String) -> Bool {
+    systemHeaderDirectories.contains(where: file.hasPrefix) || systemHeaderParts.contains(where: file.contains)
+  }
+
+  private static let systemHeaderDirectories = [
+    "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/gcc-cross/", "/usr/lib/llvm-", "/usr/lib/clang/",
+  ]
+  private static let systemHeaderParts = [
+    "/include/c++/", "/lib/gcc/", "/lib/clang/", "/usr/lib/swift/", "/usr/lib/swift_static/",
+  ]
+
+  /// This package's code in the host process: its functions stand in the stacks of a deinit that was deferred.
+  private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
+
+  private static let shieldDirectories = [
+    "/CShim/Handler/", "/CShim/Quarantine/", "/CShim/GuardPages/", "/CShim/Guards/", "/CShim/Calls/",
+    "/CShim/Isolation/", "/CShim/Casts/", "/CShim/Preload/", "/CShim/Ring/",
+  ]
 }

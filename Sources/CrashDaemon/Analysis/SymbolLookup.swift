@@ -44,7 +44,7 @@ struct OpenCaches: SymbolLookup {
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
     // Of what was not asked for nobody has looked at the names.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
-    return cache.frames(at: linkAddress).map { frame in
+    return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
       // No demangler takes this for a name.
