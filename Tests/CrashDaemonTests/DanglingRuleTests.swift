@@ -1,5 +1,6 @@
 import CrashReport
 import CrashRing
+import CrashSymbols
 import Glibc
 import Testing
 
@@ -45,6 +46,26 @@ import Testing
       _ fault: Fault, heap: HeapFacts = Self.heap, images: [RingContents.Image] = [swift]
     ) -> CrashReport.Diagnosis {
       DiagnosisRule.diagnose(facts(fault, heap: heap, images: images), at: nil)
+    }
+
+    @Test("S10: a use of a freed object names the class that the code expects, where the block has its size")
+    func expectedClass() {
+      let say = { (size: UInt64, scope: String) in
+        let fault = Fault(
+          words: [Self.mangled, Self.key, 7], registers: [Self.rax: Self.mangled, Self.r13: Self.block],
+          address: Self.mangled + 0x38,
+          more: [MemoryWords.Piece(start: Self.block - 8, bytes: Self.bytes([size]))])
+        var facts = Self.facts(fault)
+        facts.expectedClasses = facts.expectedClasses(in: ScopeDescription(Array(scope.utf8)))
+        let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+        #expect(diagnosis.rule == "dangling-operand")
+        return diagnosis.sentence
+      }
+      let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
+      #expect(say(0x41, session).hasSuffix("is its first word; the code expects a Session."))
+      #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names a Session."))
+      // Another size, or several classes of this one: nothing is said.
+      for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
     static let dangling: [(rule: String, fault: Fault)] = [

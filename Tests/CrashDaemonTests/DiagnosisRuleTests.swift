@@ -26,7 +26,7 @@ struct DiagnosisRuleTests {
       says: "Index out of range"),
     Case(
       cause: "swift-fatal-error",
-      record: .sample(signal: SIGILL, code: 2, message: "shop/main.swift:12: Fatal error: sold out\n"), failure: "x",
+      record: .sample(signal: SIGILL, code: 2, message: "shop/main.swift:12: Fatal error: sold out\n"),
       says: "stopped the program: sold out in"),
     Case(
       cause: "swift-fatal-error", record: .sample(signal: SIGABRT, code: -6, message: "Could not cast value"),

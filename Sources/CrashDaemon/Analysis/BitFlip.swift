@@ -16,6 +16,8 @@ extension CrashFacts {
   /// nil unless exactly one register and one bit explain the fault.
   ///
   /// Only pointers into the stack or an image count as right ones: of others the record does not tell that they are.
+  /// Mappings lie powers of two apart, so that a pointer to one that has gone is often one bit away from something: below
+  /// the bits that no pointer has set, the right pointer must be the same one, to the byte, and to no page's begin.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
@@ -30,7 +32,10 @@ extension CrashFacts {
       guard repaired.isCanonical, 1 << UInt64(bit) > Self.near * 4 else { continue }
       for (number, right) in record.registers.prefix(16).enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired
-        guard distance < Self.near, right >= DiagnosisRule.nullPage, isKnown(right), isKnown(repaired) else { continue }
+        let isClear = repaired == right && right % 4_096 != 0 || !value.isCanonical
+        guard isClear, distance < Self.near, right >= DiagnosisRule.nullPage, isKnown(right), isKnown(repaired) else {
+          continue
+        }
         found.append(BitFlip(register: base, other: number, bit: bit, value: value))
       }
     }

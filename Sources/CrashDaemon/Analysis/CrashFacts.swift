@@ -28,10 +28,16 @@ struct CrashFacts: Sendable {
   var protectedClasses: [ProtectedClass] = []
   /// Objects that had left the quarantine, and whose addresses registers have.
   var ghosts: [Ghost] = []
+  /// Objects that are in quarantine, and whose addresses registers have.
+  var held: [Ghost] = []
   /// Those of the variables that have the address of `blockWithoutObject`, or that the functions there name.
   var expectedClasses: [ExpectedClass] = []
   /// What a guard slot wrote of this crash; nil where none did.
   var page: PageEvidence?
+  /// What the Swift runtime said as it stopped the program; empty where nothing of its text belongs to this crash.
+  let message: String
+  /// What it said before.
+  let earlierMessages: String
 
   init(
     record: CrashRecord, pid: Int32, runtimeFailure: String? = nil, images: [RingContents.Image] = [],
@@ -49,9 +55,35 @@ struct CrashFacts: Sendable {
     #endif
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
+    let reports = RuntimeReports(record.message)
+    // All members must have a value before a computed one is asked.
+    message = Self.cause(
+      in: reports, isStop: Self.isStop(record, pid: pid),
+      isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
+      frames: frames)
+    earlierMessages = message.isEmpty ? record.message : reports.earlier
     if isFault || isGeneralProtection {
       operand = instruction?.operand(faultingAt: address, registers: record.registers)
     }
+  }
+
+  /// Whether the program was stopped, rather than that it did something impossible.
+  var isStop: Bool { Self.isStop(record, pid: pid) }
+
+  private static func isStop(_ record: CrashRecord, pid: Int32) -> Bool {
+    switch record.signal {
+    case SIGABRT: !(senderCodes.contains(record.code) && record.senderPid != pid)
+    case SIGILL, SIGTRAP: record.code > 0
+    default: false
+    }
+  }
+
+  /// Whether the instruction is one that swiftc put there with its reason: another signal at the same place has another
+  /// cause.
+  var isTrapWithReason: Bool { Self.isTrapWithReason(record, runtimeFailure) }
+
+  private static func isTrapWithReason(_ record: CrashRecord, _ failure: String?) -> Bool {
+    failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
   var isMemoryFault: Bool { record.signal == SIGSEGV && (record.code == 1 || record.code == 2 || record.code == 4) }
@@ -81,7 +113,10 @@ struct CrashFacts: Sendable {
 
   // Bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }
-  var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc }
+  /// Whether the address was to be executed.
+  ///
+  /// Without bit 4 (old processors) the fault is at pc; one that writes there writes code.
+  var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
   var pc: UInt64 { register(16) }
@@ -122,7 +157,8 @@ struct CrashFacts: Sendable {
 
   /// The runtime's own words, the surest first.
   var reason: String {
-    let texts = [record.message, runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "", record.abortMessage]
+    let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
+    let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
     for text in texts {
       var trimmed = text[...].drop(while: \.isWhitespace)
       while trimmed.last?.isWhitespace == true { trimmed.removeLast() }
@@ -173,6 +209,12 @@ struct CrashFacts: Sendable {
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
+  /// Where a `ret` would lead; nil where the instruction is none, or the record does not have the stack.
+  var returnTarget: UInt64? {
+    guard let instruction, instruction.kind == .ret else { return nil }
+    return instruction.target?.value(record.registers, memory)
+  }
+
   /// The image that holds an address, and the offset in it: `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
@@ -185,6 +227,11 @@ struct CrashFacts: Sendable {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)
     return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
+  }
+
+  /// Whether the crash is in a deinit that the quarantine had put off: it runs on a thread of the shield's own.
+  var isDeferredDeinit: Bool {
+    frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }
 
   private func register(_ number: Int) -> UInt64 {

@@ -127,7 +127,7 @@ extension CrashFacts {
   }
 
   /// r13.
-  private static let swiftSelf = 13
+  static let swiftSelf = 13
 
   var swiftSelfValue: UInt64? {
     record.registers.indices.contains(Self.swiftSelf) ? record.registers[Self.swiftSelf] : nil
@@ -165,7 +165,9 @@ extension CrashFacts {
     }
     // A good pointer to a large heap is also a moved one.
     if heap.range.contains(value) || isArena(value) { return nil }
-    if heap.isLink(value), !isUnwritten(value) { return "how a freed block leads to the next one" }
+    if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
+      return "how a freed block leads to the next one"
+    }
     // A stray retain or release has moved a pointer that glibc keeps in a binned block. Elsewhere than in Swift it is a
     // flipped bit.
     guard hasSwift else { return nil }
@@ -254,7 +256,7 @@ extension CrashFacts {
   }
 
   /// Freed blocks that registers point at: their begin, or what stands 8 or 16 bytes into them.
-  private var freedBlocks: [FreedBlock] {
+  var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
       for offset in [0, 8, 16] as [UInt64] {

@@ -1,5 +1,5 @@
 extension DiagnosisRule {
   /// In the order in which they are asked: what somebody stated before what is inferred.
   static let all: [DiagnosisRule] =
-    pages + danglingStated + stated + runtimes + wordless + dangling + memory + instructions
+    pages + danglingStated + stated + runtimes + cxxRuntime + wordless + dangling + memory + instructions
 }

@@ -7,19 +7,25 @@ extension DiagnosisRule {
   /// What the runtime itself said.
   static let danglingStated: [DiagnosisRule] = [
     DiagnosisRule("dangling-unowned", cause: "dangling", 1, on: [.signal, .message, .frames]) { facts in
-      let isSaid = facts.record.message.contains("Attempted to read an unowned reference")
+      let isSaid = facts.message.contains("Attempted to read an unowned reference")
       let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
       guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
-      let message = isSaid ? ": \(MessageText.core(facts.record.message))" : ""
+      let message = isSaid ? ": \(MessageText.core(facts.message))" : ""
       let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
       return "An unowned reference outlived its object\(of)\(message)"
     },
     DiagnosisRule("dangling-poison", cause: "dangling", 1, on: [.signal, .operand]) { facts in
       facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
     },
+    // What the quarantine has done to an object is no fault of what it leads to.
+    DiagnosisRule("dangling-held", cause: "dangling", 0.8, on: [.signal, .operand, .frames, .ghosts]) { facts in
+      guard let found = facts.heldObject else { return nil }
+      if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
+      return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
+    },
     DiagnosisRule("dangling-escaped", cause: "dangling", 1, on: [.signal, .message]) { facts in
-      guard facts.record.message.contains("deallocated with non-zero retain count") else { return nil }
-      return "A reference escaped from deinit: \(MessageText.core(facts.record.message))"
+      guard facts.message.contains("deallocated with non-zero retain count") else { return nil }
+      return "A reference escaped from deinit: \(MessageText.core(facts.message))"
     },
   ]
 
@@ -31,15 +37,17 @@ extension DiagnosisRule {
   /// What the freed memory tells: never more than probable.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule("dangling-operand", cause: "dangling", 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
-      facts.danglingOperand.map { "An object was used after it was freed: \($0.text);" }
+      facts.danglingOperand.map { "An object was used after it was freed: \($0.text)\(facts.freedClassText);" }
     },
     DiagnosisRule("dangling-call", cause: "dangling", 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
-      facts.danglingCall.map { "A function was called through memory that was freed: \($0.text);" }
+      facts.danglingCall.map {
+        "A function was called through memory that was freed: \($0.text)\(facts.freedClassText);"
+      }
     },
     DiagnosisRule(
       "dangling-self", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames]
     ) { facts in
-      facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text);" }
+      facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text)\(facts.freedClassText);" }
     },
     DiagnosisRule("dangling-remains", cause: "dangling", 0.9, on: [.signal, .operand, .heap]) { facts in
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }

@@ -8,6 +8,11 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
       return "The program stopped itself at a trap instruction"
     },
+    // Of a fault whose instruction was not copied, as of one whose signal a handler raised again.
+    DiagnosisRule("trap-unseen", cause: "trap", 0.6, on: [.signal, .instruction]) { facts in
+      guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
+      return "The program stopped itself, or the processor does not know an instruction,"
+    },
     DiagnosisRule("illegal-instruction", 0.95, on: [.signal, .instruction]) { facts in
       facts.record.signal == SIGILL ? "The processor does not know the instruction" : nil
     },

@@ -18,13 +18,13 @@ extension DiagnosisRule {
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
       return "The program called through a null function pointer"
     },
-    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand, .field]) { facts in
+    DiagnosisRule("null-pointer", 0.95, on: [.signal, .address, .access, .operand, .field, .memory]) { facts in
       guard facts.isMemoryFault, facts.record.address == 0, facts.isBaseNull else { return nil }
-      return "Null pointer: \(facts.access) address 0" + fieldText(facts)
+      return "Null pointer: \(facts.access) address 0" + fieldText(facts) + facts.freedHint
     },
-    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand, .field]) { facts in
+    DiagnosisRule("null-pointer-offset", 0.9, on: [.signal, .address, .access, .operand, .field, .memory]) { facts in
       guard facts.isMemoryFault, facts.record.address < nullPage, facts.isBaseNull else { return nil }
-      return "Null pointer: \(facts.access) offset \(facts.record.address) of null" + fieldText(facts)
+      return "Null pointer: \(facts.access) offset \(facts.record.address) of null" + fieldText(facts) + facts.freedHint
     },
     DiagnosisRule("stack-overflow", 0.95, on: [.signal, .address, .stackPointer, .stack]) { facts in
       guard facts.isMemoryFault, !facts.isFetch else { return nil }
@@ -61,9 +61,10 @@ extension DiagnosisRule {
         "Bad pointer: \(RegisterNames.name(flip.register)) is \(Address(flip.value)), one bit (\(flip.bit)) away from "
         + "\(RegisterNames.name(flip.other)); perhaps a bit flipped in memory;"
     },
-    DiagnosisRule("wild-pointer", 0.8, on: [.signal, .address, .access, .operand]) { facts in
+    DiagnosisRule("wild-pointer", 0.8, on: [.signal, .address, .access, .operand, .memory]) { facts in
       guard facts.isMemoryFault else { return nil }
-      return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped,"
+      let hint = facts.freedHint
+      return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped" + (hint.isEmpty ? "," : hint)
     },
     DiagnosisRule("privileged-instruction", 0.9, on: [.signal, .instruction]) { facts in
       guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
@@ -85,6 +86,14 @@ extension DiagnosisRule {
       return
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
+    },
+    // The processor has not left the function yet: what it took for the return address still stands there.
+    DiagnosisRule("smashed-return", cause: "non-canonical", 0.95, on: [.signal, .instruction, .operand, .memory]) {
+      facts in
+      guard facts.isGeneralProtection, let target = facts.returnTarget, !target.isCanonical else { return nil }
+      return
+        "Return to \(Address(target)), an address that no pointer can have (non-canonical): the return address on the "
+        + "stack was overwritten"
     },
     DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand, .memory]) { facts in
       guard facts.isGeneralProtection, facts.mayBeNonCanonical else { return nil }

@@ -9,6 +9,14 @@ extension DiagnosisRule {
       guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
       return "Code that belongs to an actor ran elsewhere"
     },
+    // Not by way of Swift's concurrency runtime: then an actor asks.
+    DiagnosisRule("dispatch-precondition", 0.95, on: [.signal, .frames]) { facts in
+      guard facts.isStop, facts.isStopped(in: ["dispatch_assert_queue"]) else { return nil }
+      if facts.isStopped(in: ["dispatch_assert_queue_not"]) {
+        return "Code ran on a queue that it asserts not to be on"
+      }
+      return "Code ran on another queue than it asserts"
+    },
     DiagnosisRule("dispatch-misuse", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, let frame = facts.frames.first,
         frame.image?.split(separator: "/").last?.hasPrefix("libdispatch.so") == true
@@ -18,24 +26,38 @@ extension DiagnosisRule {
     },
   ]
 
+  /// C++'s runtime ends a program that has no exception to speak of.
+  static let cxxRuntime: [DiagnosisRule] = [
+    DiagnosisRule("pure-virtual-call", 0.95, on: [.signal, .frames]) { facts in
+      guard facts.isStop else { return nil }
+      if facts.isStopped(in: ["__cxa_pure_virtual"]) {
+        return "A pure virtual function was called, as of an object that is being constructed or destroyed,"
+      }
+      return facts.isStopped(in: ["__cxa_deleted_virtual"]) ? "A deleted virtual function was called" : nil
+    },
+    DiagnosisRule("joinable-thread", 0.95, on: [.signal, .exception, .frames]) { facts in
+      guard facts.isStop, facts.record.exceptionType.isEmpty, facts.isTerminating,
+        facts.isStopped(in: ["_ZNSt6threadD", "_ZNSt6threadaSEOS_"])
+      else { return nil }
+      return "A joinable std::thread was destroyed or assigned to, neither joined nor detached,"
+    },
+    DiagnosisRule("cxx-terminate", 0.9, on: [.signal, .exception, .frames]) { facts in
+      guard facts.isStop, facts.record.exceptionType.isEmpty, facts.isCxxTerminateCalled else { return nil }
+      return "std::terminate() was called, without an exception,"
+    },
+  ]
+
   /// Of the static library; what a program calls so is its own.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
     "swift_task_checkIsolated", "swift_task_reportUnexpectedExecutor", "_checkExpectedExecutor", "assumeIsolated",
-    "dispatch_assert_queue",
   ]
 }
 
 extension CrashFacts {
   /// How many of the innermost frames may belong to the runtime that stopped the program.
   private static let reach = 8
-
-  /// Whether the program was stopped, rather than that it did something impossible.
-  var isStop: Bool {
-    record.signal == SIGABRT && !isSentByOther
-      || (record.signal == SIGILL || record.signal == SIGTRAP) && !isSent
-  }
 
   /// Whether C++'s terminate() ended the program, as it does when nobody catches.
   ///
@@ -45,6 +67,13 @@ extension CrashFacts {
     guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
     if names[last] == "__clang_call_terminate" { return true }
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
+  }
+
+  /// Whether std::terminate() stands on the stack, whoever called it.
+  var isCxxTerminateCalled: Bool {
+    let names = frames.prefix(Self.reach).map(\.mangled)
+    guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
+    return !frames.prefix(last).contains(where: \.isOwn)
   }
 
   /// Whether the program's own code called abort() itself.

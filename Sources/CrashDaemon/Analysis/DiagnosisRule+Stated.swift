@@ -14,15 +14,15 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // swiftc traps there: another signal at the same place has another cause.
-    DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .message, .runtimeFailure]) { facts in
-      guard facts.isStop, facts.record.signal != SIGABRT, facts.record.message.isEmpty, let text = facts.runtimeFailure
-      else { return nil }
+    // The instruction has its own reason, whatever was said before.
+    DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
+      guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
     },
-    DiagnosisRule("swift-fatal-error", 1, on: [.signal, .message]) { facts in
-      guard !facts.record.message.isEmpty, facts.isStop else { return nil }
-      return "Swift stopped the program: \(MessageText.core(facts.record.message))"
+    DiagnosisRule("swift-fatal-error", 1, on: [.signal, .message, .frames]) { facts in
+      guard !facts.message.isEmpty else { return nil }
+      let text = MessageText.core(facts.message)
+      return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
     // Before what else glibc says: its text holds the program's own words, which may be any.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in

@@ -33,14 +33,15 @@ extension DiagnosisRule {
     for rule in all {
       if let sentence = rule.sentence(facts) {
         return CrashReport.Diagnosis(
-          cause: rule.cause, sentence: sentence + place(frame) + "." + afterword(facts), rule: rule.name,
+          cause: rule.cause, sentence: whole(sentence, at: frame) + deferral(facts) + afterword(facts), rule: rule.name,
           confidence: rule.confidence,
           field: rule.looksAt.contains(.field) && facts.isNullAccess ? facts.field : nil)
       }
     }
     let name = SignalNames.name(of: Int(facts.record.signal))
     return CrashReport.Diagnosis(
-      cause: "signal", sentence: "The process got \(name)\(place(frame)).", rule: "signal", confidence: 1)
+      cause: "signal", sentence: whole("The process got \(name)", at: frame) + deferral(facts), rule: "signal",
+      confidence: 1)
   }
 
   /// Every rule, in the order in which they are asked, and what it looked at.
@@ -62,8 +63,23 @@ extension DiagnosisRule {
     return " The trap was in isolated work, and not contained: Shield.isolationBudget is used up."
   }
 
+  /// What leads to a place, and says nothing without one.
+  private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
+
+  private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {
+    let place = place(frame)
+    guard place.isEmpty, let lead = leads.first(where: sentence.hasSuffix) else { return sentence + place + "." }
+    return sentence.dropLast(lead.count) + "."
+  }
+
+  /// Where the crash is in a deinit that ran later than the program meant it to.
+  private static func deferral(_ facts: CrashFacts) -> String {
+    facts.isDeferredDeinit
+      ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
+  }
+
   private static func place(_ frame: CrashReport.Frame?) -> String {
-    guard let frame else { return "" }
+    guard let frame, !frame.function.isEmpty else { return "" }
     let file = frame.file?.split(separator: "/").last.map(String.init)
     let position = [file, frame.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     return " in \(frame.function)" + (position.isEmpty ? "" : " (\(position))")

@@ -39,13 +39,17 @@ enum Evidence: Sendable, CaseIterable {
       guard let field = facts.field else { return "field: no variable tells" }
       return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
     case .runtimeFailure: return "inlined reason: " + Self.quoted(facts.runtimeFailure ?? "")
-    case .message: return "Swift's message: " + Self.quoted(record.message)
+    case .message:
+      let before = facts.earlierMessages.isEmpty ? "" : ", and before " + Self.quoted(facts.earlierMessages)
+      return "Swift's message: " + Self.quoted(facts.message) + before
     case .abortMessage: return "glibc's message: " + Self.quoted(record.abortMessage)
     case .exception: return "C++ exception: " + Self.quoted(record.exceptionType)
     case .systemCall: return "system call " + (record.systemCall.map { "\($0)" } ?? "none")
     case .ghosts:
       let texts = facts.ghosts.map { "\(Address($0.address)) was a \($0.incident.subject)" }
+      let held = facts.held.map { "\(Address($0.address)) is a \($0.incident.subject)" }
       return "what left the quarantine: " + (texts.isEmpty ? "not known" : texts.joined(separator: ", "))
+        + (held.isEmpty ? "" : "; in it: " + held.joined(separator: ", "))
     case .memory: return facts.memory.description
     case .heap:
       let key = facts.heap.key == nil ? "mark of freed blocks not known" : "mark of freed blocks known"

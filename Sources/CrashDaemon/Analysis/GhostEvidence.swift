@@ -42,7 +42,7 @@ extension RingContents {
 
   /// The frames that those name.
   var framesOfGhosts: [CrashRecord.Frame] {
-    records.flatMap { ghosts(of: $0) }.flatMap { IncidentBuilder.frames(of: $0, images: images) }
+    records.flatMap { ghosts(of: $0) + heldObjects(of: $0) }.flatMap { IncidentBuilder.frames(of: $0, images: images) }
   }
 }
 

@@ -96,7 +96,7 @@ struct MemoryOperand: Sendable, Equatable {
     let isNegative = displacement >> 63 == 1
     let amount = Address(isNegative ? 0 &- displacement : displacement).description
     if text.isEmpty {
-      text = amount
+      text = Address(displacement).description
     } else if displacement != 0 {
       text += (isNegative ? " - " : " + ") + amount
     }

@@ -93,6 +93,11 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
+    // mov between al, ax, eax or rax and an address of its own: 8 bytes, 4 with the prefix for short addresses.
+    case 0xa0...0xa3:
+      guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
+      let place = isAddressShort ? address & 0xffff_ffff : address
+      return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
     // ins, outs, in, out, hlt, cli, sti
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
     // int: but for breakpoints, overflows and the old system call the vectors are the kernel's.

@@ -34,6 +34,7 @@ extension CrashFacts {
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
+    if let heldObject { return heldObject.object.incident.subject }
     return record.objectClass.isEmpty ? ghost?.incident.subject : record.objectClass
   }
 

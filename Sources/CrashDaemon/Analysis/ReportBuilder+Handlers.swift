@@ -22,3 +22,18 @@ extension ReportBuilder {
     }
   }
 }
+
+extension ReportBuilder {
+  /// The handler of the program's that took the first fault's signal and raised it again; nil where there was none.
+  func raisedAgain(slot: Int) -> CrashReport.RaisedAgain? {
+    guard let record = contents.records.first(where: { $0.slot == slot }),
+      let first = FirstFault(record, pid: contents.identity.pid)
+    else { return nil }
+    let walk = FrameExpansion<Symbols>.Walk(
+      frames: first.handler, head: first.handler.count, total: first.handler.count)
+    let frames = expansion(shares: contents.records.count).frames(of: walk).frames
+    let frame = frames.last { $0.isOwn && !$0.function.isEmpty } ?? frames.last { !$0.function.isEmpty }
+    return CrashReport.RaisedAgain(
+      signal: signal(record), function: frame?.function, file: frame?.file, line: frame?.line)
+  }
+}

@@ -17,7 +17,7 @@ extension ReportBuilder {
   var placesToDescribe: [Place] {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
-    let needsClasses = facts.blockWithoutObject != nil
+    let needsClasses = facts.objectInQuestion != nil
     guard needsClasses || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
@@ -42,7 +42,7 @@ extension ReportBuilder {
   var needsNamedClasses: Bool {
     guard let record = latestFirst.first else { return false }
     let facts = thread(record).facts
-    return facts.blockWithoutObject != nil && facts.expectedClasses.isEmpty
+    return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
   /// More frames are not looked at for places, and more places not described.

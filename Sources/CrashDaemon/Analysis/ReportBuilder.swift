@@ -54,8 +54,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
     report.memoryOmitted = memoryOmitted
+    report.earlierRuntimeWarnings = main.facts.earlierWarnings
+    report.raisedAgain = raisedAgain(slot: first.slot)
     report.guardedObject =
-      main.facts.page?.object ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
+      main.facts.page?.object ?? main.facts.heldObject?.object.object
+      ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
     putHistory(into: &report)
     noteGaps(in: &report)
     return report
@@ -73,6 +76,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The image may have gone since, and with it what the variables or the functions told.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
+    // It may have named the class that the code expects.
+    if diagnosis.cause == "dangling", earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != "dangling" || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
     case DiagnosisRule.reuse: return scope == nil
@@ -83,8 +88,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The threads of the crash that the process has not survived, in the order in which they crashed; then those of
   /// earlier ones.
+  ///
+  /// Of a signal that a handler of the program's raised again, the fault that came first.
   var latestFirst: [CrashRecord] {
-    let records = contents.records.sorted { $0.sequence < $1.sequence }
+    let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     return records.filter { $0.sequence >= contents.survived } + records.filter { $0.sequence < contents.survived }
   }
 
@@ -160,9 +167,13 @@ extension ReportBuilder {
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expanded.of(slot: record.slot) { expansion(shares: contents.records.count).frames(of: walk) }
     var facts = facts(of: record, runtimeFailure: expanded.runtimeFailure, frames: expanded.frames)
+    let placed = expanded.frames.withLine(of: RuntimeReports(facts.message).place)
     facts.protectedClasses = contents.protectedClasses
     facts.page = contents.pageIncident(of: record).map(page)
     facts.ghosts = contents.ghosts(of: record).map { Ghost(incident: $0, release: frames(at: $0.record?.stack ?? [])) }
+    facts.held = contents.heldObjects(of: record).map {
+      Ghost(incident: $0, release: self.frames(at: $0.record?.stack ?? []))
+    }
     if record.slot == latestFirst.first?.slot {
       var whole = scope ?? ScopeDescription([])
       whole.namedClasses = namedClasses
@@ -171,7 +182,7 @@ extension ReportBuilder {
     }
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
-      reason: facts.reason.isEmpty ? nil : facts.reason, frames: expanded.frames, framesOmitted: expanded.omitted,
+      reason: facts.reason.isEmpty ? nil : facts.reason, frames: placed, framesOmitted: expanded.omitted,
       framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task))
     return (thread, facts)
   }
@@ -200,7 +211,7 @@ extension ReportBuilder {
   }
 
   /// The crashed threads share as much text as the others do.
-  private func expansion(shares: Int) -> FrameExpansion<Symbols> {
+  func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
 
@@ -222,7 +233,7 @@ extension ReportBuilder {
     }
   }
 
-  private func signal(_ record: CrashRecord) -> CrashReport.Signal {
+  func signal(_ record: CrashRecord) -> CrashReport.Signal {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
     // SI_KERNEL comes without an address; the field is 0 then.
     let hasAddress = isFault && record.code != 128

@@ -110,10 +110,37 @@ extension CrashFacts {
     return (evidence, expected)
   }
 
+  /// Where an object was expected that the fault shows to be none: freed memory, or a block that others have.
+  var objectInQuestion: UInt64? { freedObject?.block ?? blockWithoutObject?.address }
+
+  /// The freed block that the fault is tied to.
+  ///
+  /// The rules are asked in this order.
+  private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf }
+
+  /// The class that the code expects where the fault found freed memory; nil where it names none, or several of that size.
+  var freedClass: ExpectedClass? {
+    guard let block = freedObject?.block else { return nil }
+    let size = memory.word(at: block &- 8)
+    let fitting = expectedClasses.filter { expected in
+      guard let size, Self.isBlockSize(size) else { return expected.isOfVariable }
+      return expected.fits(size & ~7)
+    }
+    guard let first = fitting.first, fitting.allSatisfy({ $0.name == first.name }) else { return nil }
+    return first
+  }
+
+  /// Such as `; the code expects a Session`, for a sentence.
+  var freedClassText: String {
+    guard let expected = freedClass else { return "" }
+    let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
+    return expected.isOfVariable ? "; the code expects a \(name)" : "; the code there names a \(name)"
+  }
+
   /// The classes that variables with the object's address have, as the place of the crash sees them; where there are none,
   /// those that the function names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
-    guard let address = blockWithoutObject?.address else { return [] }
+    guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in
       guard let type = variable.type, scope.types.indices.contains(type), let bytes = scope.types[type].size,
         record.registers.indices.contains(variable.register)

@@ -1,0 +1,95 @@
+import CrashReport
+import CrashRing
+import Glibc
+
+/// The fault that came first, where a handler of the program's took its signal and raised it again.
+///
+/// faulthandler, glog and many loggers do so: the record is then about `raise`, and the fault lies behind the frame of
+/// the signal that the kernel delivered to that handler.
+struct FirstFault: Sendable {
+  /// The record as the handler of the shield would have written it at the first fault.
+  var record: CrashRecord
+  /// What ran in between: the handler, innermost first.
+  var handler: [CrashRecord.Frame]
+
+  /// Nil where the program did not send itself the signal, or no fault stands behind a signal frame of the walk.
+  init?(_ record: CrashRecord, pid: Int32) {
+    guard CrashFacts.senderCodes.contains(record.code), record.senderPid == pid else { return nil }
+    if let first = Self.pending(record) {
+      self.record = first
+      handler = []
+      return
+    }
+    guard
+      let number = record.frames.dropFirst().firstIndex(where: { $0.isExact && !$0.isAsync }),
+      number <= record.frameHead || record.frameHead == 0
+    else { return nil }
+    #if arch(x86_64)
+      let trampoline = record.frames[number - 1].pc
+      guard
+        let context = SignalFrame_x86_64.find(in: record, resumingAt: record.frames[number].pc, trampoline: trampoline),
+        context.signal == record.signal || record.signal == SIGABRT
+      else { return nil }
+      var first = record
+      first.signal = context.signal
+      first.code = context.code
+      first.address = context.address
+      (first.senderPid, first.senderUid) = (0, 0)
+      first.registers = context.registers
+      first.flags = context.flags
+      first.errorCode = context.errorCode
+      first.trapNumber = context.trapNumber
+      first.faultAddress = context.faultAddress
+      // The bytes there were never copied.
+      first.instruction = []
+      first.frames.removeFirst(number)
+      first.frameHead = max(0, record.frameHead - number)
+      first.frameTotal = max(first.frames.count { !$0.isAsync }, record.frameTotal - number)
+      // What is left of the copy, if the handler ran on the stack of the fault.
+      let sp = context.registers[7]
+      let skipped = Int(clamping: sp &- record.stackStart)
+      first.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
+      first.stackStart = sp
+      self.record = first
+      handler = Array(record.frames.prefix(number))
+    #else
+      return nil
+    #endif
+  }
+}
+
+extension FirstFault {
+  /// The handler returned before its signal came, because that was blocked while it ran: the registers are those of the
+  /// fault again, and the processor's own words about it are still the thread's.
+  ///
+  /// They would be of any earlier fault, too. What ties them to this one is the instruction at pc: it must be the one that
+  /// touches the faulting address, or the trap.
+  private static func pending(_ record: CrashRecord) -> CrashRecord? {
+    #if arch(x86_64)
+      guard let instruction = InstructionDecoder_x86_64.decode(record.instruction) else { return nil }
+      var first = record
+      (first.senderPid, first.senderUid) = (0, 0)
+      switch (record.trapNumber, record.signal) {
+      case (6, SIGILL) where record.instruction.starts(with: [0x0f, 0x0b]):
+        first.code = 2
+        first.address = record.registers.indices.contains(RegisterNames.pc) ? record.registers[RegisterNames.pc] : 0
+      case (14, SIGSEGV)
+      where instruction.operands.contains { operand in
+        operand.address(record.registers).map { record.faultAddress &- $0 < 64 } == true
+      }:
+        // Bit 0: the page is there, and its rights forbid it.
+        first.code = record.errorCode & 1 == 0 ? 1 : 2
+        first.address = record.faultAddress
+      default: return nil
+      }
+      return first
+    #else
+      return nil
+    #endif
+  }
+}
+
+extension RingContents {
+  /// A record as its rules see it: that of the first fault, where a handler of the program's raised the signal again.
+  func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
+}

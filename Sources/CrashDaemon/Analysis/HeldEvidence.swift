@@ -1,0 +1,75 @@
+import CrashReport
+import CrashRing
+
+/// An object in quarantine that a crash goes back to: no stub saw the use, as with a direct call.
+struct HeldEvidence: Sendable {
+  var object: Ghost
+  /// What ties the fault to it.
+  var tie: String
+
+  private var policy: String { IncidentBuilder.name(object.incident.mode) }
+
+  /// The sentence, without its place and the full stop.
+  func text(_ access: String) -> String {
+    let age_ns = Int(clamping: object.incident.record?.age_ns ?? 0)
+    let filling = object.incident.mode == .zero ? ", which emptied its fields" : ""
+    return "A \(object.incident.subject) was used \(IncidentBuilder.duration(age_ns)) after its last release, in "
+      + "quarantine under policy \(policy)\(filling): \(tie), and \(access)"
+  }
+}
+
+extension RingContents {
+  /// Objects in quarantine whose addresses a crash's registers had.
+  func heldObjects(of record: CrashRecord) -> [Incident] {
+    let sequence = Int64(bitPattern: record.sequence)
+    let own = incidents.lazy.filter {
+      $0.isHeld && $0.useTid == record.tid && $0.amount == sequence && $0.record != nil && !$0.subject.isEmpty
+    }
+    return Array(own.prefix(8))
+  }
+}
+
+extension CrashFacts {
+  /// The object in quarantine whose method has failed.
+  ///
+  /// A register that points at such an object is no evidence: after a last release it mostly still does. The fault must be
+  /// in a method of that class, about nothing, and the object the method's own: Swift passes it in r13. Of a method that
+  /// was inlined it is in any register; then r13 must not have a living object, whose method it may be.
+  var heldObject: HeldEvidence? {
+    guard !held.isEmpty, isFaultOfEmptyField else { return nil }
+    for object in held {
+      let pointers = record.registers.prefix(16).indices.filter { record.registers[$0] &- object.address <= 16 }
+      let isSelf = swiftSelfValue == object.address
+      guard let number = isSelf ? Self.swiftSelf : pointers.last, isSelf || !isObject(swiftSelfValue) else { continue }
+      guard
+        let method = frames.prefix(while: { $0.address == frames.first?.address }).first(where: { frame in
+          (isSelf || frame.isInline) && Self.isMethod(frame, of: object.incident.subject)
+        })
+      else { continue }
+      return HeldEvidence(
+        object: object,
+        tie: "\(RegisterNames.name(number)) points at it, \(method.function) is a method of its class")
+    }
+    return nil
+  }
+
+  /// Whether an address has what an object begins with: a class of an image.
+  private func isObject(_ address: UInt64?) -> Bool {
+    guard let first = address.flatMap({ memory.word(at: $0) }) else { return false }
+    return images.contains { $0.start <= first && first < $0.end }
+  }
+
+  /// Whether what failed was to use nothing: a null pointer, an element of an empty list, an empty optional.
+  private var isFaultOfEmptyField: Bool {
+    if isNullAccess || isTrapWithReason { return true }
+    return isMemoryFault && isFetch && record.address < DiagnosisRule.nullPage
+  }
+
+  /// Whether a function's name says that it is of a class, with or without its module.
+  private static func isMethod(_ frame: CrashReport.Frame, of className: String) -> Bool {
+    guard frame.mangled.hasPrefix("$s"), let name = className.split(separator: ".").last else { return false }
+    let text = frame.signature ?? frame.function
+    guard let place = text.firstRange(of: "\(name).") else { return false }
+    return place.lowerBound == text.startIndex || ". (".contains(text[text.index(before: place.lowerBound)])
+  }
+}

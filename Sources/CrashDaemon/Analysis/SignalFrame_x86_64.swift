@@ -1,0 +1,63 @@
+import CrashRing
+
+/// What Linux puts on the stack before it calls a signal handler (struct rt_sigframe): the trampoline's address, the
+/// context of the interrupted code, the siginfo.
+struct SignalFrame_x86_64: Sendable, Equatable {
+  var signal: Int32
+  var code: Int32
+  var address: UInt64
+  /// By DWARF number.
+  var registers: [UInt64]
+  var flags: UInt64
+  var errorCode: UInt64
+  var trapNumber: UInt64
+  var faultAddress: UInt64
+
+  // Offsets from the word that holds the trampoline's address: struct ucontext, then siginfo.
+  private static let general: UInt64 = 8 + 40
+  private static let siginfo: UInt64 = 8 + 304
+  /// The processor's registers by DWARF number, as their index in the context: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax,
+  /// rcx, rsp, rip.
+  private static let order: [UInt64] = [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
+  private static let flagsIndex: UInt64 = 17
+  private static let errorIndex: UInt64 = 19
+  private static let trapIndex: UInt64 = 20
+  private static let addressIndex: UInt64 = 22
+  private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
+
+  /// The innermost one of the record's stack whose code goes on at `pc`; nil where none holds together.
+  static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
+    let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
+    let bytes = UInt64(record.stack.count)
+    guard bytes >= siginfo + 24 else { return nil }
+    let first = record.stackStart % 8 == 0 ? 0 : 8 - record.stackStart % 8
+    for offset in stride(from: first, through: bytes - (siginfo + 24), by: 8) {
+      let start = record.stackStart &+ offset
+      guard memory.word(at: start) == trampoline, memory.word(at: start &+ general &+ 8 * 16) == pc,
+        let frame = SignalFrame_x86_64(at: start, memory)
+      else { continue }
+      return frame
+    }
+    return nil
+  }
+
+  /// Nil where what stands there is no fault of the processor's.
+  private init?(at start: UInt64, _ memory: MemoryWords) {
+    func word(_ index: UInt64) -> UInt64? { memory.word(at: start &+ Self.general &+ 8 * index) }
+    let registers = Self.order.compactMap(word)
+    guard registers.count == Self.order.count, let flags = word(Self.flagsIndex), let error = word(Self.errorIndex),
+      let trap = word(Self.trapIndex), let fault = word(Self.addressIndex),
+      let head = memory.word(at: start &+ Self.siginfo), let code = memory.word(at: start &+ Self.siginfo &+ 8),
+      let address = memory.word(at: start &+ Self.siginfo &+ 16)
+    else { return nil }
+    signal = Int32(truncatingIfNeeded: head)
+    self.code = Int32(truncatingIfNeeded: code)
+    guard Self.signals.contains(signal), self.code > 0 else { return nil }
+    self.address = address
+    self.registers = registers
+    self.flags = flags
+    errorCode = error
+    trapNumber = trap
+    faultAddress = fault
+  }
+}

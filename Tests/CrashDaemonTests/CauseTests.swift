@@ -1,0 +1,299 @@
+import CrashReport
+@testable import CrashRing
+import CrashSymbols
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The cause of this crash, and not of another one")
+struct CauseTests {
+  private static let leak =
+    "SWIFT TASK CONTINUATION MISUSE: leak() leaked its continuation without resuming it. This may cause tasks waiting "
+    + "on it to remain suspended forever.\n"
+
+  private static let assertion = frame(
+    "$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF")
+
+  private static func frame(_ name: String, isOwn: Bool = false) -> CrashReport.Frame {
+    CrashReport.Frame(address: 0x20000, mangled: name, image: "/srv/shop", isOwn: isOwn, trust: .cfi)
+  }
+
+  private static let own = frame("$s4shop3buyyyF", isOwn: true)
+
+  @Test("D3: an earlier runtime warning is not the cause of a later trap")
+  func warnedBeforeTrap() {
+    let record = CrashRecord.sample(signal: SIGILL, code: 2, message: Self.leak)
+    let facts = CrashFacts(record: record, pid: 99, runtimeFailure: "Index out of range", frames: [Self.own])
+    let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+    #expect(diagnosis.cause == "swift-runtime-failure")
+    #expect(diagnosis.sentence == "Swift stopped the program: Index out of range.")
+    #expect(facts.reason == "Swift runtime failure: Index out of range")
+    #expect(facts.earlierWarnings == [String(Self.leak.dropLast())])
+  }
+
+  @Test("D3: of the runtime's text the last report is the cause, and only where a function that reports has stopped it")
+  func lastReport() {
+    let text = Self.leak + "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines\n"
+    let facts = { (signal: Int32, frames: [CrashReport.Frame]) in
+      CrashFacts(
+        record: .sample(signal: signal, code: signal == SIGABRT ? -6 : 2, message: text), pid: 99, frames: frames)
+    }
+    let fatal = facts(SIGILL, [Self.assertion, Self.own])
+    #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
+    #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
+    #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
+    // The same text, and the program called abort() itself.
+    let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
+    #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
+    #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
+    // A fault is none of the runtime's stops.
+    let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
+    #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
+  }
+
+  @Test("D3: a warning alone is never the cause, with names and without")
+  func warningAlone() {
+    for frames in [[Self.assertion], [Self.frame("")], [], [Self.frame("abort"), Self.frame("", isOwn: true)]] {
+      let facts = CrashFacts(record: .sample(signal: SIGABRT, code: -6, message: Self.leak), pid: 99, frames: frames)
+      #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "abort")
+    }
+  }
+
+  @Test(
+    "D3: what the runtime says before it ends the process is a report",
+    arguments: [
+      "Could not cast value of type 'Swift.String' (0x1) to 'Swift.Int' (0x2).",
+      "Fatal error: Attempted to read an unowned reference but object 0x1 was already destroyed",
+      "Object 0x5581 of class Cart deallocated with non-zero retain count 2.",
+      "_Concurrency/CheckedContinuation.swift:196: Fatal error: SWIFT TASK CONTINUATION MISUSE: f() tried to resume its "
+        + "continuation more than once, returning ()!",
+    ])
+  func reports(text: String) {
+    let reports = RuntimeReports(Self.leak + text + "\n")
+    #expect(reports.last == text && reports.isFatal)
+    #expect(reports.earlier + "\n" == Self.leak)
+  }
+
+  @Test("D4: the runtime's own words fill the line of the innermost frame of the program's that has none")
+  func messageLine() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: Self.assertion.mangled)],
+      0x1f: [SourceFrame(mangled: "$s4shop6ScreenC5widthSiyF", symbolAddress: 0x18, file: "/src/shop/Screen.swift")],
+      0x2f: [SourceFrame(mangled: "$s4shop6ScreenC6layoutSiyF", file: "/src/shop/Screen.swift", line: 33)],
+    ])
+    let message =
+      "shop/Screen.swift:31: Fatal error: Unexpectedly found nil while implicitly unwrapping an Optional value\n"
+    let record = CrashRecord.sample(
+      signal: SIGILL, code: 2, message: message, frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    #expect(report.threads[0].frames.map(\.isOwn) == [false, true, true])
+    #expect(report.threads[0].frames.map(\.line) == [nil, 31, 33])
+    #expect(report.diagnosis.sentence.hasSuffix(" in Screen.width() (Screen.swift:31)."))
+    #expect(report.group.title == "trap in shop.Screen.width()")
+  }
+
+  @Test("S1: of f(x)! the function that unwraps is named, and not f, which was inlined there")
+  func unwrapOfCall() throws {
+    let failure = SourceFrame(mangled: "Swift runtime failure: Unexpectedly found nil", isInline: true)
+    let frame = { (name: String, line: Int, column: Int, isInline: Bool) in
+      SourceFrame(mangled: name, file: "/src/shop/main.swift", line: line, column: column, isInline: isInline)
+    }
+    let find = { (chain: [SourceFrame]) throws in
+      let record = CrashRecord.sample(signal: SIGILL, code: 2, frames: [.at(0x10010, exact: true)])
+      let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
+      return try #require(report.threads[0].frames.first { $0.isOwn })
+    }
+    // The scope is the runtime's subscript, in a function that was inlined, too.
+    let lookup = try find([
+      frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
+      frame("$s4shop1aySiSSF", 7, 11, false),
+    ])
+    #expect(lookup.mangled == "$s4shop1aySiSSF" && lookup.line == 7 && lookup.column == 23)
+    // The scope is a function of the program's.
+    let half = try find([frame("$s4shop4halfySiSgSiF", 11, 18, true), frame("$s4shop1byS2iF", 11, 11, false)])
+    #expect(half.mangled == "$s4shop1byS2iF" && half.line == 11)
+    // It has failed itself.
+    let index = try find([frame("$s4shop5indexyS2iF", 5, 3, true), frame("$s4shop1cyS2iF", 20, 9, false)])
+    #expect(index.mangled == "$s4shop5indexyS2iF" && index.line == 5)
+    // A closure on the line of the function that it is in.
+    let closure = try find([frame("$s4shop1dyS2iFS2iXEfU_", 9, 20, true), frame("$s4shop1dyS2iF", 9, 6, false)])
+    #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
+  }
+
+  @Test("D14: a queue's precondition has no actor in its sentence")
+  func dispatchPrecondition() {
+    let say = { (names: [String]) in
+      let frames = names.map { Self.frame($0) } + [Self.own]
+      return DiagnosisRule.diagnose(
+        CrashFacts(record: .sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b]), pid: 99, frames: frames),
+        at: nil)
+    }
+    #expect(say(["_dispatch_assert_queue_fail", "dispatch_assert_queue"]).sentence.contains("than it asserts"))
+    #expect(
+      say(["_dispatch_assert_queue_fail", "dispatch_assert_queue_not"]).sentence.contains("asserts not to be on"))
+    #expect(
+      say(["_dispatch_assert_queue_fail", "dispatch_assert_queue", "swift_task_checkIsolated"]).cause
+        == "wrong-executor")
+  }
+
+  @Test("D15: what ended a C++ program without an exception is said, where the frames tell it")
+  func terminate() {
+    let say = { (names: [String]) in
+      let frames = (["raise", "abort"] + names).map { Self.frame($0) } + [Self.own]
+      return DiagnosisRule.diagnose(
+        CrashFacts(record: .sample(signal: SIGABRT, code: -6), pid: 99, frames: frames), at: nil)
+    }
+    #expect(say(["_ZN10__cxxabiv111__terminateEPFvvE", "_ZSt9terminatev"]).cause == "cxx-terminate")
+    #expect(say(["_ZSt9terminatev", "_ZNSt6threadD2Ev"]).cause == "joinable-thread")
+    #expect(say(["_ZSt9terminatev", "__cxa_pure_virtual"]).sentence.hasPrefix("A pure virtual function was called"))
+    #expect(say([]).cause == "abort")
+  }
+
+  @Test("D17: a sentence without a place ends in one full stop")
+  func noPlace() {
+    for expected in DiagnosisRuleTests.cases {
+      let facts = CrashFacts(record: expected.record, pid: 99, runtimeFailure: expected.failure)
+      let sentence = DiagnosisRule.diagnose(facts, at: nil).sentence
+      #expect(sentence.wholeMatch(of: /.*[^,;. ]\.|.*…\./) != nil && !sentence.hasSuffix(" it was."), "\(sentence)")
+    }
+  }
+
+  @Test("S12: a crash in a deinit that absorb has put off is told as such, and our frames are not the program's")
+  func deferredDeinit() throws {
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: "$s4shop7SessionCfd", file: "/src/shop/Session.swift", line: 5)],
+      0x1f: [SourceFrame(mangled: "cs_evict_deferred", file: "/b/shield/CShim/Quarantine/evict.c", line: 70)],
+      0x2f: [SourceFrame(mangled: "reap", file: "/b/shield/CShim/Quarantine/reaper.c", line: 112)],
+    ])
+    let record = CrashRecord.sample(
+      address: 0x55_0000_0000, frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
+    let report = try #require(RingContents.sample([record]).report(symbols))
+    #expect(report.threads[0].frames.map(\.isOwn) == [true, false, false])
+    #expect(report.diagnosis.sentence.contains("in a deinit that the quarantine had deferred (policy absorb)"))
+  }
+
+  #if arch(x86_64)
+    /// A method of a Session fails, with an object of that class in quarantine in a register.
+    private static func heldFacts(
+      _ function: String, self object: UInt64, other: UInt64 = 0, address: UInt64 = 16, failure: String? = nil,
+      words: [MemoryWords.Piece] = []
+    ) -> CrashFacts {
+      let held: UInt64 = 0x5581_2000
+      var record = CrashRecord.sample(
+        signal: failure == nil ? SIGSEGV : SIGILL, code: failure == nil ? 1 : 2, address: address,
+        instruction: [0x48, 0x8b, 0x40, 0x10])  // mov rax, [rax + 16]
+      (record.registers[13], record.registers[3]) = (object, other)
+      let image = RingContents.Image(
+        index: 0, bias: 0x10000, start: 0x10000, end: 0x90000, buildID: "", path: "/srv/shop", isExecutable: true)
+      var facts = CrashFacts(
+        record: record, pid: 99, runtimeFailure: failure, images: [image],
+        frames: [
+          CrashReport.Frame(
+            address: 0x10010, function: function, mangled: "$s4shop", image: "/srv/shop", isInline: true, isOwn: true,
+            trust: .context),
+          CrashReport.Frame(
+            address: 0x10010, function: "run()", mangled: "$s4shop3runyyF", isOwn: true, trust: .context),
+        ], words: words)
+      let object = Incident.Record(
+        id: 1, address: held, age_ns: 63_000, isExplorer: false, tid: 12, stack: [], bytes: 48, origin: [])
+      let incident = Incident(
+        key: 1, source: .quarantine, kind: 8, mode: .zero, subject: "shop.Session", count: 1, first_ns: 0, last_ns: 0,
+        word: 0, amount: 0, record: object, useTid: 12, use: [], isExact: false)
+      facts.held = [Ghost(incident: incident, release: [])]
+      return facts
+    }
+
+    @Test("S4: a method that fails on what the quarantine emptied is a use after free, and names class and policy")
+    func heldObject() {
+      let held: UInt64 = 0x5581_2000
+      let say = { DiagnosisRule.diagnose($0, at: nil) }
+      let direct = say(Self.heldFacts("Session.total()", self: held))
+      #expect(direct.cause == "dangling" && direct.rule == "dangling-held")
+      #expect(direct.sentence.contains("A shop.Session was used") && direct.sentence.contains("policy zero"))
+      let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
+      #expect(trap.rule == "dangling-held" && trap.sentence.contains("Index out of range"))
+      #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
+      // Stale registers: in another class's method, in none, or beside a living object.
+      #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
+      #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
+      let living = MemoryWords.Piece(
+        start: 0x5582_0000, bytes: [0x40, 0x00, 0x01, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+      #expect(
+        say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
+          == "null-pointer-offset")
+      // A wild pointer comes from elsewhere: an emptied field is null.
+      #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
+    }
+
+    @Test(
+      "S13: a freed block's link in a thread's heap is no wild pointer, though no register points at the block any more"
+    )
+    func arenaLink() {
+      let say = { (value: UInt64, registers: [UInt64]) in
+        var record = CrashRecord.sample(address: value + 0x98, instruction: [0x48, 0x8b, 0x98, 0x98, 0, 0, 0])
+        record.registers[0] = value
+        for (number, register) in registers.enumerated() { record.registers[8 + number] = register }
+        return DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).cause
+      }
+      let (block, next) = (0x7f12_3412_4a20 as UInt64, 0x7f12_3412_7730 as UInt64)
+      let inHeap: [UInt64] = [0x7f12_3400_0030]
+      #expect(say(next ^ (block >> 12), inHeap) == "dangling")
+      #expect(say(block >> 12, inHeap) == "dangling")
+      // Nothing says that there is such a heap; another heap's page; a pointer of this heap.
+      #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
+      #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
+      #expect(say(next, inHeap) == "wild-pointer")
+    }
+
+    @Test("S13: a null that stands in a freed block is still a null pointer, and the sentence says where it stands")
+    func freedHint() {
+      let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
+      let words: [UInt64] = [0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
+      let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
+      var record = CrashRecord.sample(address: 0x18, instruction: [0x48, 0x8b, 0x40, 0x18])  // mov rax, [rax + 0x18]
+      record.registers[3] = block
+      let facts = CrashFacts(
+        record: record, pid: 99, words: [MemoryWords.Piece(start: block, bytes: bytes)],
+        heap: HeapFacts(key: key, range: 0x5555_5576_0000..<0x5555_5580_0000))
+      let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
+      #expect(diagnosis.cause == "null-pointer-offset")
+      #expect(
+        diagnosis.sentence.contains("rbx points at 0x555555764a20, which is freed (in a tcache) and has such a value"))
+    }
+
+    @Test("D11: a plain use of unmapped memory is no flipped bit, however near a register is to 2ⁿ")
+    func bitFlip() {
+      let find = { (base: UInt64, other: UInt64) in
+        // mov byte [rax + 5], 1
+        var record = CrashRecord.sample(address: base + 5, instruction: [0xc6, 0x40, 0x05, 0x01])
+        (record.registers[0], record.registers[15]) = (base, other)
+        let image = RingContents.Image(
+          index: 0, bias: 0x7f12_0000_0000, start: 0x7f12_0000_0000, end: 0x7f12_0010_0000, buildID: "",
+          path: "/lib/ld-linux.so.2", isExecutable: false)
+        return DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, images: [image]), at: nil).cause
+      }
+      // What was unmapped lies 2¹⁸ from the loader, a register points into it.
+      #expect(find(0x7f12_0004_0000, 0x7f12_0000_0040) == "wild-pointer")
+      #expect(find(0x7f12_0104_0000, 0x7f12_0004_0020) == "wild-pointer")
+      #expect(find(0x7f12_0104_0000, 0x7f12_0004_0000) == "wild-pointer")
+      // The same pointer but for one bit.
+      #expect(find(0x7f12_0104_1230, 0x7f12_0004_1230) == "bit-flip")
+    }
+
+    @Test("D18: writes to code, absolute addresses and smashed returns are told as what they are")
+    func instructions() {
+      let write = CrashRecord.sample(code: 2, address: 0x10010, pc: 0x10010, errorCode: 7, instruction: [0xc6, 0x05])
+      #expect(DiagnosisRule.diagnose(CrashFacts(record: write, pid: 99), at: nil).cause == "read-only-write")
+      let absolute = CrashRecord.sample(
+        code: 128, instruction: [0xa1, 0xfe, 0xca, 0xef, 0xbe, 0xad, 0xde, 0x00, 0x00])
+      let diagnosis = DiagnosisRule.diagnose(CrashFacts(record: absolute, pid: 99), at: nil)
+      #expect(
+        diagnosis.cause == "non-canonical" && diagnosis.sentence.contains("0xdeadbeefcafe"), "\(diagnosis.sentence)")
+      let smashed = CrashRecord.sample(
+        code: 128, sp: 0x7000, instruction: [0xc3], stack: [UInt8](repeating: 0x42, count: 16))
+      let sentence = DiagnosisRule.diagnose(CrashFacts(record: smashed, pid: 99), at: nil).sentence
+      #expect(sentence.hasPrefix("Return to 0x4242424242424242"), "\(sentence)")
+    }
+  #endif
+}
