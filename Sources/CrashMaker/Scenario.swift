@@ -121,11 +121,12 @@ extension Scenario {
   public static let all: [Scenario] =
     language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
     + loader + threads + waits
-    + processes + handlers + world + dangling + deaths + undisturbed
+    + processes + handlers + raisedAgain + world + dangling + deaths + undisturbed + warnedBefore + lineZero
 
   /// Those whose fault is made in C or C++, of which reporters for those languages can know too.
   public static let native: [Scenario] =
     memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + waits + processes + handlers
+    + raisedAgain
     + world
 
   /// Whether a report must come of it.

@@ -3,6 +3,7 @@
 #ifndef CS_FAULTS_H
 #define CS_FAULTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // A value that no optimizer can know: keeps faults from being folded away.
@@ -119,6 +120,15 @@ void cs_fault_exec_and_stay(void);
 void cs_fault_exec_with_child(void);
 void cs_fault_exec_again_with_child(void);
 void cs_fault_oom_kill(void);
+
+// Handlers that raise the signal again: faults_reraise.c
+void cs_fault_reraise_segv(void);
+void cs_fault_reraise_pending(void);
+void cs_fault_reraise_overflow(void);
+void cs_fault_reraise_trap(void);
+
+// Whether Swift's runtime has printed a warning or more: runtime_words.c
+bool cs_runtime_has_spoken(void);
 
 // A world that shrank: faults_world.c
 void cs_fault_no_descriptors(void);

@@ -23,11 +23,12 @@ extension Expectation {
     "jump-to-unmapped": ["jump-to-odd-address", "smashed-return-address", "after-dlclose"],
     "truncated-mapping": ["bus-truncated-mmap"],
     "privileged-instruction": ["privileged-instruction"],
-    "trap": ["undefined-instruction", "builtin-trap"],
+    "trap": ["undefined-instruction", "builtin-trap", "reraise-trap"],
     "breakpoint": ["int3"],
     "integer-division": ["float-divide"],
     "blocked-system-call": ["seccomp-sys"],
-    "abort": ["abort", "watchdog-abort", "sigabrt-ignored", "pure-virtual", "inside-setxid"],
+    "abort": ["abort", "watchdog-abort", "sigabrt-ignored", "inside-setxid", "warned-before-abort"],
+    "pure-virtual-call": ["pure-virtual"],
     "assertion": ["libc-assert"],
     "heap-corruption": ["double-free", "free-invalid", "heap-overwrite-metadata", "malloc-corrupt-top"],
     "stack-smashing": ["stack-smash"],
@@ -36,7 +37,9 @@ extension Expectation {
     "cxx-exception": ["cxx-terminate", "cxx-throw-int", "cxx-throw-derived", "noexcept-throw"],
     "killed": ["killed-mid-record", "sigkill", "sigkill-with-child", "exec-again-with-child"],
     "handler-did-not-run": ["all-signals-blocked"],
-    "stack-overflow": ["stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app"],
+    "stack-overflow": [
+      "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app", "reraise-overflow",
+    ],
   ]
   private static let swiftFailures: Set = ["swift-fatal-error", "swift-runtime-failure"]
 

@@ -8,7 +8,8 @@ extension Expectation {
     return switch scenario.name {
     case "read-only-write", "no-exec-jump": ["SEGV_ACCERR"]
     // Below a stack there is a guard page, or nothing.
-    case "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app": ["SEGV_MAPERR", "SEGV_ACCERR"]
+    case "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app", "reraise-overflow":
+      ["SEGV_MAPERR", "SEGV_ACCERR"]
     case "non-canonical", "inside-malloc", "privileged-instruction": ["SI_KERNEL"]
     case "kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside", "kill-over-namespace",
       "sent-abort-in-new":

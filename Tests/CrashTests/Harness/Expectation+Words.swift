@@ -34,6 +34,11 @@ extension Expectation {
     "cxx-throw-int": ["exception of type int"],
     "noexcept-throw": ["exception of type std::runtime_error"],
     "abort": ["called abort()"],
+    "warned-before-abort": ["called abort()"],
+    "pure-virtual": ["pure virtual function"],
+    "reraise-segv": ["write to address 0"],
+    "reraise-pending": ["write to address 0"],
+    "reraise-overflow": ["calls deep"],
     "stack-smash": ["past the end of a buffer on its stack"],
     "stack-overflow": ["calls deep"],
     "stack-overflow-small-thread": ["calls deep"],
@@ -56,7 +61,10 @@ extension Expectation {
   #endif
 
   /// Those whose words begin with file and line; the others lose theirs in an optimized program.
-  static let placedAlways = ["fatal-error", "fatal-error-long", "forced-try"]
+  static let placedAlways = [
+    "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-implicit",
+    "line-zero-several",
+  ]
   static let placedInDebug = ["precondition-message", "assertion", "force-unwrap"]
 
   static let losses = [

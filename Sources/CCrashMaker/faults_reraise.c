@@ -1,0 +1,49 @@
+// Handlers of the program that take a crash signal and raise it again, as faulthandler and glog do.
+#include "faults.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+static struct sigaction replaced;
+
+// A call that is no tail call: its frame is part of the scenario.
+static void raise_again(int signal) {
+  sigaction(signal, &replaced, NULL);
+  raise(signal);
+  cs_opaque(signal);
+}
+
+static void take(int signal, int more_flags) {
+  const struct sigaction action = {.sa_handler = raise_again, .sa_flags = SA_ONSTACK | more_flags};
+  sigaction(signal, &action, &replaced);
+}
+
+FAULT void cs_fault_reraise_segv(void) {
+  take(SIGSEGV, SA_NODEFER);
+  volatile int *number = opaque_pointer(0);
+  *number = 42; // fault: reraise-segv
+}
+
+// The signal is blocked while the handler runs, and comes when that has returned.
+FAULT void cs_fault_reraise_pending(void) {
+  take(SIGSEGV, 0);
+  volatile int *number = opaque_pointer(0);
+  *number = 42; // fault: reraise-pending
+}
+
+static FAULT int64_t descend_again(int64_t depth) {
+  volatile char room[512];
+  room[0] = (char)depth;
+  if (depth == INT64_MAX) return room[0];
+  return descend_again(cs_opaque(depth + 1)) + room[0];
+}
+
+FAULT void cs_fault_reraise_overflow(void) {
+  take(SIGSEGV, SA_NODEFER);
+  cs_opaque(descend_again(0));
+}
+
+FAULT void cs_fault_reraise_trap(void) {
+  take(SIGILL, SA_NODEFER);
+  __builtin_trap(); // fault: reraise-trap
+}
