@@ -56,15 +56,25 @@ int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor
   return result;
 }
 
-int cd_file_look(int descriptor, cd_file_facts *ret_facts) {
+static int look(int descriptor, const char *path, int flags, cd_file_facts *ret_facts) {
   struct statx status;
   const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO;
-  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted, &status) != 0) return errno;
+  if (statx(descriptor, path, flags | AT_STATX_DONT_SYNC, wanted, &status) != 0) return errno;
   *ret_facts = (cd_file_facts){.device = makedev(status.stx_dev_major, status.stx_dev_minor),
                                .inode = status.stx_ino,
                                .mode = status.stx_mode,
                                .owner = status.stx_uid};
   return 0;
+}
+
+int cd_file_look(int descriptor, cd_file_facts *ret_facts) {
+  return look(descriptor, "", AT_EMPTY_PATH, ret_facts);
+}
+
+int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts) {
+  char path[32];
+  (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
+  return look(AT_FDCWD, path, 0, ret_facts);
 }
 
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for) {

@@ -104,6 +104,8 @@ typedef struct cd_file_facts {
   uint32_t owner;
 } cd_file_facts;
 int cd_file_look(int descriptor, cd_file_facts *ret_facts);
+// The same of the program that a process runs, by its link in /proc.
+int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 
 // Whether a file's owner was put there by who may be root on this machine: its mount honours set-user-id, which mounts
 // of users and of removable disks do not. May wait for the file system.

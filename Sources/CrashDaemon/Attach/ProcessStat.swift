@@ -53,9 +53,9 @@ struct ProcessImage: Equatable, Sendable {
 
   /// nil for whom the process is none of his business, and when it is gone.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
-    var status = stat()
-    // stat writes one struct stat.
-    guard unsafe stat("/proc/\(pid)/exe", &status) == 0, cd_process_exists(pidfd.number) else { return nil }
-    return ProcessImage(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    var facts = cd_file_facts()
+    // The call writes one structure, and asks no file system: that of the program may be dead.
+    guard unsafe cd_process_look_at_program(pid, &facts) == 0, cd_process_exists(pidfd.number) else { return nil }
+    return ProcessImage(device: facts.device, inode: facts.inode)
   }
 }
