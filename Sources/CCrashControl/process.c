@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -74,6 +75,10 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
 
 int cs_process_open(pid_t pid) {
   return pidfd_open(pid, 0);
+}
+
+bool cs_process_is_secure(void) {
+  return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
 }
 
 void cs_process_die_by(int signal_number) {

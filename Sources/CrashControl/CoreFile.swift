@@ -88,7 +88,9 @@ private struct CorePlace {
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
-    case "E": .text(report.process.executable.replacing("/", with: "!"))
+    // The kernel writes the path of the file; what is no absolute path is a word of the process.
+    case "E" where report.process.executable.hasPrefix("/"):
+      .text(report.process.executable.replacing("/", with: "!"))
     default: .anything
     }
   }

@@ -18,8 +18,14 @@ public struct Debugging: Sendable {
   /// - Parameters:
   ///   - debugger: Its name or path; the first of gdb and lldb without one.
   ///   - core: A file; the one that the system has kept without one.
-  /// - Throws: `Failure` when there is no core, or no debugger.
+  /// - Throws: `Failure` when there is no core, or no debugger, or when crashctl has more rights than its caller: a
+  ///   debugger is a shell.
   public func run(debugger: String?, core: String?) throws(Failure) -> Never {
+    if let surplus = CallerRights(environment: environment).surplus {
+      throw Failure(
+        .usage, "debug starts a debugger, which is a shell, and \(surplus): log in as root, or unset it in a root shell"
+      )
+    }
     let report = received.report
     let place =
       core.map { CoreFile.file($0) }
@@ -33,9 +39,8 @@ public struct Debugging: Sendable {
         throw Failure(.nothingFound, "cannot read '\(path)' (\(errorText(errno)))")
       }
       let tool = try find(debugger)
-      let takesOption = tool.split(separator: "/").last?.contains("lldb") == true
-      words = [tool, report.process.executable] + (takesOption ? ["-c", path] : [path])
-      complainOfAnotherBuild()
+      // Both take a core this way, and then the program of a report that may be passed on.
+      words = [tool] + program() + ["-c", path.hasPrefix("-") ? "./" + path : path]
     case .systemd:
       guard let tool = path(of: "coredumpctl") else {
         throw Failure(
@@ -55,10 +60,14 @@ public struct Debugging: Sendable {
         + "crashctl dump \(id) --format minidump -o FILE and lldb -c FILE")
   }
 
-  private func complainOfAnotherBuild() {
+  /// The executable where it is safe to pass; else the debugger has the core alone, and `file PATH` inside it helps.
+  private func program() -> [String] {
     let process = received.report.process
-    guard !process.buildID.isEmpty, ImageBuildID.read(process.executable) != process.buildID else { return }
-    Output.complain("'\(process.executable)' is not the build that crashed: names and lines will be wrong")
+    do throws(DebuggedProgram.Refusal) { return [try DebuggedProgram(of: process).path] } catch {
+      Output.complain(
+        "'\(process.executable)' \(error.reason): the debugger starts without it; name one with `file PATH`")
+      return []
+    }
   }
 
   private func find(_ debugger: String?) throws(Failure) -> String {

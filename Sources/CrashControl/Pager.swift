@@ -5,7 +5,7 @@ public enum Pager: Sendable {
   /// Takes a piece of text.
   public typealias Writer = (String) throws(Failure) -> Void
 
-  /// Writes the text through `$PAGER`, else through less where there is one, else as it is.
+  /// Writes the text through `$PAGER`, else through less where there is one, else as it is; `PagerCommand` says which.
   public static func show(_ text: String, environment: [String: String]) throws(Failure) {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
@@ -15,25 +15,21 @@ public enum Pager: Sendable {
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
     let plain: Writer = { (text: String) throws(Failure) in try Output.write(text) }
-    let command = environment["PAGER"] ?? "less"
-    if command.isEmpty || command == "cat" { return try body(plain) }
+    guard let command = PagerCommand(environment: environment, caller: CallerRights(environment: environment)) else {
+      return try body(plain)
+    }
     var ends: [Int32] = [0, 0]
     // The pointer covers the two elements. The pager must not inherit the end that it waits for the end of.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
       return try body(plain)
     }
-    var settings = environment
-    settings["LESS"] = environment["LESS"] ?? "FRSX"
     // The pager handles Ctrl-C; and when it ends early, the write below says so.
     let before = SignalSet([SIGINT, SIGQUIT, SIGPIPE]).block()
     defer { close(ends[1]) }
-    let options = ChildProcess.Options(standardInput: ends[0], environment: settings, signalMask: before)
+    let options = ChildProcess.Options(standardInput: ends[0], environment: command.environment, signalMask: before)
     let pager: ChildProcess
     do throws(ChildProcess.StartError) {
-      // Only a pager of the user's may need a shell.
-      pager =
-        command == "less"
-        ? try ChildProcess("less", [], options) : try ChildProcess("sh", ["-c", command], options)
+      pager = try ChildProcess(command.program, command.arguments, options)
       close(ends[0])
     } catch {
       close(ends[0])

@@ -57,7 +57,10 @@ final class SourceFiles: Sendable {
 
   /// When the image was built; nil when another one stands there now.
   private func modification(of path: String) -> timespec? {
-    guard let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else { return nil }
+    // A relative path would lead somewhere else for each caller.
+    guard path.hasPrefix("/"), let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else {
+      return nil
+    }
     var status = stat()
     // stat fills the struct that it is given.
     return unsafe stat(path, &status) == 0 ? status.st_mtim : nil

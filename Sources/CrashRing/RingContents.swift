@@ -57,8 +57,11 @@ extension RingContents {
     public var startTime_ns: UInt64
     /// Its name.
     public var name: String
-    /// The executable's path.
+    /// The executable's absolute path, as the process says; another text begins with `labelMark`.
     public var executable: String
+
+    /// Stands before an executable that is no absolute path.
+    public static let labelMark = "not a path: "
 
     /// Makes an identity from its parts.
     public init(

@@ -128,7 +128,12 @@ public struct RingReader: @unchecked Sendable {
     RingContents.Identity(
       ringID: hexadecimal(header.bytes(\.ring_id, count: 16)), pid: header[\.pid], uid: header[\.uid],
       startTime_ns: header[\.start_time_ns], name: CleanText.line(header.text(zeroTerminated: \.name)),
-      executable: CleanText.line(header.text(zeroTerminated: \.executable)))
+      executable: Self.executable(CleanText.line(header.text(zeroTerminated: \.executable))))
+  }
+
+  /// What is no absolute path is a label, and marked, so that nothing takes it for a path or an option.
+  private static func executable(_ text: String) -> String {
+    text.isEmpty || text.hasPrefix("/") ? text : RingContents.Identity.labelMark + text
   }
 
   // CS_RING_MAGIC uses UINT64_C, which Swift does not import: "CSRING" and zeros as a little-endian number.

@@ -33,7 +33,9 @@ struct Show: ParsableCommand {
   let path = SocketPath.find(option: nil, environment: processEnvironment())
   let client = CrashClient(socketPath: path, timeout: .seconds(1))
   do throws(ClientError) {
-    return try client.list(ListQuery(limit: 100)).map { String($0.id.prefix(12)) }.filter { $0.hasPrefix(prefix) }
+    // Shells expand what they get: nothing but digits may come from a reply.
+    return try client.list(ListQuery(limit: 100)).map { String($0.id.prefix(12)) }
+      .filter { $0.hasPrefix(prefix) && $0.allSatisfy(\.isHexDigit) }
   } catch {
     return []
   }

@@ -16,6 +16,16 @@ struct RingReaderTests {
     #expect(contents.images.isEmpty && contents.records.isEmpty && contents.losses.isEmpty)
   }
 
+  @Test(
+    "F1: an executable that is no absolute path is a marked label",
+    arguments: ["-ex=shell id > /tmp/out", "server", "./server", "~/server", "\u{1b}/server"])
+  func label(text: String) throws {
+    let ring = TestRing()
+    ring.setBytes(\cs_ring_header.executable, Array(text.utf8) + [0])
+    let executable = try ring.contents().identity.executable
+    #expect(executable.hasPrefix("not a path: ") && executable.dropFirst(12) == CleanText.line(text))
+  }
+
   @Test("a wrong header is refused with what was found")
   func refusals() {
     func refusal(_ change: (TestRing) -> Void) -> RingError? {

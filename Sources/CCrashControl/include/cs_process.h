@@ -22,5 +22,8 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
 // A descriptor that becomes readable when the process ends; -1 and errno on failure.
 int cs_process_open(pid_t pid);
 
+// Whether this process has more rights than its caller: set-user-ID, set-group-ID or file capabilities.
+bool cs_process_is_secure(void);
+
 // Ends this process by `signal_number` as if nobody had caught it, without a core dump.
 _Noreturn void cs_process_die_by(int signal_number);

@@ -53,7 +53,8 @@ extension JournalEntry {
     add("COREDUMP_SIGNAL_NAME", report.signal.name)
     add("COREDUMP_TIMESTAMP", Moment.nanoseconds(report.time).map { "\($0 / 1_000)" })
     add("COREDUMP_COMM", process.name)
-    add("COREDUMP_EXE", process.executable)
+    // coredumpctl gives it to a debugger.
+    if process.executable.hasPrefix("/") { add("COREDUMP_EXE", process.executable) }
     add("COREDUMP_UNIT", process.unit)
   }
 }

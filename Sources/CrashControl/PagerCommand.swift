@@ -1,0 +1,39 @@
+/// Which program shows text page by page, and in what environment.
+struct PagerCommand: Equatable {
+  var program: String
+  var arguments: [String]
+  var environment: [String: String]
+
+  /// What the caller's settings mean; nil when the text goes out as it is.
+  ///
+  /// A caller with fewer rights than crashctl gets less from the system's own directories, without shell, editor, log or
+  /// preprocessor (`LESSSECURE`), and no word of `$PAGER`, `$LESS` or `$LESSOPEN`.
+  init?(environment: [String: String], caller: CallerRights) {
+    if caller.surplus != nil {
+      let kept = environment.filter {
+        ["TERM", "LANG", "LINES", "COLUMNS"].contains($0.key) || $0.key.hasPrefix("LC_")
+      }
+      let own = ["LESSSECURE": "1", "LESS": "FRSX", "LESSHISTFILE": "-", "PATH": Self.systemPath]
+      self.init(program: Self.systemPager, arguments: [], environment: kept.merging(own) { $1 })
+      return
+    }
+    let command = environment["PAGER"] ?? "less"
+    if command.isEmpty || command == "cat" { return nil }
+    var settings = environment
+    settings["LESS"] = environment["LESS"] ?? "FRSX"
+    // Only a pager of the user's may need a shell.
+    self =
+      command == "less"
+      ? PagerCommand(program: "less", arguments: [], environment: settings)
+      : PagerCommand(program: "sh", arguments: ["-c", command], environment: settings)
+  }
+
+  private init(program: String, arguments: [String], environment: [String: String]) {
+    self.program = program
+    self.arguments = arguments
+    self.environment = environment
+  }
+
+  private static let systemPager = "/usr/bin/less"
+  private static let systemPath = "/usr/bin:/bin"
+}
