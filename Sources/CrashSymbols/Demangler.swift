@@ -14,7 +14,7 @@ public enum Demangler: Sendable {
     return mangled
   }
 
-  /// For people: `Cart.total(for:)`, without the module.
+  /// For people: `Cart.total(for:)`, without the module; what `swift demangle -simplified` says, and whether it is merged.
   ///
   /// The pieces that the compiler splits an async function into have one name: that of the function.
   public static func simplified(_ mangled: String) -> String {
@@ -23,12 +23,11 @@ public enum Demangler: Sendable {
     if mangled.hasPrefix("async_Main") { return stem(of: mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
-    let simple = SwiftRuntimeDemangler.shared.simplified(stem) ?? trimmed(stem)
-    if simple == stem { return mangled }
-    // One of several functions with the same body, which the runtime's short form does not say.
-    if stem.hasSuffix("Tm"), !simple.hasPrefix("merged ") { return "merged " + simple }
+    guard let simple = SwiftRuntimeDemangler.shared.simplified(stem), simple != stem else { return mangled }
     // A closure of top-level code is "in" nothing.
-    return simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
+    let name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
+    // One of several functions with the same body, which the runtime's short form does not say.
+    return isMerged(stem) ? "merged " + name : name
   }
 
   /// The module that the code belongs to, an extension's own one; nil for names that tell none.
@@ -65,9 +64,15 @@ public enum Demangler: Sendable {
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    if stem.hasSuffix("fC") { return false }
-    if let answer = SwiftRuntimeDemangler.shared.isThunk(stem) { return answer }
-    return ["TA", "Ta", "To", "TO", "TR", "Tr", "TW"].contains { stem.hasSuffix($0) }
+    return SwiftRuntimeDemangler.shared.simplified(stem).map(SwiftNameKind.isThunk(short:)) ?? false
+  }
+
+  /// Whether the function stands for several: swiftc has merged functions of one body, and the name is that of one of them.
+  public static func isMerged(_ mangled: String) -> Bool {
+    guard isSwift(mangled) else { return false }
+    let stem = stem(of: mangled)
+    // Functions are merged last: the word stands first, where no name of a program can be.
+    return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
   }
 }
 
@@ -87,10 +92,6 @@ extension Demangler {
   private static func isCxx(_ name: String) -> Bool { name.hasPrefix("_Z") && name.utf8.count <= limitBytes }
 
   private static func fullOfStem(_ stem: String) -> String { SwiftRuntimeDemangler.shared.full(stem) ?? stem }
-
-  private static func trimmed(_ stem: String) -> String {
-    SwiftRuntimeDemangler.shared.full(stem).map { $0 == stem ? $0 : SwiftNameTrimmer.simplified($0) } ?? stem
-  }
 
   /// The name without what LLVM and the async splitter have put after it: `.17`, `.resume.0`, `TY0_`, `TQ1_`.
   static func stem(of mangled: String) -> String {

@@ -4,8 +4,7 @@
 enum SwiftNameModule {
   /// The module of a full name; nil when it names none.
   static func module(ofFull name: String) -> String? {
-    let bytes = Array(name.utf8)
-    let (entity, isBare) = lastEntity(of: bytes)
+    let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
     // Its types would be taken for the name.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
@@ -16,6 +15,18 @@ enum SwiftNameModule {
     // Words may stand before it: `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
+  }
+
+  /// How much of a name tells what it was specialised for: up to the last `> of `.
+  ///
+  /// The brackets in there do not match (`[Closure Propagated : f, Argument Types : [[Swift.Int]]>`), and nothing behind
+  /// has these words.
+  private static func specializationBytes(_ name: String) -> Int {
+    guard name.contains("specialization <") else { return 0 }
+    let bytes = Array(name.utf8)
+    let end = Array("> of ".utf8)
+    let last = bytes.indices.last { bytes[$0] == end[0] && bytes[$0...].starts(with: end) }
+    return last.map { $0 + end.count } ?? 0
   }
 
   /// What a closure, a specialisation or a witness belongs to: the text after the last " in ", " of " or " for " outside

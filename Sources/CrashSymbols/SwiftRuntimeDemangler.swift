@@ -8,16 +8,17 @@ private func swift_demangle(
   _ bufferBytes: UnsafeMutablePointer<Int>?, _ flags: UInt32
 ) -> UnsafeMutablePointer<CChar>?
 
+// An entry point of the Swift runtime for its module `Runtime`: (name, length, buffer, buffer's size), and the result is
+// the caller's to free. It is linked, not looked up: a program with a static standard library exports none. When a new
+// Swift takes it away, the build fails, and says so.
+@_silgen_name("_swift_backtrace_demangle")
+private func swift_backtrace_demangle(
+  _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,
+  _ bufferBytes: UnsafeMutablePointer<Int>?
+) -> UnsafeMutablePointer<CChar>?
+
 /// The demanglers that the process has: the Swift runtime's, and that of the C++ runtime.
-///
-/// Only `swift_demangle` is there for sure. The runtime's backtrace functions may go away with a new Swift, and a
-/// program with a static standard library does not export them.
 @safe struct SwiftRuntimeDemangler: Sendable {
-  private typealias Backtrace =
-    @convention(c) (
-      UnsafePointer<CChar>?, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?
-    ) -> UnsafeMutablePointer<CChar>?
-  private typealias IsThunk = @convention(c) (UnsafePointer<CChar>?) -> Bool
   private typealias CxxDemangle =
     @convention(c) (
       UnsafePointer<CChar>?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int32>?
@@ -26,16 +27,10 @@ private func swift_demangle(
   /// Looked up once, at the first use.
   static let shared = SwiftRuntimeDemangler()
 
-  private let backtrace: Backtrace?
-  private let isThunk: IsThunk?
   private let cxx: CxxDemangle?
 
   private init() {
-    // The types are those of the functions' definitions: stdlib/public/runtime/Backtrace.cpp, and the C++ ABI.
-    unsafe backtrace = Self.function("_swift_backtrace_demangle").map { unsafe unsafeBitCast($0, to: Backtrace.self) }
-    unsafe isThunk = Self.function("_swift_backtrace_isThunkFunction").map {
-      unsafe unsafeBitCast($0, to: IsThunk.self)
-    }
+    // The type is that of the function's definition in the C++ ABI.
     unsafe cxx = Self.function("__cxa_demangle").map { unsafe unsafeBitCast($0, to: CxxDemangle.self) }
   }
 
@@ -50,18 +45,11 @@ private func swift_demangle(
     unsafe name.withCString { unsafe Self.take(swift_demangle($0, strlen($0), nil, nil, 0)) }
   }
 
-  /// As swift-backtrace prints it, also C++ names; nil when it cannot be had.
+  /// As swift-backtrace and `swift demangle -simplified` print it; nil when it is no Swift name.
   func simplified(_ name: String) -> String? {
-    guard let backtrace = unsafe backtrace else { return nil }
     var bytes = 0
     // The name and the count outlive the call.
-    return unsafe name.withCString { unsafe Self.take(backtrace($0, strlen($0), nil, &bytes)) }
-  }
-
-  /// Nil when the runtime does not say.
-  func isThunk(_ name: String) -> Bool? {
-    // The name outlives the call.
-    unsafe isThunk.map { isThunk in unsafe name.withCString { unsafe isThunk($0) } }
+    return unsafe name.withCString { unsafe Self.take(swift_backtrace_demangle($0, strlen($0), nil, &bytes)) }
   }
 
   /// A C++ name; nil when it is none.

@@ -44,6 +44,18 @@ import Testing
     // Merged functions have one body and the name of one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
+    // Specialised and merged closures are of the user's function; thunks stay thunks.
+    Name(
+      "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
+      "specialized closure #1 in InterruptHandler.init(_:)", "TSCUtility"),
+    Name(
+      "$s10CrashMaker4call33_48B32D6555F36ED9D01AD14777C01DF2LLyq_q_xXE_xtr0_lFSi_SiTg504"
+        + "$s10a24Maker12faultInThunk33_48defghijK12LLyyFS2icfU_SaySiGTf1cn_nTf4ng_n",
+      "specialized call<A, B>(_:_:)", "CrashMaker"),
+    Name("$s4shop4MainV4mainyyYaKFZTf4d_nTY1_", "specialized static Main.main()", "shop"),
+    Name(
+      "$s10Foundation6NSDataCys5UInt8VSicigySV_AA8_NSRangeVSpySbGtXEfU_TATm",
+      "merged partial apply for closure #1 in NSData.subscript.getter", "Foundation", isThunk: true),
     // What the compiler has taken out of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
@@ -63,23 +75,6 @@ import Testing
     #expect(Demangler.simplified(name.mangled) == name.simplified)
     #expect(Demangler.module(of: name.mangled) == name.module)
     #expect(Demangler.isThunk(name.mangled) == name.isThunk)
-  }
-
-  @Test("without the runtime's short form, the full form is trimmed to the same", arguments: swiftNames)
-  func trimmed(name: Name) throws {
-    let full = try #require(SwiftRuntimeDemangler.shared.full(Demangler.stem(of: name.mangled)))
-    let trimmed = SwiftNameTrimmer.simplified(full)
-    #expect(trimmed == (name.simplified == "closure #1" ? "closure #1 in " : name.simplified))
-  }
-
-  @Test("the trimmer's work has a bound: a long text, and what stands deep in others, stays as it is")
-  func bounded() {
-    let merged = String(repeating: "merged ", count: 1_500) + "shop.f() -> ()"
-    #expect(SwiftNameTrimmer.simplified(merged) == merged)
-    let (outer, inner) = (SwiftNameTrimmer.depthLimit, "shop.f(a: Swift.Int) -> ()")
-    let closures = { (count: Int) in String(repeating: "closure #1 in ", count: count) }
-    #expect(SwiftNameTrimmer.simplified(closures(outer - 1) + inner) == closures(outer - 1) + "f(a:)")
-    #expect(SwiftNameTrimmer.simplified(closures(outer) + inner) == closures(outer) + inner)
   }
 
   @Test("an outlined copy is the compiler's", arguments: swiftNames)
@@ -122,15 +117,13 @@ import Testing
     #expect(!Demangler.isThunk(name))
   }
 
-  @Test("the trimmer survives any text", arguments: 0..<200)
+  @Test("the search for a module survives any text", arguments: 0..<200)
   func survives(seed: Int) {
     let pieces = [
       "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",
     ]
     var generator = SplitMix64(state: UInt64(seed))
     let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
-    // Nothing it makes can be longer than what it was given and the labels that stand for missing ones.
-    #expect(SwiftNameTrimmer.simplified(text).count <= 4 * text.count + 8)
     #expect((SwiftNameModule.module(ofFull: text) ?? "").count <= text.count)
   }
 }

@@ -1,0 +1,104 @@
+import CrashSymbols
+import Foundation
+import Testing
+
+/// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of some images.
+@Suite struct SwiftNamesTests {
+  /// One symbol, by the toolchain.
+  private struct Truth {
+    var mangled: String
+    var simplified: String
+    /// The nodes below the root, such as `FunctionSignatureSpecialization`, `Function`.
+    var kinds: [Substring]
+  }
+
+  @Test(
+    "D7, D8: short names and thunks equal swift-demangle's on 40,000 symbols and more", .disabled(if: Tools.isSanitized)
+  )
+  func toolchain() throws {
+    try Tools.withTemporaryFolder { folder in
+      var images = [
+        try Tools.mappedFile(named: "libswiftCore.so"), try Tools.mappedFile(named: "libFoundationEssentials.so"),
+        Tools.products.appendingPathComponent("crash-maker"),
+      ]
+      // What an optimised program with tasks and closures has: specialised thunks and merged functions.
+      images.append(try OptimizedProgram.build(in: folder, dwarfVersion: 5))
+      let truths = try Self.truths(of: images, in: folder)
+      #expect(truths.count >= 40_000)
+      let names = truths.filter { Demangler.simplified($0.mangled) != Self.expected($0) }
+      #expect(names.isEmpty, "\(names.count) of \(truths.count), such as \(Self.show(names))")
+      let thunks = truths.filter { Demangler.isThunk($0.mangled) != Self.isThunk($0) }
+      #expect(thunks.isEmpty, "\(thunks.count) of \(truths.count), such as \(Self.show(thunks))")
+      let merged = truths.filter { Demangler.isMerged($0.mangled) != $0.kinds.contains("MergedFunction") }
+      #expect(merged.isEmpty, "\(merged.count) of \(truths.count), such as \(Self.show(merged))")
+      // The comparison means something only with such symbols.
+      let hard = truths.filter { Self.isThunk($0) && $0.kinds.contains { $0.hasSuffix("Specialization") } }
+      let mergedThunks = truths.filter { Self.isThunk($0) && $0.kinds.contains("MergedFunction") }
+      #expect(hard.count >= 5 && mergedThunks.count >= 50, "\(hard.count), \(mergedThunks.count)")
+    }
+  }
+
+  /// Swift's short name, and what we say otherwise on purpose.
+  private static func expected(_ truth: Truth) -> String {
+    var name = truth.simplified
+    // Nothing to write out: `$sS`.
+    if name == truth.mangled { return name }
+    // A closure of top-level code is "in" nothing.
+    if name.hasSuffix(" in ") { name.removeLast(4) }
+    // The name of a merged function is that of one of several: a reader must know.
+    return truth.kinds.contains("MergedFunction") ? "merged " + name : name
+  }
+
+  /// By the kinds of the nodes.
+  private static func isThunk(_ truth: Truth) -> Bool {
+    let data: Set<Substring> = ["AsyncFunctionPointer", "CoroFunctionPointer", "OutlinedVariable"]
+    if truth.kinds.contains(where: data.contains) { return false }
+    let around: Set<Substring> = [
+      "MergedFunction", "AsyncAwaitResumePartialFunction", "AsyncSuspendResumePartialFunction",
+    ]
+    let kind = truth.kinds.first { !around.contains($0) && !$0.contains("Specialization") } ?? ""
+    let others: Set<Substring> = [
+      "ProtocolWitness", "ProtocolSelfConformanceWitness", "ObjCAttribute", "NonObjCAttribute",
+    ]
+    return kind.contains("Thunk") || kind.contains("Forwarder") || others.contains(kind)
+  }
+
+  private static func show(_ truths: [Truth]) -> String {
+    truths.prefix(20).map { truth in
+      "\n\(truth.mangled) \(truth.kinds.joined(separator: " ")): '\(Demangler.simplified(truth.mangled))', swift-demangle: "
+        + "'\(truth.simplified)', thunk \(Demangler.isThunk(truth.mangled))"
+    }.joined()
+  }
+
+  /// All Swift symbols of the images, with what the toolchain's demangler says of them.
+  private static func truths(of images: [URL], in folder: URL) throws -> [Truth] {
+    let tool = try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("swift-demangle")
+    try #require(FileManager.default.isExecutableFile(atPath: tool.path), "no \(tool.path)")
+    func shell(_ command: String, _ arguments: [String], input: URL) throws -> Data {
+      let answer = try Tools.run(URL(fileURLWithPath: "/bin/sh"), ["-c", command, "sh"] + arguments, input: input)
+      try #require(answer.status == 0, "\(command): \(answer.error)")
+      return answer.output
+    }
+    let nothing = URL(fileURLWithPath: "/dev/null")
+    let list = folder.appendingPathComponent("names")
+    try shell(
+      "for image; do nm \"$image\"; nm -D \"$image\"; done 2>/dev/null | sed -n 's/.* \\($s[A-Za-z0-9_]*\\)$/\\1/p' | sort -u",
+      images.map(\.path), input: nothing
+    ).write(to: list)
+    let names = String(decoding: try Data(contentsOf: list), as: UTF8.self).split(separator: "\n")
+    let simplified = String(
+      decoding: try shell("\"$1\" --compact --simplified", [tool.path], input: list), as: UTF8.self
+    )
+    .split(separator: "\n", omittingEmptySubsequences: false)
+    try #require(simplified.count == names.count + 1)
+    let nodes = try shell(
+      "\"$1\" --tree-only | sed -n 's/^Demangling for .*/-/p; s/^  kind=\\([A-Za-z]*\\).*/\\1/p'", [tool.path],
+      input: list)
+    let kinds = String(decoding: nodes, as: UTF8.self).split(separator: "-\n", omittingEmptySubsequences: false)
+      .dropFirst()
+    try #require(kinds.count == names.count)
+    return zip(zip(names, simplified), kinds).map { pair, kinds in
+      Truth(mangled: String(pair.0), simplified: String(pair.1), kinds: kinds.split(separator: "\n"))
+    }
+  }
+}
