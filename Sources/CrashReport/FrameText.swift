@@ -6,10 +6,10 @@ enum FrameText {
     return CleanText.line(file)
   }
 
-  /// The function, else its linkage name, else the address.
+  /// The function, else its linkage name, in at most `FunctionName.limit` characters; else the address.
   static func name(of frame: CrashReport.Frame) -> String {
-    if !frame.function.isEmpty { return CleanText.line(frame.function) }
-    return frame.mangled.isEmpty ? frame.address.description : CleanText.line(frame.mangled)
+    if !frame.function.isEmpty { return CleanText.line(FunctionName.short(frame.function)) }
+    return frame.mangled.isEmpty ? frame.address.description : CleanText.line(FunctionName.short(frame.mangled))
   }
 
   /// `file:line:column`, or the image where there is no line.

@@ -82,6 +82,6 @@ extension DiagnosisRule {
     guard let frame, !frame.function.isEmpty else { return "" }
     let file = frame.file?.split(separator: "/").last.map(String.init)
     let position = [file, frame.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
-    return " in \(frame.function)" + (position.isEmpty ? "" : " (\(position))")
+    return " in \(FunctionName.short(frame.function))" + (position.isEmpty ? "" : " (\(position))")
   }
 }

@@ -114,7 +114,7 @@ struct IncidentBuilder: Sendable {
       ?? report.use.first { $0.image == process.identity.executable && !$0.function.isEmpty }
     let file = own?.file?.split(separator: "/").last.map(String.init)
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
-    let place = own.map { " in \($0.function)" + (position.isEmpty ? "" : " (\(position))") } ?? ""
+    let place = own.map { " in \(FunctionName.short($0.function))" + (position.isEmpty ? "" : " (\(position))") } ?? ""
     if incident.source == .isolated {
       return "Isolated work trapped\(place)" + (report.subject.isEmpty ? "." : ": \(report.subject)")
     }

@@ -27,7 +27,7 @@ struct PageEvidence: Sendable {
   private var by: String {
     guard let tid = incident.record?.tid, tid != 0 else { return "" }
     let own = release.first { $0.isOwn && !$0.function.isEmpty }
-    return " by thread \(tid)" + (own.map { " in \($0.function)" } ?? "")
+    return " by thread \(tid)" + (own.map { " in \(FunctionName.short($0.function))" } ?? "")
   }
 
   /// For the report.
