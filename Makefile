@@ -17,6 +17,7 @@
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
 #   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
+#   make grouping every crash in a debug and in an optimized build: how many of these pairs are one group
 #   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
 #   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, leaps of the clock, a state directory that is full,
@@ -55,8 +56,8 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-verdicts check-faults check-sinks \
+.PHONY: grouping guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers
 
 all: build
@@ -102,7 +103,7 @@ test: check-format build
 	$(MAKE) test-release test-sanitizers
 	scripts/beside .build-logs/fuzz.log "$(MAKE) fuzz" "$(MAKE) box docs measure-implicit"
 
-checks: check-units check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts
+checks: check-units check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -169,6 +170,9 @@ check-faults: build
 
 check-verdicts: build
 	Tests/Verdicts/verdicts.py --slice .build/debug
+
+check-grouping: build dynamic
+	Tests/Grouping/grouping.py --slice .build/debug $(DYNAMIC)/release/crash-maker
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
@@ -281,6 +285,9 @@ fault: build
 
 stress: release
 	Tests/Faults/stress.py $(RELEASE)/release
+
+grouping: build dynamic
+	Tests/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
 verdicts: release dynamic
 	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release

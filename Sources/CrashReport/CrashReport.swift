@@ -94,7 +94,7 @@ extension CrashReport {
     public var uid: Int
     /// `Shield.start(name:)`, else the executable's last path component.
     public var name: String
-    /// The path of the executable.
+    /// The absolute path of the executable, as the process said; a text that is none begins with `not a path: `.
     public var executable: String
     /// The executable's GNU build id in hexadecimal digits; empty when it has none.
     public var buildID: String
@@ -275,13 +275,18 @@ extension CrashReport {
     ///
     /// nil in older reports.
     public var coarse: String?
+    /// The rules that made the keys: keys of two versions may differ for one crash.
+    ///
+    /// nil in older reports, which have the keys of version 1.
+    public var version: Int?
 
     /// Makes a group from its parts.
-    public init(key: String, title: String, exact: String? = nil, coarse: String? = nil) {
+    public init(key: String, title: String, exact: String? = nil, coarse: String? = nil, version: Int? = nil) {
       self.key = key
       self.title = title
       self.exact = exact
       self.coarse = coarse
+      self.version = version
     }
   }
 

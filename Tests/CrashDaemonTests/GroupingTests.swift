@@ -52,11 +52,85 @@ struct GroupingTests {
   @Test(
     "what belongs to generics is left out, in one pass",
     arguments: [
-      ("a<b<c>, d>()", "a()"), ("<a> b", " b"), ("a > b < c", "a > b < c"), ("(a<b) -> c>", "(a c>"), ("", ""),
-      (String(repeating: "<", count: 20_000) + String(repeating: ">", count: 20_000), ""),
+      ("a<b<c>, d>()", "a()"), ("<a> b", "<a> b"), ("a > b < c", "a > b < c"), ("(a<b) -> c>", "(a"), ("", ""),
+      ("P.<^> infix<A>(_:_:)", "P.<^> infix(_:_:)"), ("closure in <-> infix(_:_:)", "closure in <-> infix(_:_:)"),
+      ("a<(b) -> c>.d()", "a.d()"), ("shop.operator<(P<int>)", "shop.operator<(P)"),
+      (String(repeating: "a<", count: 20_000) + String(repeating: ">", count: 20_000), "a"),
     ])
   func generics(name: String, shorter: String) {
     #expect(Grouping.withoutGenerics(name) == shorter)
+  }
+
+  @Test("D22: two operators are two groups, also by their coarse keys, and keep their names in titles")
+  func operators() {
+    let groups = [("lxg", "<^>"), ("lsg", "<->"), ("l", "<"), ("gg", ">>")].map { mangled, name in
+      let frames = [frame("$s4shop1PV\(mangled)oiyA2C_ACtFZ", "static P.\(name) infix(_:_:)")]
+      let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
+      return Grouping.group(of: thread, kind: "trap", process: "shop")
+    }
+    #expect(Set(groups.map(\.key)).count == 4 && Set(groups.map(\.coarse)).count == 4)
+    #expect(groups[0].title == "trap in shop.static P.<^> infix(_:_:)")
+    #expect(groups.allSatisfy { $0.version == Grouping.version })
+  }
+
+  @Test("D22: errors that no code has caught are told apart by their type and case, not by their values")
+  func topLevelErrors() {
+    let group = { (message: String) in
+      let thread = CrashReport.CrashedThread(
+        tid: 1, name: "", crashed: true, frames: [self.frame("main", "main")])
+      return Grouping.group(of: thread, kind: "trap", process: "shop", message: message)
+    }
+    let raised = { (error: String) in
+      group("Swift/ErrorType.swift:254: Fatal error: Error raised at top level: \(error)\n")
+    }
+    let empty = raised("shop.CartError.empty(id: 7)")
+    #expect(empty.key == raised("shop.CartError.empty(id: 8)").key)
+    #expect(empty.title == "error shop.CartError.empty at top level of shop")
+    let others = [empty, raised("shop.CartError.full"), raised("shop.StockError.empty"), group("Fatal error: x")]
+    #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
+    let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
+    #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
+    // A crash with a place of its own has it.
+    let thread = CrashReport.CrashedThread(
+      tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
+    let words = "Fatal error: Error raised at top level: x"
+    #expect(
+      Grouping.group(of: thread, kind: "trap", process: "shop", message: words).key
+        == Grouping.group(of: thread, kind: "trap", process: "shop").key)
+  }
+
+  @Test("D8: specialised and merged thunks are in no key", arguments: ["TA", "TATm", "TR", "TATQ0_"])
+  func thunks(suffix: String) {
+    let closure = "$s4shop4MainV4mainyyYaKFZSaySSGyYaKcfU0_"
+    let plain = [frame(closure, "closure #2 in static Main.main()"), frame("$s4shop3runyyF", "run()")]
+    let thunk =
+      suffix == "TR"
+      ? "$sxs5Error_pIegHrzo_xsAA_pIegHTrzo_s8SendableRzs5NeverORs_r0_lTRTm" : closure + suffix
+    #expect(key(plain) == key([frame(thunk, "thunk"), plain[0], frame(thunk, "thunk"), plain[1]]))
+    #expect(Ownership.origin(of: thunk) == .runtime)
+  }
+
+  @Test("callers that optimized builds may lack are in no key: closures, merged functions, deallocating initializers")
+  func uncertainCallers() {
+    let (buy, run) = (frame("$s4shop3buyyyF", "buy()"), frame("$s4shop3runyyF", "run()"))
+    let callers = [
+      frame("$s4shop3runyyFyycfU_", "closure #1 in run()"), frame("$s4shop3genyyxlFTm", "merged gen<A>(_:)"),
+      frame("$s4shop1QCfD", "Q.__deallocating_deinit"),
+    ]
+    for caller in callers {
+      #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
+      // Where the crash is in them, they are.
+      #expect(key([caller, run]) != key([run]), "\(caller.function)")
+    }
+  }
+
+  @Test("@main is an entry point also where it is async, throws, or is specialised")
+  func mainTypes() {
+    for name in ["5$mainyyFZ", "5$mainyyKFZ", "5$mainyyYaFZ", "5$mainyyYaKFZ", "5$mainyyYaKFZTQ0_", "5$mainyyFZTf4d_n"]
+    {
+      #expect(Grouping.isEntryPoint("$s4shop4MainV" + name), "\(name)")
+    }
+    #expect(!Grouping.isEntryPoint("$s4shop4MainV4mainyyFZ"))
   }
 
   @Test("another function, or another class of crash, has another key")

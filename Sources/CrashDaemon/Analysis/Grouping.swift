@@ -4,20 +4,28 @@ import CrashSymbols
 /// Which crashes belong together: the class of the crash and its three topmost own functions by simplified names.
 ///
 /// No line, no address, no build id and no reason text go in, but for stripped programs, which have nothing else. So debug
-/// and release builds, and the builds of next week, give the same key (measured: four builds of two crashes; top 3
-/// without reason 7 of 8 equal, top 5 with it 4).
+/// and release builds, and the builds of next week, give the same key (`make grouping` measures it).
 ///
 /// Two more keys stand beside it: a coarse one of the class and the topmost name alone, for stacks that were cut short,
 /// and an exact one of builds and places in them, which only crashes of one build share.
 enum Grouping {
   static let frameCount = 3
+  /// Raised when one crash may get other keys than before; `crashctl reanalyse --all` brings stored reports up to date.
+  ///
+  /// 2: operators keep their names; specialised thunks have none, nor have callers that other builds may lack; `$main` is an
+  /// entry point also where it throws; errors at top level are told apart.
+  static let version = 2
 
+  /// The group of a crash; the runtime's `message` tells crashes apart that have no place of their own.
   static func group(
-    of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = []
+    of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
+    message: String = ""
   ) -> CrashReport.Group {
     let own = thread.frames.filter(\.isOwn)
-    let names = names(thread.frames)
-    let title = names.first.map { "\(kind) in \($0)" } ?? "\(kind) in \(process)"
+    let isTopLevel = own.allSatisfy { $0.mangled.isEmpty || isEntryPoint($0.mangled) }
+    let error = isTopLevel ? GroupingText.topLevelError(message).map { "error \($0)" } : nil
+    let names = (error.map { [$0] } ?? []) + names(thread.frames)
+    let title = names.first.map { "\(kind) in \(FunctionName.short($0))" } ?? "\(kind) in \(process)"
     let places = places(thread.frames, images)
     let parts: [String]
     if own.first?.mangled.isEmpty == true {
@@ -31,7 +39,8 @@ enum Grouping {
       parts = names
     }
     return CrashReport.Group(
-      key: key([kind] + parts), title: title, exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)))
+      key: key([kind] + parts), title: error.map { "\($0) at top level of \(process)" } ?? title,
+      exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
   private static func key(_ parts: [String]) -> String {
@@ -57,7 +66,7 @@ enum Grouping {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
       key: key(parts), title: "\(death.title): \(process)", exact: key(parts + [build]),
-      coarse: key([parts[0], process]))
+      coarse: key([parts[0], process]), version: version)
   }
 
   /// The names that make the key: those of own frames, else of whatever has a name.
@@ -77,6 +86,8 @@ enum Grouping {
       let name = simplified(frame)
       if isEntryPoint(frame.mangled) {
         entryPoint = entryPoint ?? name
+      } else if !names.isEmpty && isUncertain(caller: frame, name) {
+        continue
       } else if names.last != name {
         names.append(name)
       }
@@ -86,11 +97,19 @@ enum Grouping {
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
+  /// Whether a caller may stand in one build of a program and not in another.
+  ///
+  /// An optimized closure often ends in its call, and leaves no frame; a function that was merged has the name of another;
+  /// `__deallocating_deinit` calls `deinit` or has it inside. The function where the crash is keeps its name, whatever it is.
+  private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
+    name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || Demangler.isMerged(frame.mangled)
+  }
+
   static func isEntryPoint(_ mangled: String) -> Bool {
-    let stem = GroupingText.stem(mangled)
-    return mangled == "main" || mangled.hasSuffix("_main") || mangled.hasPrefix("async_Main")
-      || stem.hasSuffix("5$mainyyFZ")
-      || stem.hasSuffix("5$mainyyYaFZ") || mangled.hasPrefix("__swift_async_main")
+    if mangled == "main" || mangled.hasSuffix("_main") { return true }
+    if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
+    // What swiftc makes of @main, also where it is async, throws, or is specialised.
+    return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
   /// The module and the name without what differs between builds.
@@ -101,17 +120,29 @@ enum Grouping {
 
   /// Without what stands between angle brackets that belong together; in one pass, since the name may come from a file
   /// of a stranger.
+  ///
+  /// A bracket opens generics where it follows a name; elsewhere it is part of an operator's name, such as `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      if byte == UInt8(ascii: ">"), let opening = openings.popLast() {
+      // The arrow of a type inside the brackets closes nothing.
+      let isArrow = kept.last == UInt8(ascii: "-")
+      if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)
         continue
       }
-      if byte == UInt8(ascii: "<") { openings.append(kept.count) }
+      if byte == UInt8(ascii: "<"), let last = kept.last, GroupingText.isWord(last), !kept.ends(with: cxxOperator) {
+        openings.append(kept.count)
+      }
       kept.append(byte)
     }
     return String(decoding: kept, as: UTF8.self)
   }
+
+  private static let cxxOperator = Array("operator".utf8)
+}
+
+extension [UInt8] {
+  fileprivate func ends(with end: [UInt8]) -> Bool { suffix(end.count).elementsEqual(end) }
 }

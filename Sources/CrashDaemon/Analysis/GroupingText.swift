@@ -1,3 +1,5 @@
+import CrashReport
+
 /// Takes out of names what differs between builds.
 ///
 /// By hand, not by regular expressions: a literal of one is parsed and compiled each time it is evaluated, which took two
@@ -88,7 +90,41 @@ enum GroupingText {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
   private static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) }
-  private static func isWord(_ byte: UInt8) -> Bool {
+  /// Letters beyond ASCII too.
+  static func isWord(_ byte: UInt8) -> Bool {
     isDigit(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "_")
+      || byte >= 0x80
+  }
+
+  private static let topLevelWords = Array("Error raised at top level: ".utf8)
+  private static let errorLimitBytes = 80
+
+  /// The core of an error that no code has caught: its type and case, without values; nil for other messages.
+  ///
+  /// Of `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …` it is `shop.CartError.empty`; of an
+  /// error that describes itself, the text without numbers and quotations.
+  static func topLevelError(_ message: String) -> String? {
+    let bytes = Array(message.utf8)
+    guard let start = bytes.firstRange(of: topLevelWords)?.upperBound else { return nil }
+    var core: [UInt8] = []
+    var quotation: UInt8?
+    for byte in bytes[start...].prefix(while: { $0 != UInt8(ascii: "\n") }) {
+      if core.count == errorLimitBytes { break }
+      if let open = quotation {
+        if byte == open { quotation = nil }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "("), UInt8(ascii: "{"): return text(core)
+      case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): quotation = byte
+      case _ where isDigit(byte) && !(core.last.map(isWord) ?? false): break
+      default: core.append(byte)
+      }
+    }
+    return text(core)
+  }
+
+  private static func text(_ core: [UInt8]) -> String {
+    CleanText.line(String(decoding: core, as: UTF8.self)).split(separator: " ").joined(separator: " ")
   }
 }

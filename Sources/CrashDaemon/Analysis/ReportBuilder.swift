@@ -49,7 +49,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + others.map(thread),
       images: images,
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
-      group: Grouping.group(of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images),
+      group: Grouping.group(
+        of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images,
+        message: first.message),
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.replacedHandlers = replacedHandlers
