@@ -6,14 +6,21 @@ import PackageDescription
 /// and the ones that run under the sanitizers.
 let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
 
-let swift: [SwiftSetting] = [
-  .treatAllWarnings(as: .error),
-  .treatWarning("ExplicitSendable", as: .error),
-  .strictMemorySafety(),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+// Swift 6.2 does not know this group, and refuses it.
+#if compiler(>=6.3)
+  let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
+#else
+  let warnings: [SwiftSetting] = []
+#endif
+
+let swift: [SwiftSetting] =
+  [
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + warnings
 
 let c: [CSetting] = [
   .define("_GNU_SOURCE"),

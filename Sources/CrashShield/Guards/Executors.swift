@@ -36,8 +36,13 @@ enum Executors: Sendable {
     if isKnown(words) { return true }
     // Only the runtime runs an actor that has no executor of its own, so it knows. Others may run it where no task is.
     if words.1 == 0 && words.0 != 0 { return false }
-    // The actor keeps its executor as long as this function has the actor.
-    return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
+    #if compiler(>=6.3)
+      // The actor keeps its executor as long as this function has the actor.
+      return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
+    #else
+      // Swift 6.2 gives no executor back from two words.
+      return nil
+    #endif
   }
 
   /// Who an actor's executor is, and how it is asked; the latter is none for an actor without an executor of its own.
