@@ -110,12 +110,14 @@ struct GroupingTests {
     #expect(Ownership.origin(of: thunk) == .runtime)
   }
 
-  @Test("callers that optimized builds may lack are in no key: closures, merged functions, deallocating initializers")
+  @Test(
+    "callers that optimized builds may lack are in no key: closures, merged functions, allocating and deallocating ones"
+  )
   func uncertainCallers() {
     let (buy, run) = (frame("$s4shop3buyyyF", "buy()"), frame("$s4shop3runyyF", "run()"))
     let callers = [
       frame("$s4shop3runyyFyycfU_", "closure #1 in run()"), frame("$s4shop3genyyxlFTm", "merged gen<A>(_:)"),
-      frame("$s4shop1QCfD", "Q.__deallocating_deinit"),
+      frame("$s4shop1QCfD", "Q.__deallocating_deinit"), frame("$s4shop1QC1xACSi_tcfC", "Q.__allocating_init(x:)"),
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")

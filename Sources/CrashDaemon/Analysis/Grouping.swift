@@ -100,9 +100,11 @@ enum Grouping {
   /// Whether a caller may stand in one build of a program and not in another.
   ///
   /// An optimized closure often ends in its call, and leaves no frame; a function that was merged has the name of another;
-  /// `__deallocating_deinit` calls `deinit` or has it inside. The function where the crash is keeps its name, whatever it is.
+  /// `__deallocating_deinit` calls `deinit` or has it inside, as `__allocating_init` does with `init`. The function where
+  /// the crash is keeps its name, whatever it is.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
-    name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || Demangler.isMerged(frame.mangled)
+    name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
+      || Demangler.isMerged(frame.mangled)
   }
 
   static func isEntryPoint(_ mangled: String) -> Bool {
