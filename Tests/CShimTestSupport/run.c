@@ -161,11 +161,11 @@ static int serve(int listener, bool replies) {
   return line;
 }
 
-int cs_test_run_attached(const char *directory, int *ret_wait_status) {
+int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status) {
   const int listener = cs_test_listen(directory);
   if (listener < 0) return __LINE__;
   const int child = cs_test_fork();
-  if (child == 0) _exit(cs_test_way_run(CS_TEST_ONCE_ATTACHED, directory));
+  if (child == 0) _exit(cs_test_way_run(way, directory));
   const int line = serve(listener, true);
   close(listener);
   *ret_wait_status = cs_test_wait(child);

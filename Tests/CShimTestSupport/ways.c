@@ -250,10 +250,11 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   cs_test_start(directory);
   if (way == CS_TEST_ABRT) abort();
   if (way <= CS_TEST_SYS) fault(signals[way]);
-  if (way == CS_TEST_ONCE_ATTACHED) {
+  if (way == CS_TEST_ONCE_ATTACHED || way == CS_TEST_ATTACHED_CLOSED) {
     while (sem_wait(&attached) != 0) {
     }
   }
+  if (way == CS_TEST_ATTACHED_CLOSED) syscall(SYS_close_range, 3, ~0U, 0);
   if (way == CS_TEST_SENT) kill(getpid(), SIGSEGV);
   if (way == CS_TEST_STACK_OVERFLOW) cs_test_recurse(0);
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();

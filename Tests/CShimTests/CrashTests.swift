@@ -197,12 +197,14 @@ struct CrashTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("reaches a daemon: hello with the ring, wake-up byte, committed record, hang-up")
-  func attached() throws {
+  @Test(
+    "F5: reaches a daemon, also when the program has closed all descriptors: hello, wake-up, record, hang-up",
+    arguments: [cs_test_way.CS_TEST_ONCE_ATTACHED, .CS_TEST_ATTACHED_CLOSED])
+  func attached(way: cs_test_way) throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
       // The C string lives for the call; the status is written before it returns.
-      let unsatisfiedLine = unsafe cs_test_run_attached(directory, &waitStatus)
+      let unsatisfiedLine = unsafe cs_test_run_attached(way, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
       var spool = cs_test_spool()
@@ -222,7 +224,7 @@ struct CopyTests {
       if let mode { try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, mode) == 0) }
       var waitStatus: Int32 = -1
       // The C string lives for the call; the status is written before it returns.
-      let unsatisfiedLine = unsafe cs_test_run_attached(directory, &waitStatus)
+      let unsatisfiedLine = unsafe cs_test_run_attached(.CS_TEST_ONCE_ATTACHED, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
       var spool = cs_test_spool()

@@ -11,8 +11,8 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "D2: a crash signal that the program waits for comes to the thread that waits",
-    arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS],
+    "D2: a signal that the program waits for comes to the thread that waits",
+    arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS, SIGPROF, SIGTERM],
     [cs_test_wait_call.CS_TEST_SIGWAIT, .CS_TEST_SIGWAITINFO, .CS_TEST_SIGNALFD])
   func awaitedSignal(signal: Int32, call: cs_test_wait_call) throws {
     // As above.

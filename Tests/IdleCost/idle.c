@@ -103,9 +103,9 @@ static double pause_of(int tid) {
   const int count =
       sscanf(text, "%d %lx %lx %lx %lx", &number, &arguments[0], &arguments[1], &arguments[2], &arguments[3]);
   if (count != 5) return 0;
-  if (number == SYS_poll) return (int)arguments[2] == -1 ? FOR_EVER_S : (double)(int)arguments[2] / 1e3;
   if (number == SYS_futex && arguments[3] == 0) return FOR_EVER_S;
-  if (number != SYS_clock_nanosleep) return 0;
+  if (number == SYS_ppoll && arguments[2] == 0) return FOR_EVER_S;
+  if (number != SYS_ppoll) return 0;
   const struct timespec *request = (const struct timespec *)arguments[2];
   return (double)request->tv_sec + (double)request->tv_nsec / 1e9;
 }

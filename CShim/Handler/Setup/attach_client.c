@@ -57,14 +57,14 @@ static int attach(void) {
   if (socket < 0) return socket;
   const long result = cs_hello_send(socket);
   if (result >= 0) return socket;
-  close(socket);
+  cs_close(socket);
   return (int)result;
 }
 
 // Waits for a message; its size, 0 at the hang-up, negative on failure and when the threads are dismissed.
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   // With MSG_TRUNC the size is that of the message, also where it was cut off.
-  return cs_link_wait(socket, timeout_ms) ? recv(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
+  return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
 static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
@@ -85,7 +85,7 @@ static void take_control(int socket, const uint8_t *message, size_t size) {
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
   // A crashd that does not read its answers is told no more.
-  if (cs_link_is_ours(socket)) (void)send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 // Of the shield's own thread, whose stack is small.
@@ -132,10 +132,12 @@ static bool stay_attached(int socket) {
     cs_present_handlers_note();
     take_first_controls(socket, reply.control_count);
   }
+  cs_own_link_attached(cs_link_can_be_woken());
   tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
   ssize_t received = 0;
   while ((received = receive(socket, message, sizeof message, -1)) > 0)
     take_control(socket, message, (size_t)received);
+  cs_own_link_attached(false);
   return true;
 }
 

@@ -17,6 +17,7 @@
 
 static int watcher_pid; // the process that has a watcher; a forked child has none
 static uint32_t deadline_ms;
+static bool leaves_profiling_open; // Swift's backtracer is asked for
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
@@ -56,7 +57,7 @@ cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_fa
   pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. A program that blocks it
   // everywhere waits for it: then it must find no thread of ours to run on.
-  if (sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&mask, SIGPROF);
+  if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
   int result = create(thread, &mask, thread->stack_bytes);
   // Where the thread-locals leave no room on the stack, the default must do.
@@ -104,6 +105,7 @@ cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure) {
     cs_own_threads_forget();
   }
   deadline_ms = cs_environment_deadline_ms();
+  leaves_profiling_open = cs_environment_asks_for_backtracer();
   const cs_shim_error error = cs_watcher_restart(ret_failure);
   if (error != CS_SHIM_OK || deadline_ms == 0) return error;
   watcher_pid = cs_getpid();

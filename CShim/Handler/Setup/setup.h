@@ -95,7 +95,7 @@ typedef struct cs_own_thread {
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
-// No signal runs on it from its first instruction on, except SIGPROF where the program does not wait for that.
+// No signal runs on it from its first instruction on, except SIGPROF where Swift's backtracer needs it.
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
 // Whether the kernel has none of this role (any more).
 bool cs_own_thread_has_ended(cs_own_role role);

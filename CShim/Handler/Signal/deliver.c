@@ -1,6 +1,7 @@
 #include "deliver.h"
 
 #include "crasher.h"
+#include "own_threads.h"
 #include "trouble.h"
 #include "trusted.h"
 
@@ -60,7 +61,7 @@ static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: whoever is counted here had committed before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    if (!wake_connected() && !connect_and_wake()) spool(cs_spool_write);
+    if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
   }

@@ -3,7 +3,14 @@
 #include "system_call.h"
 #include "trusted.h"
 
+// How long a crash waits for the thread of the connection, which may be in a callback: 200 × 0.1 ms.
+#define ANSWER_TRIES    200
+#define ANSWER_SLEEP_NS 100000
+
 static int tids[CS_OWN_ROLES];  // atomic
+static uint32_t is_attached;    // atomic: the connection's thread has one that crashd has accepted
+static uint32_t asked;          // atomic: crashes that have it wake crashd, ever
+static uint32_t answered;       // atomic: the last of them that it has done so for
 static uint32_t is_in_callback; // atomic
 static uint32_t are_dismissed;  // atomic
 
@@ -53,6 +60,32 @@ bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *cont
   return true;
 }
 
+void cs_own_link_attached(bool is_wanted) SIGNAL_SAFE {
+  __atomic_store_n(&is_attached, is_wanted ? 1 : 0, __ATOMIC_SEQ_CST);
+}
+
+bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE {
+  *ret_number = __atomic_load_n(&asked, __ATOMIC_SEQ_CST);
+  return *ret_number != __atomic_load_n(&answered, __ATOMIC_SEQ_CST);
+}
+
+void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE {
+  __atomic_store_n(&answered, number, __ATOMIC_SEQ_CST);
+}
+
+bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE {
+  const int tid = cs_own_tid(CS_OWN_LINK);
+  if (tid == 0 || __atomic_load_n(&is_attached, __ATOMIC_SEQ_CST) == 0) return false;
+  const uint32_t mine = __atomic_add_fetch(&asked, 1, __ATOMIC_SEQ_CST);
+  if (cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) != 0) return false;
+  for (int attempt = 0; attempt < ANSWER_TRIES; attempt++) {
+    // A difference, so that the counters may wrap.
+    if ((int32_t)(__atomic_load_n(&answered, __ATOMIC_SEQ_CST) - mine) >= 0) return true;
+    cs_sleep_ns(ANSWER_SLEEP_NS);
+  }
+  return false;
+}
+
 bool cs_own_are_dismissed(void) SIGNAL_SAFE {
   return __atomic_load_n(&are_dismissed, __ATOMIC_SEQ_CST) != 0;
 }
@@ -66,4 +99,5 @@ void cs_own_forget(void) SIGNAL_SAFE {
     cs_own_tid_set((cs_own_role)role, 0);
   cs_own_runs_callback(false);
   cs_own_dismiss(false);
+  cs_own_link_attached(false);
 }

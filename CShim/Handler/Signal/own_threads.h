@@ -33,6 +33,20 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 // a fault, or was sent to that thread, or the thread is another one.
 bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
+// For a crash whose descriptor table has no connection any more: has the thread of the connection wake crashd. true: it
+// has.
+bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE;
+// For that thread: whether crashd holds the ring by its connection; and whether a crash waits for it, which `has_woken`
+// answers.
+void cs_own_link_attached(bool is_attached) SIGNAL_SAFE;
+bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE;
+void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;
+
+// What wakes the thread of the connection: the signal that glibc cancels threads with. glibc sends it to one thread
+// alone and lets no program block, handle or wait for it; nothing cancels this thread, which blocks it and reads it
+// from a descriptor.
+#define CS_OWN_BELL 32
+
 // The threads are to end as soon as they can (Setup/aside.c).
 bool cs_own_are_dismissed(void) SIGNAL_SAFE;
 void cs_own_dismiss(bool are_dismissed) SIGNAL_SAFE;

@@ -155,6 +155,10 @@ static inline long cs_send(int descriptor, const void *bytes, size_t size, int f
   return cs_system_call(SYS_sendto, descriptor, (long)bytes, (long)size, flags, 0, 0);
 }
 
+static inline long cs_receive(int descriptor, void *ret_bytes, size_t size, int flags) SIGNAL_SAFE {
+  return cs_system_call(SYS_recvfrom, descriptor, (long)ret_bytes, (long)size, flags, 0, 0);
+}
+
 static inline long cs_sendmsg(int descriptor, const struct msghdr *message, int flags) SIGNAL_SAFE {
   return cs_system_call(SYS_sendmsg, descriptor, (long)message, flags, 0, 0, 0);
 }

@@ -20,8 +20,9 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_TRAP,
   CS_TEST_FPE,
   CS_TEST_SYS,
-  CS_TEST_ONCE_ATTACHED, // SIGSEGV, once crashd has accepted the process
-  CS_TEST_SENT,          // kill(getpid(), SIGSEGV)
+  CS_TEST_ONCE_ATTACHED,   // SIGSEGV, once crashd has accepted the process
+  CS_TEST_ATTACHED_CLOSED, // the same, and the program has closed all descriptors above 2 meanwhile
+  CS_TEST_SENT,            // kill(getpid(), SIGSEGV)
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
   CS_TEST_CALL_OF_DATA,
@@ -165,8 +166,9 @@ bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt);
 bool cs_test_can_unshare(void);
 
 // Like cs_test_run(), with this process as crashd: it accepts, takes the ring and replies. 0 if the protocol went as
-// cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied.
-int cs_test_run_attached(const char *directory, int *ret_wait_status);
+// cs_attach.h says, with the crash in the ring after the wake-up byte; else the line that was not satisfied. The way is
+// one of those that wait until they are attached.
+int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status);
 
 // The same with a crashd that comes after the start, when the process' own thread looks for it no more.
 int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
