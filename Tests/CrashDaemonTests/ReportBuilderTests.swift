@@ -259,6 +259,18 @@ struct OwnershipTests {
     }
   }
 
+  @Test("S2: a function without a file is a dependency's, where others of its module have files")
+  func dependencyWithoutFile() throws {
+    let file = "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift"
+    let symbols = SampleSymbols(chains: [
+      0x10: [SourceFrame(mangled: "$s4shop3buyyyF")], 0x1f: [SourceFrame(mangled: "$s7NIOCore5writeyyF")],
+      0x2f: [SourceFrame(mangled: "$s7NIOCore4readyyF", file: file, line: 3)],
+    ])
+    let record = CrashRecord.sample(frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
+    let frames = try #require(RingContents.sample([record]).report(symbols)).threads[0].frames
+    #expect(frames.map(\.isOwn) == [true, false, false])
+  }
+
   @Test(
     "D12: a system's header that was inlined is not the program's",
     arguments: [

@@ -66,7 +66,20 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       }
     }
     if omitted > 0 { result.omitted = omitted }
+    Self.disownDependencies(in: &result.frames)
     return result
+  }
+
+  /// Takes functions without a file from the program whose module is a dependency's by the files of others.
+  private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
+    let nameless = frames.indices.filter { frames[$0].isOwn && frames[$0].file == nil && !frames[$0].mangled.isEmpty }
+    guard !nameless.isEmpty else { return }
+    let dependencies = Set(
+      frames.filter { $0.file.map(Ownership.isDependency) == true }.compactMap { Demangler.module(of: $0.mangled) })
+    guard !dependencies.isEmpty else { return }
+    for index in nameless where Demangler.module(of: frames[index].mangled).map(dependencies.contains) == true {
+      frames[index].isOwn = false
+    }
   }
 
   /// nil where the function has no code of its own to give a line to: of a thunk only the entry has one, without a column.
