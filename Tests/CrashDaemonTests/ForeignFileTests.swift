@@ -7,7 +7,8 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Files that others choose")
+/// One after the other: a child that a test forks closes what others have open, also what hangs.
+@Suite("Files that others choose", .serialized)
 struct ForeignFileTests {
   @Test("F8: a place that hangs holds one thread; other places and other users go on")
   func hangingPlace() async throws {
