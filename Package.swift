@@ -275,7 +275,9 @@ if !coreOnly {
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ],
       swiftSettings: swift),
-    .testTarget(name: "CrashStoreTests", dependencies: ["CrashStore"], swiftSettings: swift),
+    .testTarget(
+      name: "CrashStoreTests", dependencies: ["CrashStore", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: swift),
     .target(name: "CDaemonTestSupport", path: "Tests/CDaemonTestSupport", cSettings: c),
     .testTarget(
       name: "CrashDaemonTests",

@@ -30,6 +30,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var breadcrumbs: [Breadcrumb]
   /// Which crashes belong together.
   public var group: Group
+  /// The groups of other threads that crashed at once, where they are not `group`; nil: there are none.
+  public var otherGroups: [Group]?
   /// What could not be kept, by kind; empty when nothing was lost.
   public var losses: [String: Int]
   /// How long it took; nil in reports that were made from a spooled ring.
@@ -86,6 +88,12 @@ public struct CrashReport: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
+  /// The groups in which the crash counts: of each thread that crashed at once, each once.
+  public var groups: [Group] {
+    var keys: Set<String> = []
+    return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
+  }
+
   /// The process that crashed.
   public struct ProcessIdentity: Codable, Sendable, Equatable {
     /// As crashd sees it (SO_PEERCRED).

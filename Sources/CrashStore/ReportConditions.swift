@@ -10,7 +10,15 @@ struct ReportConditions {
     if let pid = filter.pid { add("pid = :pid", "pid", pid) }
     if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
     // Keys are digits up to f: everything that begins with the prefix stands before the prefix and a g.
-    if let group = filter.group { add("group_key >= :group AND group_key < :group || 'g'", "group", group) }
+    // A report in which several threads crashed at once is in the group of each of them.
+    if let group = filter.group {
+      let isInGroup = "group_key >= :group AND group_key < :group || 'g'"
+      let others = """
+        SELECT (SELECT own.seq FROM reports AS own WHERE own.id = group_reports.id) FROM group_reports
+        WHERE bytes = 0 AND \(isInGroup)
+        """
+      add("(\(isInGroup) OR seq IN (\(others)))", "group", group)
+    }
     if let unit = filter.unit { add("unit = :unit", "unit", unit) }
     if let signal = filter.signal { add("signal = :signal", "signal", signal) }
     if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }

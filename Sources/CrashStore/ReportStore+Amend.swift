@@ -12,7 +12,7 @@ extension ReportStore {
   /// - Returns: Whether it was written.
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       let json = try JSONEncoder().encode(report)
       return try pool.write { database in

@@ -46,13 +46,13 @@ public struct DanglingEvent: Sendable, Equatable {
 
 // Which classes are protected, and why.
 extension ReportStore {
-  /// Events; beyond them the oldest go.
+  /// Events; beyond them the oldest of the user with the most go.
   public static let danglingEventLimit = 10_000
 
   /// Stores the state of a service and what was decided, both or neither.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
-    let pool = pool
+    let (pool, fairShare) = (try pool, fairShare)
     try Self.translating(path) {
       try pool.write { database in
         try database.execute(
@@ -67,9 +67,8 @@ extension ReportStore {
             arguments: [Int64(event.uid), event.program, event.time, Data(event.json)])
         }
         guard !events.isEmpty else { return }
-        try database.execute(
-          sql: "DELETE FROM dangling_events WHERE seq <= (SELECT max(seq) FROM dangling_events) - ?",
-          arguments: [Self.danglingEventLimit])
+        try Self.evict(
+          from: "dangling_events", key: "seq", order: "seq", limit: Self.danglingEventLimit, fairShare, in: database)
       }
     }
   }
@@ -77,7 +76,7 @@ extension ReportStore {
   /// Forgets a service; its events stay.
   /// - Throws: `StoreError.unavailable`.
   public func forgetDangling(uid: UInt32, program: String) throws(StoreError) {
-    let pool = pool
+    let pool = try pool
     try Self.translating(path) {
       try pool.write { database in
         try database.execute(
@@ -89,7 +88,7 @@ extension ReportStore {
   /// The states of all services.
   /// - Throws: `StoreError.unavailable`.
   public func danglingStates() throws(StoreError) -> [DanglingState] {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         let rows = try Row.fetchAll(
@@ -113,7 +112,7 @@ extension ReportStore {
   public func danglingEvents(
     programs: Set<String>? = nil, visibility: Visibility = .all, limit: Int
   ) throws(StoreError) -> [DanglingEvent] {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         let cursor = try Row.fetchCursor(

@@ -57,24 +57,31 @@ extension ReportStore {
   public func groups(
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [ReportGroup] {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        let wanted = Restriction(filter, visibility)
+        let wanted = GroupRestriction(filter, visibility)
         guard let wanted else { return [] }
-        // Those with reports and those without are in two tables, each in an order that serves it: a group that is
-        // among the last of both together is among the last of one of them.
+        // With such a filter the sums serve, else all rows are read. Those with reports and those without are in two
+        // tables, each in an order that serves it: a group that is among the last of both together is among the last of
+        // one of them.
+        let sql =
+          wanted.isOfWholeGroups
+          ? """
+          SELECT group_key AS key, uid, last, count FROM group_totals \(wanted.totalsClause)
+          ORDER BY last DESC, group_key, uid LIMIT :limit OFFSET :offset
+          """
+          : """
+          SELECT group_key AS key, uid, max(last) AS last FROM (
+            SELECT * FROM (SELECT group_key, uid, max(time) AS last FROM group_reports \(wanted.clause)
+              GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset)
+            UNION ALL
+            SELECT * FROM (SELECT group_key, uid, max(last) AS last FROM group_past \(wanted.pastClause)
+              GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset))
+          GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit OFFSET :offset
+          """
         let rows = try Row.fetchAll(
-          database,
-          sql: """
-            SELECT group_key AS key, uid, max(last) AS last FROM (
-              SELECT * FROM (SELECT group_key, uid, max(time) AS last FROM group_reports \(wanted.clause)
-                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset)
-              UNION ALL
-              SELECT * FROM (SELECT group_key, uid, max(last) AS last FROM group_past \(wanted.pastClause)
-                GROUP BY group_key, uid ORDER BY last DESC, group_key, uid LIMIT :limit + :offset))
-            GROUP BY group_key, uid ORDER BY last DESC, key, uid LIMIT :limit OFFSET :offset
-            """, arguments: wanted.arguments(["limit": limit, "offset": offset]))
+          database, sql: sql, arguments: wanted.arguments(["limit": limit, "offset": offset]))
         var builds = NewestBuilds()
         return try rows.compactMap { try Self.group($0, wanted, &builds, in: database) }
       }
@@ -87,9 +94,9 @@ extension ReportStore {
   public func setResolved(
     _ isResolved: Bool, group prefix: String, at time: String, visibility: Visibility = .all
   ) throws(StoreError) -> String {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
-      guard !prefix.isEmpty, let wanted = Restriction(ReportFilter(group: prefix), visibility) else {
+      guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
       // Looked up without the writer, which stores crashes meanwhile.
@@ -122,7 +129,7 @@ extension ReportStore {
 
   /// nil when nothing of the group is there; within one transaction that does not happen.
   private static func group(
-    _ row: Row, _ wanted: Restriction, _ builds: inout NewestBuilds, in database: Database
+    _ row: Row, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
     let key: String = row["key"]
     let uid: Int64 = row["uid"]
@@ -141,11 +148,35 @@ extension ReportStore {
           ORDER BY \(order), id LIMIT 1
           """, arguments: own.arguments([:]))
     }
-    guard let oldest = try edge("first", ("time", "first")),
-      let newest = try edge("last DESC", ("time DESC", "last DESC"))
+    guard let oldest = try edge("first", ("time", "hour, first")),
+      let newest = try edge("last DESC", ("time DESC", "hour DESC, last DESC"))
     else { return nil }
     let first: String = oldest["first"]
     let last: String = newest["last"]
+    let (count, parts) = try sums(row, wanted, own, in: database)
+    let names = Set(parts.map { $0["name"] as String }).sorted().prefix(nameLimit)
+    let report = try String.fetchOne(
+      database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
+      arguments: own.arguments([:]))
+    let firstBuild: String = oldest["build"]
+    let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
+    let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
+    return ReportGroup(
+      key: key, uid: OwnerKey.uid(uid), title: newest["title"], count: count, first: first, last: last,
+      buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
+      lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
+  }
+
+  /// How many crashes there were, and the builds and names of their programs.
+  private static func sums(
+    _ row: Row, _ wanted: GroupRestriction, _ own: GroupRestriction, in database: Database
+  ) throws -> (count: Int, parts: [Row]) {
+    if wanted.hasWholeGroups {
+      let parts = try Row.fetchAll(
+        database, sql: "SELECT build, name FROM group_parts WHERE group_key = ? AND uid = ?",
+        arguments: [row["key"], row["uid"]])
+      return (row["count"], parts)
+    }
     // Two passes over the group's rows: one that told the counts of each build and name would have to sort them.
     let count = try Int.fetchOne(
       database,
@@ -159,17 +190,7 @@ extension ReportStore {
         SELECT * FROM (SELECT DISTINCT build, name FROM group_reports \(own.clause))
         UNION SELECT build, name FROM group_past \(own.pastClause)
         """, arguments: own.arguments([:]))
-    let names = Set(parts.map { $0["name"] as String }).sorted().prefix(nameLimit)
-    let report = try String.fetchOne(
-      database, sql: "SELECT id FROM group_reports \(own.clause) ORDER BY time DESC, id DESC LIMIT 1",
-      arguments: own.arguments([:]))
-    let firstBuild: String = oldest["build"]
-    let isInNewest = try builds.isNewest(firstBuild, of: newest["executable"], uid, in: database)
-    let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
-    return ReportGroup(
-      key: key, uid: OwnerKey.uid(uid), title: newest["title"], count: count ?? 0, first: first, last: last,
-      buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
-      lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
+    return (count ?? 0, parts)
   }
 
   private static func state(
@@ -179,100 +200,5 @@ extension ReportStore {
       database, sql: "SELECT resolved_time FROM group_states WHERE group_key = ? AND uid = ?", arguments: [key, uid])
     if let resolved { return last > resolved ? .regressed : .resolved }
     return isInNewest ? .new : .open
-  }
-}
-
-/// What a query of `group_reports` is restricted to: only what is asked for stands in the SQL, so that the tables' order
-/// serves it.
-private struct Restriction {
-  private var conditions: [String] = []
-  /// The same for `group_past`, whose rows are hours: one that lies within the period in part counts.
-  private var pastConditions: [String] = []
-  private var values: [String: (any DatabaseValueConvertible)?] = [:]
-
-  /// nil when no report can pass: keys are hexadecimal digits, in lower case.
-  init?(_ filter: ReportFilter, _ visibility: Visibility) {
-    if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
-    if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
-    if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
-    if let since = filter.since { add("time >= :since", "since", since, past: "last >= :since") }
-    if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each row looks its report up: of those that a group's key has chosen, mostly.
-    if let pid = filter.pid { add(Self.ofReport("pid"), "pid", pid, past: "FALSE") }
-    if let unit = filter.unit { add(Self.ofReport("unit"), "unit", unit, past: "FALSE") }
-    if let signal = filter.signal { add(Self.ofReport("signal"), "signal", signal, past: "FALSE") }
-    guard let group = filter.group, !group.isEmpty else { return }
-    guard ReportStore.isKeyPrefix(group) else { return nil }
-    // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
-    add("group_key >= :group AND group_key < :group || 'g'", "group", group)
-  }
-
-  private static func ofReport(_ column: String) -> String {
-    "EXISTS (SELECT 1 FROM reports WHERE reports.id = group_reports.id AND reports.\(column) = :\(column))"
-  }
-
-  var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
-  var pastClause: String { pastConditions.isEmpty ? "" : "WHERE " + pastConditions.joined(separator: " AND ") }
-
-  func arguments(_ more: [String: any DatabaseValueConvertible]) -> StatementArguments {
-    StatementArguments(values.merging(more.mapValues { $0 }) { $1 })
-  }
-
-  func narrowed(to key: String, _ uid: Int64) -> Restriction {
-    var narrow = self
-    narrow.add("group_key = :own_key AND uid = :own_uid", "own_key", key)
-    narrow.values["own_uid"] = uid
-    return narrow
-  }
-
-  private mutating func add(
-    _ condition: String, _ name: String, _ value: any DatabaseValueConvertible, past: String? = nil
-  ) {
-    conditions.append(condition)
-    pastConditions.append(past ?? condition)
-    values[name] = value
-  }
-}
-
-/// The builds of programs in the order in which they were first seen; each program is looked up once a call.
-private struct NewestBuilds {
-  private var known: [String: [String]] = [:]
-
-  /// Whether it is the newest of several.
-  mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
-    let builds = try builds(of: executable, uid, in: database)
-    return builds.count > 1 && builds.first == build
-  }
-
-  private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
-    let name = "\(uid) \(executable)"
-    if let builds = known[name] { return builds }
-    // From one build to the next in each table's order: a program has few, and many reports of each.
-    let builds = try String.fetchAll(
-      database,
-      sql: """
-        WITH RECURSIVE
-          present (build) AS (
-            SELECT min(build) FROM group_reports WHERE executable = :executable AND uid = :uid AND build > ''
-            UNION ALL SELECT (SELECT min(build) FROM group_reports AS next
-              WHERE next.executable = :executable AND next.uid = :uid AND next.build > present.build)
-            FROM present WHERE build IS NOT NULL),
-          past (build) AS (
-            SELECT min(build) FROM group_past WHERE executable = :executable AND uid = :uid AND build > ''
-            UNION ALL SELECT (SELECT min(build) FROM group_past AS next
-              WHERE next.executable = :executable AND next.uid = :uid AND next.build > past.build)
-            FROM past WHERE build IS NOT NULL)
-        SELECT build FROM (
-          SELECT build, (SELECT min(time) FROM group_reports AS own
-            WHERE own.executable = :executable AND own.uid = :uid AND own.build = present.build) AS first
-          FROM present WHERE build IS NOT NULL
-          UNION ALL
-          SELECT build, (SELECT min(first) FROM group_past AS own
-            WHERE own.executable = :executable AND own.uid = :uid AND own.build = past.build) AS first
-          FROM past WHERE build IS NOT NULL)
-        GROUP BY build ORDER BY min(first) DESC LIMIT 2
-        """, arguments: ["executable": executable, "uid": uid])
-    known[name] = builds
-    return builds
   }
 }

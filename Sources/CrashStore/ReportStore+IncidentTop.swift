@@ -38,7 +38,7 @@ extension ReportStore {
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int
   ) throws(StoreError) -> [IncidentSum] {
-    let pool = pool
+    let pool = try pool
     let columns =
       switch key {
       case .kind: ["source", "kind"]

@@ -4,31 +4,33 @@ import GRDB
 
 // What happened while processes went on.
 extension ReportStore {
-  /// Rows; beyond them the one that was seen last the longest ago goes.
+  /// Rows; beyond them the user with the most loses those that crashd stored the longest ago.
   public static let incidentLimit = 10_000
 
-  /// Stores an incident, or what has become of it since.
+  /// Stores incidents, or what has become of them since: all of one look, or none.
   /// - Throws: `StoreError.unavailable`.
-  public func put(incident: IncidentReport) throws(StoreError) {
-    let pool = pool
+  public func put(incidents: [IncidentReport]) throws(StoreError) {
+    guard !incidents.isEmpty else { return }
+    let (pool, fairShare) = (try pool, fairShare)
     try Self.translating(path) {
-      let json = try JSONEncoder().encode(incident)
+      let rows = try incidents.map { ($0, try JSONEncoder().encode($0)) }
       try pool.write { database in
-        try database.execute(
-          sql: """
-            INSERT INTO incidents (id, uid, name, subject, source, last, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id, uid) DO UPDATE SET last = excluded.last, json = excluded.json
-            """,
-          arguments: [
-            incident.id, incident.process.ownerKey, incident.process.name, incident.subject, incident.source,
-            incident.last,
-            json,
-          ])
-        try database.execute(
-          sql: """
-            DELETE FROM incidents WHERE rowid IN
-              (SELECT rowid FROM incidents ORDER BY last DESC, rowid DESC LIMIT -1 OFFSET ?)
-            """, arguments: [Self.incidentLimit])
+        for (incident, json) in rows {
+          // A new row with the next number, also of one that is there: the numbers are crashd's own order, and none that
+          // a process has a say in.
+          try database.cachedStatement(
+            sql: """
+              INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)
+              VALUES (?, ?, ?, ?, ?, ?, ?)
+              """
+          ).execute(
+            arguments: [
+              incident.id, incident.process.ownerKey, incident.process.name, incident.subject, incident.source,
+              incident.last, json,
+            ])
+        }
+        try Self.evict(
+          from: "incidents", key: "rowid", order: "rowid", limit: Self.incidentLimit, fairShare, in: database)
       }
     }
   }
@@ -44,7 +46,7 @@ extension ReportStore {
   public func incidents(
     _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [IncidentReport] {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       let rows = try pool.read { database in
         try Data.fetchAll(

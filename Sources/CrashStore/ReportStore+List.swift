@@ -32,7 +32,7 @@ extension ReportStore {
     _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, before: StoreCursor? = nil,
     after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int, counts: Bool = false
   ) throws(StoreError) -> ReportPage {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
         var wanted = ReportConditions(filter, visibility)
@@ -52,6 +52,9 @@ extension ReportStore {
             """, arguments: wanted.arguments(["limit": limit]))
         let reports = rows.map { ReportSummary($0, epoch: epoch) }
         guard counts else { return ReportPage(reports: reports) }
+        if filter == ReportFilter(), before == nil, after == nil {
+          return ReportPage(reports: reports, more: max(0, try Self.count(visibility, in: database) - reports.count))
+        }
         if let last = reports.last?.cursor.sequence {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }

@@ -6,7 +6,7 @@ extension ReportStore {
   /// The report whose id begins with `prefix`; the newest one for nil.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unreadable`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
         // Ids are hexadecimal digits; anything else matches none, and has no wildcard to smuggle in.
@@ -19,10 +19,14 @@ extension ReportStore {
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
         // The last crash, not the last one stored: spooled ones, and those that waited for symbols, come late.
-        let sql = "SELECT seq, id, json FROM reports \(which) ORDER BY time DESC, seq DESC LIMIT 1"
-        guard let row = try Row.fetchOne(database, sql: sql, arguments: wanted) else {
-          throw StoreError.noSuchReport(id: prefix)
+        let newest = { (bound: String) in
+          try Row.fetchOne(
+            database, sql: "SELECT seq, id, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
+            arguments: wanted)
         }
+        // One that a clock which was wrong has put into the future is the last one only where there is no other.
+        let row = try newest(" AND time <= '\(Timestamp.string(since1970_ns: Self.now_ns))'") ?? newest("")
+        guard let row else { throw StoreError.noSuchReport(id: prefix) }
         return try StoredReport(row, epoch: epoch)
       }
     }
@@ -45,7 +49,7 @@ extension ReportStore {
   /// What the process wrote; nil when there is no such report.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       let bytes = try pool.read { database in
         try Data.fetchOne(database, sql: "SELECT bytes FROM raw_records WHERE id = ?", arguments: [id])
@@ -81,7 +85,7 @@ extension ReportStore {
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
   ) throws(StoreError) -> EventPage {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
         try Self.check(cursor, epoch: epoch, in: database)
@@ -104,7 +108,7 @@ extension ReportStore {
   /// The cursor of the newest event.
   /// - Throws: `StoreError.unavailable`.
   public func newestCursor() throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       StoreCursor(epoch: epoch, sequence: try pool.read { try Self.newestSequence(in: $0) })
     }
@@ -113,20 +117,23 @@ extension ReportStore {
   /// How many reports there are.
   /// - Throws: `StoreError.unavailable`.
   public func count(visibility: Visibility = .all) throws(StoreError) -> Int {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
-      try pool.read { database in
-        try Int.fetchOne(
-          database, sql: "SELECT count(*) FROM reports WHERE :uid IS NULL OR uid = :uid",
-          arguments: ["uid": visibility.uid]) ?? 0
-      }
+      try pool.read { try Self.count(visibility, in: $0) }
     }
+  }
+
+  /// Of the sums: to count the rows takes time with each of them.
+  static func count(_ visibility: Visibility, in database: Database) throws -> Int {
+    try Int.fetchOne(
+      database, sql: "SELECT ifnull(sum(reports), 0) FROM user_shares WHERE :uid IS NULL OR uid = :uid",
+      arguments: ["uid": visibility.uid]) ?? 0
   }
 
   /// The database's size, without its write-ahead log.
   /// - Throws: `StoreError.unavailable`.
   public func sizeBytes() throws(StoreError) -> Int {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
@@ -135,6 +142,8 @@ extension ReportStore {
       }
     }
   }
+
+  private static var now_ns: UInt64 { UInt64(max(0, Date().timeIntervalSince1970) * 1e9) }
 
   /// Whether it may be how a group's key begins.
   static func isKeyPrefix(_ text: String) -> Bool {

@@ -22,7 +22,7 @@ extension ReportStore {
   public func removed(
     after cursor: StoreCursor, through end: StoreCursor? = nil, visibility: Visibility = .all
   ) throws(StoreError) -> Missed {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { try Self.missed(after: cursor.sequence, through: end?.sequence ?? Int64.max, visibility, in: $0) }
     }
@@ -56,7 +56,7 @@ extension ReportStore {
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
     guard !prefix.isEmpty else { throw .noSuchReport(id: prefix) }
     let id = try report(idPrefix: prefix, visibility: visibility).report.id
-    let pool = pool
+    let pool = try pool
     try Self.translating(path) {
       try pool.write { try Self.remove([id], isCounted: false, in: $0) }
     }
@@ -67,7 +67,7 @@ extension ReportStore {
   /// - Returns: How many it removed.
   /// - Throws: `StoreError.unavailable`.
   public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.write { database in
         let ids = try String.fetchAll(
@@ -84,7 +84,7 @@ extension ReportStore {
   /// How many reports there are of crashes before a time.
   /// - Throws: `StoreError.unavailable`.
   public func count(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         try Int.fetchOne(
@@ -123,7 +123,7 @@ extension ReportStore {
   }
 
   func foldRemoved(beyond limit: Int) throws(StoreError) {
-    let pool = pool
+    let pool = try pool
     try Self.translating(path) { try pool.write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 

@@ -30,13 +30,13 @@ extension ReportStore {
   private static let orphanLimit = 256
 
   /// Renames the files of a database, and its journals'; the new name has the time.
-  private static func setAside(path: String, at time: String) throws(StoreError) -> String {
+  static func setAside(path: String, as what: String = "corrupt", at time: String) throws(StoreError) -> String {
     let mark = time.filter { $0.isLetter || $0.isNumber }
-    var aside = "\(path).corrupt-\(mark)"
+    var aside = "\(path).\(what)-\(mark)"
     var attempt = 1
     while unsafe access(aside, F_OK) == 0 {
       attempt += 1
-      aside = "\(path).corrupt-\(mark)-\(attempt)"
+      aside = "\(path).\(what)-\(mark)-\(attempt)"
     }
     for suffix in ["", "-wal", "-shm"] where unsafe rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
       // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
@@ -57,21 +57,54 @@ extension ReportStore {
   }
 
   /// Opens a database; one that is corrupt, or none at all, is set aside for a new one.
+  ///
+  /// Where it cannot be opened now, such as on a full disk, the store is there all the same: `openAgain` tries once more.
   /// - Returns: The store, and what was set aside: it is still to be taken over by `rescue`.
   /// - Throws: `StoreError`; another program's database, and one of a later version, are left alone.
-  public static func open(path: String, at time: String) throws(StoreError) -> (ReportStore, SetAside?) {
-    let problem: StoreError
+  public static func open(
+    path: String, at time: String, fairShare: FairShare = FairShare()
+  ) throws(StoreError) -> (ReportStore, SetAside?) {
+    let isClosed = StoreError.unavailable(path: path, reason: "it is not open")
+    let store = ReportStore(.closed(isClosed, nil), path: path, fairShare: fairShare)
     do throws(StoreError) {
-      return (try ReportStore(path: path), nil)
-    } catch {
-      guard error.isCorruption else { throw error }
-      problem = error
+      return (store, try store.openAgain(at: time))
+    } catch .unavailable {
+      return (store, nil)
     }
-    // Asked only now: another program's database opens well.
-    let aside = try setAside(path: path, at: time)
-    let store = try ReportStore(path: path)
-    let keepsCursors = try store.takeOverCursors(from: aside)
-    return (store, SetAside(path: aside, reason: problem.description, keepsCursors: keepsCursors))
+  }
+
+  /// Opens the database of a store that is not open.
+  /// - Returns: What was set aside, and is still to be taken over by `rescue`.
+  /// - Throws: As `open`, and `unavailable`.
+  public func openAgain(at time: String) throws(StoreError) -> SetAside? {
+    try Self.translating(path) {
+      try writing.withLock { _ in
+        guard !isOpen else { return nil }
+        var aside = pending
+        do throws(StoreError) {
+          replace(by: try openOrSetAside(&aside, at: time))
+        } catch {
+          replace(by: .closed(error, aside))
+          throw error
+        }
+        // Before an event is stored: its number would be one of the old ones.
+        guard var found = aside else { return nil }
+        found.keepsCursors = try takeOverCursors(from: found.path)
+        return found
+      }
+    }
+  }
+
+  /// Only a file that opens as ours, and is not well, is set aside: another program's opens well.
+  private func openOrSetAside(_ aside: inout SetAside?, at time: String) throws(StoreError) -> Opened {
+    do throws(StoreError) {
+      return try Self.translating(path) { try Self.open(path: path) }
+    } catch {
+      guard error.isCorruption, aside == nil else { throw error }
+      aside = SetAside(
+        path: try Self.setAside(path: path, at: time), reason: error.description, keepsCursors: false)
+    }
+    return try Self.translating(path) { try Self.open(path: path) }
   }
 
   /// Sets the open database aside and goes on with a new one, into which reports can be written at once.
@@ -128,7 +161,7 @@ extension ReportStore {
       return false
     }
     return try Self.translating(path) {
-      let pool = pool
+      let pool = try pool
       let isTaken = try pool.write { database in
         guard try Self.newestSequence(in: database) == 0 else { return false }
         try database.execute(sql: "UPDATE meta SET value = ? WHERE key = 'epoch'", arguments: [oldEpoch])
@@ -140,7 +173,7 @@ extension ReportStore {
         }
         return true
       }
-      if isTaken { replace(by: Opened(pool: pool, epoch: oldEpoch)) }
+      if isTaken { replace(by: Opened(pool: pool, epoch: oldEpoch, files: StoreFiles(path))) }
       return isTaken
     }
   }
@@ -200,7 +233,7 @@ extension ReportStore {
   }
 
   private func takeOver(_ rows: [OldRow], keepsNumbers: Bool) throws -> Int {
-    let pool = pool
+    let pool = try pool
     return try pool.write { database in
       var count = 0
       for row in rows {
@@ -235,7 +268,7 @@ extension ReportStore {
     let ids = (try? old.read { try String.fetchAll($0, sql: "SELECT id FROM raw_records") }) ?? []
     var orphans: [Orphan] = []
     for id in ids where orphans.count < orphanLimit {
-      let isKnown = try? known.pool.read {
+      let isKnown = try? known.opened.pool.read {
         try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM reports WHERE id = ?)", arguments: [id])
       }
       guard isKnown == false,

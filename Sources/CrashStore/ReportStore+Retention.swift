@@ -4,7 +4,7 @@ import Synchronization
 
 // What goes by itself.
 extension ReportStore {
-  /// Groups whose reports are all gone, and hours of others, that are still counted; those seen last the longest ago go.
+  /// Hours of removed reports that are still counted; beyond them the oldest of the largest share go.
   public static let historyLimit = 100_000
   /// How many times too large a group may be as long as somebody has not read all of it.
   private static let readersPatience = 10
@@ -49,7 +49,7 @@ extension ReportStore {
       grown.names?.formUnion(grown.spared)
       grown.spared = []
     }
-    let (pool, limit) = (pool, Self.time(now_ns, minus: policy.history_s))
+    let (pool, fairShare, limit) = (try pool, fairShare, Self.time(now_ns, minus: policy.history_s))
     try Self.translating(path) {
       let isNeeded = try pool.read { database in
         let old = try Bool.fetchOne(
@@ -65,9 +65,9 @@ extension ReportStore {
       guard isNeeded else { return }
       try pool.write { database in
         try database.execute(sql: "DELETE FROM group_past WHERE last < ?", arguments: [limit])
-        let last = try String.fetchOne(
-          database, sql: "SELECT last FROM group_past ORDER BY last DESC LIMIT 1 OFFSET \(Self.historyLimit)")
-        if let last { try database.execute(sql: "DELETE FROM group_past WHERE last <= ?", arguments: [last]) }
+        try Self.evict(
+          from: "group_past", key: "(group_key, uid, hour, build, name, executable)", order: "last",
+          limit: Self.historyLimit, fairShare, in: database)
         try Self.foldRemoved(beyond: Self.removedLimit, in: database)
       }
     }
@@ -77,7 +77,7 @@ extension ReportStore {
   /// - Returns: What is wrong with it; nil: nothing.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func check() throws(StoreError) -> String? {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       let answer = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
       return answer == "ok" ? nil : answer ?? "no answer"
@@ -103,7 +103,7 @@ extension ReportStore {
   private func thinGroup(
     _ policy: RetentionPolicy, _ readers: StoreCursor?, _ now_ns: UInt64
   ) throws(StoreError) -> RetentionStep? {
-    let (pool, limit) = (pool, max(1, policy.reportsPerGroup))
+    let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
         // Before the look: one that grows during it is noted again.
@@ -191,13 +191,13 @@ extension ReportStore {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
     }
-    if size.usedBytes > policy.bytes { return try removeOldest(size.usedBytes - policy.bytes, size, .bytes) }
+    if size.usedBytes > policy.bytes { return try removeOldest(size.usedBytes - policy.bytes, .bytes) }
     let most = min(lacking, size.usedBytes - policy.minimumBytes)
-    return most > 0 ? try removeOldest(most, size, .keepFree) : nil
+    return most > 0 ? try removeOldest(most, .keepFree) : nil
   }
 
   private func size() throws(StoreError) -> Size {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         let number = { (sql: String) in try Int.fetchOne(database, sql: sql) ?? 0 }
@@ -208,22 +208,20 @@ extension ReportStore {
     }
   }
 
-  /// The oldest events of the user who has the most reports: nobody's flood drives out another's.
-  private func removeOldest(_ bytes: Int, _ size: Size, _ reason: RetentionReason) throws(StoreError) -> RetentionStep?
-  {
-    let pool = pool
+  /// The oldest events of the user whose reports take the most bytes: a flood evicts its own.
+  private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
+    let (pool, fairShare) = (try pool, fairShare)
     let count = try Self.translating(path) {
       try pool.write { database in
-        let reports = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports") ?? 0
-        let mean = max(1, size.usedBytes / max(1, reports))
-        let wanted = min(max(1, bytes / mean), Self.removalBatch)
+        let rows = try Row.fetchAll(database, sql: "SELECT uid, bytes, reports FROM user_shares")
+        let amounts = rows.map { row -> (Int64, Int) in (row["uid"], row["bytes"]) }
+        guard let uid = fairShare.largest(of: Dictionary(amounts) { $1 }),
+          let row = rows.first(where: { $0["uid"] == uid })
+        else { return 0 }
+        let (all, reports): (Int, Int) = (row["bytes"], row["reports"])
+        let wanted = min(max(1, bytes / max(1, all / max(1, reports))), Self.removalBatch)
         let ids = try String.fetchAll(
-          database,
-          sql: """
-            SELECT id FROM reports
-            WHERE uid = (SELECT uid FROM reports GROUP BY uid ORDER BY count(*) DESC, uid LIMIT 1)
-            ORDER BY seq LIMIT ?
-            """, arguments: [wanted])
+          database, sql: "SELECT id FROM reports WHERE uid = ? ORDER BY seq LIMIT ?", arguments: [uid, wanted])
         try Self.remove(ids, isCounted: true, in: database)
         return ids.count
       }
@@ -233,7 +231,7 @@ extension ReportStore {
 
   /// Shortens the file by some of its free pages.
   private func giveBack() throws(StoreError) -> Int {
-    let pool = pool
+    let pool = try pool
     return try Self.translating(path) {
       try pool.writeWithoutTransaction { database in
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -20,7 +20,7 @@ extension ReportStore {
   /// How far the subscriber has come; a name that is new begins behind the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
   public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.write { database in
         let key: StatementArguments = ["name": name, "uid": Int64(uid), "time": time]
@@ -51,7 +51,7 @@ extension ReportStore {
   public func acknowledge(
     _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
   ) throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.write { database in
         try Self.check(cursor, epoch: epoch, in: database)
@@ -66,7 +66,7 @@ extension ReportStore {
   /// How far the subscriber has come.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       StoreCursor(epoch: epoch, sequence: try pool.read { try Self.acknowledged(name, uid, in: $0) })
     }
@@ -75,7 +75,7 @@ extension ReportStore {
   /// Forgets the subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
-    let pool = pool
+    let pool = try pool
     try Self.translating(path) {
       try pool.write { database in
         _ = try Self.acknowledged(name, uid, in: database)
@@ -88,7 +88,7 @@ extension ReportStore {
   /// All that may be seen, by name.
   /// - Throws: `StoreError.unavailable`.
   public func subscribers(visibility: Visibility = .all) throws(StoreError) -> [Subscriber] {
-    let (pool, epoch) = current
+    let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
         let rows = try Row.fetchAll(

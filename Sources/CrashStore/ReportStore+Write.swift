@@ -4,6 +4,9 @@ import GRDB
 import Synchronization
 
 extension ReportStore {
+  /// Of a report and its raw record together; of more, parts are left out, and counted in the report's losses.
+  public static let reportLimitBytes = 8 << 20
+
   /// Stores a report, or replaces the one with its id.
   ///
   /// A replaced report gets a new cursor, so that subscribers see it again. A report that differs from the stored one
@@ -19,20 +22,24 @@ extension ReportStore {
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      let json = try JSONEncoder().encode(report)
+      // What is written to a file without a name goes with this process.
+      if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
+      let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in
-        try put(report, json: json, raw: raw, replacing: expected, knownAs: ownPID, into: pool)
+        try put(sized, replacing: expected, knownAs: ownPID, into: try pool)
       }
-      if case .inserted = change { noteGrown(report.group.key, report.process.ownerKey) }
+      if case .inserted = change {
+        for group in report.groups { noteGrown(group.key, report.process.ownerKey) }
+      }
       return change
     }
   }
 
   private func put(
-    _ report: CrashReport, json: Data, raw: [UInt8], replacing expected: StoreCursor?, knownAs ownPID: Int?,
-    into pool: DatabasePool
+    _ sized: SizedReport, replacing expected: StoreCursor?, knownAs ownPID: Int?, into pool: DatabasePool
   ) throws -> StoreChange {
-    try pool.write { database in
+    let report = sized.report
+    return try pool.write { database in
       let old = try Row.fetchOne(
         database.cachedStatement(sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?"), arguments: [report.id])
       if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
@@ -48,7 +55,7 @@ extension ReportStore {
       } else if try Self.isRemoved(report.id, report.process.ownerKey, in: database) {
         return .unchanged
       }
-      let sequence = try Self.insert(report, json: json, raw: raw, into: database)
+      let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)
       let cursor = StoreCursor(epoch: epoch, sequence: sequence)
       return old == nil ? .inserted(cursor) : .updated(cursor)
     }
@@ -82,16 +89,21 @@ extension ReportStore {
         report.group.title, json,
       ])
     let sequence = number ?? database.lastInsertedRowID
-    try database.cachedStatement(
+    let row = try database.cachedStatement(
       sql: """
-        INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    ).execute(
-      arguments: [
-        report.group.key, report.process.ownerKey, report.time, report.id, report.process.buildID, report.process.name,
-        report.process.executable, report.group.title,
-      ])
+        INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    // Its bytes count once, whatever the number of its groups.
+    var bytes = json.count + (raw?.count ?? 0)
+    for group in report.groups {
+      try row.execute(
+        arguments: [
+          group.key, report.process.ownerKey, report.time, report.id, report.process.buildID, report.process.name,
+          report.process.executable, group.title, bytes,
+        ])
+      bytes = 0
+    }
     if let raw {
       try database.cachedStatement(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)")
         .execute(arguments: [report.id, Data(raw)])

@@ -12,35 +12,78 @@ public final class ReportStore: Sendable {
   struct Opened {
     var pool: DatabasePool
     var epoch: String
+    var files: StoreFiles
   }
 
-  private let opened: Mutex<Opened>
+  enum State {
+    case open(Opened)
+    /// Such as on a full disk; with what was set aside, and is not taken over yet.
+    case closed(StoreError, SetAside?)
+  }
+
+  private let state: Mutex<State>
   /// Held while a report is written, and while the database is replaced: no report goes into the one that is set aside.
   let writing = Mutex<Void>(())
+  /// Who gives when something is too much.
+  let fairShare: FairShare
   /// Groups that may have more reports than retention allows.
   let grown = Mutex(GrownGroups())
 
   /// Opens the database, or makes it.
   /// - Throws: `StoreError` `notADatabase`, `corrupt`, `tooNew` or `unavailable`. An existing file is never overwritten.
-  public init(path: String) throws(StoreError) {
-    self.path = path
-    let path = path
-    opened = Mutex(try Self.translating(path) { try Self.open(path: path) })
+  public convenience init(path: String, fairShare: FairShare = FairShare()) throws(StoreError) {
+    self.init(.open(try Self.translating(path) { try Self.open(path: path) }), path: path, fairShare: fairShare)
   }
 
+  init(_ state: State, path: String, fairShare: FairShare) {
+    self.path = path
+    self.fairShare = fairShare
+    self.state = Mutex(state)
+  }
+
+  /// Whether the database is open; else every call fails with `unavailable`, until `openAgain` succeeds.
+  public var isOpen: Bool { if case .open = state.withLock({ $0 }) { true } else { false } }
+
+  /// Why it is not; nil: it is open.
+  public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
+
   /// Random for each store; part of every cursor.
-  public var epoch: String { opened.withLock { $0.epoch } }
-  var pool: DatabasePool { opened.withLock { $0.pool } }
+  ///
+  /// Empty while the database is not open.
+  public var epoch: String { (try? current.1) ?? "" }
+  var pool: DatabasePool { get throws(StoreError) { try current.0 } }
 
   /// Both of one moment.
-  var current: (DatabasePool, String) { opened.withLock { ($0.pool, $0.epoch) } }
+  var current: (DatabasePool, String) {
+    get throws(StoreError) {
+      let opened = try opened
+      return (opened.pool, opened.epoch)
+    }
+  }
 
-  /// Whoever uses the old one still does so until he has ended.
-  func replace(by new: Opened) { opened.withLock { $0 = new } }
+  var opened: Opened {
+    get throws(StoreError) {
+      switch state.withLock({ $0 }) {
+      case .open(let opened): return opened
+      case .closed(let error, _): throw error
+      }
+    }
+  }
+
+  /// What waits for a database to be taken over into.
+  var pending: SetAside? {
+    if case .closed(_, let aside) = state.withLock({ $0 }) { aside } else { nil }
+  }
+
+  func replace(by new: State) { state.withLock { $0 = new } }
+
+  /// Readers of the old one go on until they have ended.
+  func replace(by new: Opened) { replace(by: .open(new)) }
 
   /// Closes the database; later calls fail with `unavailable`.
   public func close() throws(StoreError) {
-    let pool = pool
+    guard isOpen else { return }
+    let pool = try pool
     try Self.translating(path) {
       // The log's content goes into the database, so that neither is of use without the other for no longer than needed.
       do {
@@ -68,7 +111,7 @@ public final class ReportStore: Sendable {
       keepPrivate(path)
       let migrator = StoreSchema.migrator
       if try pool.read({ try migrator.hasBeenSuperseded($0) }) {
-        throw StoreError.tooNew(path: path, version: "schema beyond v8")
+        throw StoreError.tooNew(path: path, version: "schema beyond \(StoreSchema.version)")
       }
       try migrator.migrate(pool)
       let epoch = try pool.read { database in
@@ -79,7 +122,7 @@ public final class ReportStore: Sendable {
       }
       try giveBackPages(of: pool)
       try giveRoom(to: pool)
-      return Opened(pool: pool, epoch: epoch)
+      return Opened(pool: pool, epoch: epoch, files: StoreFiles(path))
     } catch {
       // The first error is the one to tell; closing what could not be used has nothing to add.
       do { try pool.close() } catch _ {}

@@ -5,6 +5,9 @@ enum StoreSchema {
   /// "CSHD": marks the file as ours (`PRAGMA application_id`).
   static let applicationID: Int32 = 0x4353_4844
 
+  /// Of the last migration.
+  static let version = "v11"
+
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("v1") { database in
@@ -177,6 +180,7 @@ enum StoreSchema {
           CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)
           """)
     }
+    registerSums(&migrator)
     return migrator
   }
 }

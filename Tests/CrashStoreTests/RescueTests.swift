@@ -45,7 +45,7 @@ struct RescueTests {
     let path = directory.path + "/r.sqlite"
     try fill(path)
     // Pages amid the reports' JSON.
-    try garble(path, from: 40 * 4_096, count: 3 * 4_096)
+    try garble(path, from: 140 * 4_096, count: 3 * 4_096)
     let store = try ReportStore(path: path)
     let problem = try #require(try store.check())
     let epoch = store.epoch

@@ -22,21 +22,21 @@ extension CrashAnalysis {
     }
     let builder = IncidentBuilder(
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
+    let reports = changed.map { builder.report(of: $0) }
+    do throws(StoreError) {
+      // One transaction a look: a flood of incidents holds up no crash.
+      try store.put(incidents: reports)
+    } catch {
+      ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
+      // They are new to the next look.
+      await policy?.saw([], classes, of: process)
+      return seen
+    }
     var result = seen
-    var news: [PolicyKeeper.News] = []
-    for incident in changed {
-      let report = builder.report(of: incident)
-      do throws(StoreError) {
-        try store.put(incident: report)
-      } catch {
-        ledger.postpone(
-          "an incident", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-        // It and those behind it are new to the next look; those before it are new to nobody after this one.
-        break
-      }
+    let news = zip(changed, reports).map { incident, report in
       result[incident.key] = incident.count
-      news.append(
-        PolicyKeeper.News(incident: incident, isFirst: seen[incident.key] == nil, group: Self.group(of: report)))
+      return PolicyKeeper.News(
+        incident: incident, isFirst: seen[incident.key] == nil, group: Self.group(of: report))
     }
     await policy?.saw(news, classes, of: process)
     return result

@@ -1,0 +1,73 @@
+import GRDB
+
+/// What a query of `group_reports` is restricted to: only what is asked for stands in the SQL, so that the tables' order
+/// serves it.
+struct GroupRestriction {
+  private var conditions: [String] = []
+  /// The same for `group_past`, whose rows are hours: one that lies within the period in part counts.
+  private var pastConditions: [String] = []
+  /// The same for `group_totals`, as far as its columns go.
+  private var totalsConditions: [String] = []
+  private var values: [String: (any DatabaseValueConvertible)?] = [:]
+  /// Which groups pass, and which of them are last, stands in the sums of whole groups.
+  private(set) var isOfWholeGroups = true
+  /// Of each group that passes, all of it does.
+  private(set) var hasWholeGroups = true
+
+  /// nil when no report can pass: keys are hexadecimal digits, in lower case.
+  init?(_ filter: ReportFilter, _ visibility: Visibility) {
+    isOfWholeGroups = filter.isOfWholeGroups
+    hasWholeGroups = filter.isOfWholeGroups && filter.since == nil
+    if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
+    if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
+    if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
+    if let since = filter.since {
+      add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
+    }
+    if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
+    // Each row looks its report up: of those that a group's key has chosen, mostly.
+    if let pid = filter.pid { add(Self.ofReport("pid"), "pid", pid, past: "FALSE") }
+    if let unit = filter.unit { add(Self.ofReport("unit"), "unit", unit, past: "FALSE") }
+    if let signal = filter.signal { add(Self.ofReport("signal"), "signal", signal, past: "FALSE") }
+    guard let group = filter.group, !group.isEmpty else { return }
+    guard ReportStore.isKeyPrefix(group) else { return nil }
+    // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
+    add("group_key >= :group AND group_key < :group || 'g'", "group", group)
+  }
+
+  private static func ofReport(_ column: String) -> String {
+    "EXISTS (SELECT 1 FROM reports WHERE reports.id = group_reports.id AND reports.\(column) = :\(column))"
+  }
+
+  var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
+  var totalsClause: String { totalsConditions.isEmpty ? "" : "WHERE " + totalsConditions.joined(separator: " AND ") }
+  var pastClause: String { pastConditions.isEmpty ? "" : "WHERE " + pastConditions.joined(separator: " AND ") }
+
+  func arguments(_ more: [String: any DatabaseValueConvertible]) -> StatementArguments {
+    StatementArguments(values.merging(more.mapValues { $0 }) { $1 })
+  }
+
+  func narrowed(to key: String, _ uid: Int64) -> GroupRestriction {
+    var narrow = self
+    narrow.add("group_key = :own_key AND uid = :own_uid", "own_key", key)
+    narrow.values["own_uid"] = uid
+    return narrow
+  }
+
+  private mutating func add(
+    _ condition: String, _ name: String, _ value: any DatabaseValueConvertible, past: String? = nil,
+    totals: String? = nil
+  ) {
+    totalsConditions.append(totals ?? condition)
+    conditions.append(condition)
+    pastConditions.append(past ?? condition)
+    values[name] = value
+  }
+}
+
+extension ReportFilter {
+  /// Whether a group passes as it was seen last, whatever else is in it.
+  fileprivate var isOfWholeGroups: Bool {
+    pid == nil && name == nil && unit == nil && signal == nil && executable == nil && until == nil
+  }
+}

@@ -1,0 +1,44 @@
+import GRDB
+
+/// The builds of programs in the order in which they were first seen; each program is looked up once a call.
+struct NewestBuilds {
+  private var known: [String: [String]] = [:]
+
+  /// Whether it is the newest of several.
+  mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
+    let builds = try builds(of: executable, uid, in: database)
+    return builds.count > 1 && builds.first == build
+  }
+
+  private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
+    let name = "\(uid) \(executable)"
+    if let builds = known[name] { return builds }
+    // From one build to the next in each table's order: a program has few, and many reports of each.
+    let builds = try String.fetchAll(
+      database,
+      sql: """
+        WITH RECURSIVE
+          present (build) AS (
+            SELECT min(build) FROM group_reports WHERE executable = :executable AND uid = :uid AND build > ''
+            UNION ALL SELECT (SELECT min(build) FROM group_reports AS next
+              WHERE next.executable = :executable AND next.uid = :uid AND next.build > present.build)
+            FROM present WHERE build IS NOT NULL),
+          past (build) AS (
+            SELECT min(build) FROM group_past WHERE executable = :executable AND uid = :uid AND build > ''
+            UNION ALL SELECT (SELECT min(build) FROM group_past AS next
+              WHERE next.executable = :executable AND next.uid = :uid AND next.build > past.build)
+            FROM past WHERE build IS NOT NULL)
+        SELECT build FROM (
+          SELECT build, (SELECT min(time) FROM group_reports AS own
+            WHERE own.executable = :executable AND own.uid = :uid AND own.build = present.build) AS first
+          FROM present WHERE build IS NOT NULL
+          UNION ALL
+          SELECT build, (SELECT min(first) FROM group_past AS own
+            WHERE own.executable = :executable AND own.uid = :uid AND own.build = past.build) AS first
+          FROM past WHERE build IS NOT NULL)
+        GROUP BY build ORDER BY min(first) DESC LIMIT 2
+        """, arguments: ["executable": executable, "uid": uid])
+    known[name] = builds
+    return builds
+  }
+}

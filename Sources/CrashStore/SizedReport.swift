@@ -1,0 +1,26 @@
+import CrashReport
+import FoundationEssentials
+
+/// A report as it is written: of one that is too large, what says least is left out.
+///
+/// The raw record goes first, with which it could be analysed again; then the threads that did not crash.
+struct SizedReport {
+  private(set) var report: CrashReport
+  private(set) var json: Data
+  private(set) var raw: [UInt8]
+
+  init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
+    self.report = report
+    self.raw = raw
+    json = try JSONEncoder().encode(report)
+    guard json.count + raw.count > limitBytes else { return }
+    self.raw = []
+    self.report.losses["rawRecord"] = 1
+    let others = report.threads.count { !$0.crashed }
+    if json.count > limitBytes, others > 0 {
+      self.report.threads.removeAll { !$0.crashed }
+      self.report.losses["threadsTooLarge"] = others
+    }
+    json = try JSONEncoder().encode(self.report)
+  }
+}

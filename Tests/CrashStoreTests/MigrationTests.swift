@@ -1,0 +1,148 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+import Testing
+
+@testable import CrashStore
+
+@Suite("A store of the version before")
+struct MigrationTests {
+  private func report(_ id: String, group: String, minute: Int, uid: Int = 1000, build: String = "aa") -> CrashReport {
+    let time = "2026-11-21T08:0\(minute):00.000000Z"
+    return CrashReport(
+      id: id, time: time,
+      process: CrashReport.ProcessIdentity(
+        pid: 7, uid: uid, name: "shop", executable: "/srv/shop", buildID: build, startTime: time),
+      signal: CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN"), reason: "",
+      diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [], images: [],
+      group: CrashReport.Group(key: group, title: "title of \(id)"))
+  }
+
+  /// A database as the last crashd left it whose schema was version 8.
+  private func makeOld(_ path: String, _ reports: [CrashReport]) throws {
+    let old = try DatabasePool(path: path)
+    try StoreSchema.migrator.migrate(old, upTo: "v8")
+    try old.write { database in
+      try database.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
+      for report in reports {
+        try database.execute(
+          sql: """
+            INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, group_key,
+              group_title, json) VALUES (?, ?, 7, ?, 'shop', '/srv/shop', 'SIGILL', '', 's', '', ?, ?, ?)
+            """,
+          arguments: [
+            report.id, report.time, report.process.uid, report.group.key, report.group.title,
+            try JSONEncoder().encode(report),
+          ])
+        try database.execute(
+          sql: """
+            INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title)
+            VALUES (?, ?, ?, ?, ?, 'shop', '/srv/shop', ?)
+            """,
+          arguments: [
+            report.group.key, report.process.uid, report.time, report.id, report.process.buildID, report.group.title,
+          ])
+        try database.execute(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, x'010203')", arguments: [report.id])
+      }
+      try database.execute(
+        sql: """
+          INSERT INTO group_past (group_key, uid, hour, build, name, executable, title, count, first, last)
+          VALUES ('cafe', 1000, '2026-11-20T08', 'zz', 'till', '/srv/shop', 't', 5, '2026-11-20T08:00:00.000000Z',
+            '2026-11-20T08:30:00.000000Z')
+          """)
+    }
+    try old.close()
+  }
+
+  @Test("it opens, and its groups, sizes and counts are those of its rows")
+  func opens() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2, build: "bb"),
+      report("b1", group: "beef", minute: 3, uid: 0),
+    ]
+    try makeOld(path, reports)
+    let store = try ReportStore(path: path)
+    let groups = try store.groups(limit: 9)
+    #expect(groups.map(\.key) == ["beef", "cafe"] && groups.map(\.count) == [1, 7])
+    #expect(groups.map(\.buildCount) == [1, 3] && groups.last?.names == ["shop", "till"])
+    let bytes = try JSONEncoder().encode(reports[2]).count + 3
+    let shares = try store.pool.read {
+      try Row.fetchAll($0, sql: "SELECT bytes, reports FROM user_shares ORDER BY uid")
+    }
+    #expect(shares.map { $0["reports"] as Int } == [1, 2] && shares.first?["bytes"] == bytes)
+    #expect(try store.report(idPrefix: "a1").report == reports[0])
+    try expectTrueSums(store)
+    try store.close()
+  }
+
+  @Test("groups: sums stay those of the rows, whatever is stored, replaced, removed and forgotten")
+  func sums() throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    var generator = SystemRandomNumberGenerator()
+    var ids: [String] = []
+    for round in 0..<300 {
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0..<6:
+        ids.append("a\(100_000 + round)")
+        var new = report(
+          ids[ids.count - 1], group: ["cafe", "beef", "f00d"].randomElement(using: &generator) ?? "cafe",
+          minute: Int.random(in: 0..<10, using: &generator), uid: Int.random(in: 0..<2, using: &generator),
+          build: ["aa", "bb"].randomElement(using: &generator) ?? "aa")
+        if round % 3 == 0 { new.otherGroups = [CrashReport.Group(key: "dead", title: "other")] }
+        _ = try store.put(new, raw: [UInt8](repeating: 1, count: round))
+      case 6:
+        guard let id = ids.randomElement(using: &generator), var old = try? store.report(idPrefix: id).report else {
+          continue
+        }
+        old.reason += "x"
+        old.group.key = "f00d"
+        _ = try store.put(old, raw: [])
+      case 7:
+        guard let id = ids.randomElement(using: &generator) else { continue }
+        _ = try? store.remove(idPrefix: id)
+      case 8:
+        _ = try store.remove(before: "2026-11-21T08:0\(Int.random(in: 0..<4, using: &generator)):00.000000Z")
+      default:
+        try store.pool.write { try $0.execute(sql: "DELETE FROM group_past WHERE count < 2") }
+      }
+    }
+    try expectTrueSums(store)
+    // What a list shows of whole groups is what it would show of their rows.
+    let bounded = try store.groups(ReportFilter(until: "2030-01-01T00:00:00.000000Z"), limit: 99)
+    #expect(try store.groups(limit: 99) == bounded)
+    #expect(try store.groups(ReportFilter(since: "2020-01-01T00:00:00.000000Z"), limit: 99) == bounded)
+    try store.close()
+  }
+
+  private func expectTrueSums(_ store: ReportStore) throws {
+    let rows = """
+      SELECT group_key, uid, build, name, 1 AS count, time AS last FROM group_reports
+      UNION ALL SELECT group_key, uid, build, name, count, last FROM group_past
+      """
+    for (sums, truth) in [
+      (
+        "SELECT group_key, uid, count, last FROM group_totals ORDER BY 1, 2",
+        "SELECT group_key, uid, sum(count) AS count, max(last) AS last FROM (\(rows)) GROUP BY 1, 2 ORDER BY 1, 2"
+      ),
+      (
+        "SELECT group_key, uid, build, name, count FROM group_parts ORDER BY 1, 2, 3, 4",
+        """
+        SELECT group_key, uid, build, name, sum(count) AS count FROM (\(rows)) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+        """
+      ),
+      (
+        "SELECT uid, bytes, reports FROM user_shares ORDER BY uid",
+        """
+        SELECT uid, sum(length(json) + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = reports.id), 0))
+          AS bytes, count(*) AS reports FROM reports GROUP BY uid ORDER BY uid
+        """
+      ),
+    ] {
+      let (left, right) = try store.pool.read { (try Row.fetchAll($0, sql: sums), try Row.fetchAll($0, sql: truth)) }
+      #expect(left == right)
+    }
+  }
+}
