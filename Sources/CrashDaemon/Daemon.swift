@@ -31,6 +31,7 @@ public final class Daemon: Sendable {
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
     let (store, setAside) = try Self.openStore(directories.reports)
+    if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until it can be opened") }
     let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let (kept, sockets) = PassedSockets.takeKept(
       numbers, names: PassedSockets.names(environment: configuration.environment, count: numbers.count))
@@ -59,7 +60,8 @@ public final class Daemon: Sendable {
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols),
       places: LookPlaces(limit: configuration.limits.looks, limitPerUser: configuration.limits.looksPerUser),
       store: store, hub: EventHub(),
-      trouble: StoreTrouble(limits: configuration.limits), ledger: ledger, limits: configuration.limits, logger: logger,
+      trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
+      limits: configuration.limits, logger: logger,
       settings: live, policy: policy)
     self.policy = policy
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
@@ -127,6 +129,9 @@ public final class Daemon: Sendable {
         StoreKeeper.Configuration(
           analysis: analysis, settings: live,
           directory: directories.state, status: status, descriptors: store, setAside: setAside,
+          makeDirectories: {
+            do throws(SystemError) { try directories.make() } catch { analysis.logger.warning("\(error), ignoring") }
+          },
           pulse: pulses.store,
           whenStored: { isWell in await pipeline.takeLeft(isWell: isWell) }))
       let interface = CrashdInterface(

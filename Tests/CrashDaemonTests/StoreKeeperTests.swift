@@ -69,6 +69,69 @@ struct StoreKeeperTests {
     }
   }
 
+  @Test("F16: with a store that cannot be opened crashd starts, keeps crashes in memory, and stores them when it can")
+  func closedAtStart() async throws {
+    var path = ""
+    // SQLite cannot open a directory, as it cannot make its files on a full disk.
+    let block = { (directories: Directories) in
+      path = directories.reports
+      try FileManager.default.createDirectory(atPath: directories.reports, withIntermediateDirectories: false)
+    }
+    try await TestDaemon.run(prepare: block) { daemon in
+      #expect(daemon.log.contains("critical: cannot use '\(daemon.store.path)'"))
+      let client = try await daemon.client()
+      let status = { try await client.call("\(Self.own).Status") }
+      let process = try await daemon.attach()
+      var ring = TestRing()
+      ring.addCrash()
+      #expect(try await process.attach(try ring.memory()) == .accepted)
+      try process.wake()
+      try await client.until { try await status().int("held") == 1 }
+      guard case .string(let sentence)? = try await status().array("trouble").first else {
+        Issue.record("nothing is said of the trouble")
+        return
+      }
+      #expect(sentence.contains("cannot be stored") && sentence.contains("1 wait in memory"))
+
+      try FileManager.default.removeItem(atPath: path)
+      daemon.analysis.trouble.wake()
+      try await client.until { try await status().int("reports") == 1 }
+      try await client.until { try await status().array("trouble").isEmpty }
+      #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
+    }
+  }
+
+  @Test("F18: a removed database is told, and what crashd holds is there at the next start", arguments: [false, true])
+  func removed(isWithDirectory: Bool) async throws {
+    let directory = try TestDirectory()
+    var ids = (0..<30).map { _ in randomID() }
+    try await TestDaemon(directory).run { daemon in
+      for id in ids { _ = try daemon.store.put(.sample(id: id), raw: [1]) }
+      let removed = isWithDirectory ? daemon.directories.state : daemon.store.path
+      try FileManager.default.removeItem(atPath: removed)
+      let client = try await daemon.client()
+      // The next crash finds out, before the next look.
+      let process = try await daemon.attach()
+      var ring = TestRing()
+      ring.addCrash()
+      ids.append(ring.id)
+      #expect(try await process.attach(try ring.memory()) == .accepted)
+      try process.wake()
+      let status = { try await client.call("\(Self.own).Status") }
+      try await client.until { try await status().int("reports") == 31 }
+      guard case .string(let sentence)? = try await status().array("trouble").first else {
+        Issue.record("nothing is said of it")
+        return
+      }
+      #expect(sentence.contains("was removed while crashd used it; all that crashd held is in a new one"))
+      #expect(daemon.log.contains("critical: the report database"))
+    }
+    try await TestDaemon(directory).run { daemon in
+      let found = try daemon.store.list(limit: 99).map(\.id)
+      #expect(found.sorted() == ids.sorted())
+    }
+  }
+
   @Test("memory is bounded: what does not fit is counted as lost")
   func noRoom() async throws {
     var limits = Limits.patient
@@ -99,7 +162,7 @@ struct StoreKeeperTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 3_000), raw: [1]) }
     }
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    bytes.replaceSubrange(50 * 4_096..<53 * 4_096, with: Data(repeating: 0xa5, count: 3 * 4_096))
+    bytes.replaceSubrange(100 * 4_096..<103 * 4_096, with: Data(repeating: 0xa5, count: 3 * 4_096))
     try bytes.write(to: URL(fileURLWithPath: path))
     try await TestDaemon(directory).run { daemon in
       let client = try await daemon.client()

@@ -96,6 +96,15 @@ actor PolicyKeeper {
     for (key, service) in services { board.set(service.policy.plan, for: key) }
   }
 
+  /// Takes what is stored of services that have not come yet: the store was not open at the start.
+  func load() {
+    let found = Self.stored(in: store, at: clock(), logger: logger)
+    for (key, service) in found where services[key] == nil {
+      services[key] = service
+      board.set(service.policy.plan, for: key)
+    }
+  }
+
   private static func stored(in store: ReportStore, at time_s: Double, logger: Logger) -> [ServiceKey: Service] {
     var services: [ServiceKey: Service] = [:]
     do throws(StoreError) {

@@ -15,6 +15,8 @@ actor StoreKeeper: Service {
     var descriptors: DescriptorStore?
     /// What the start has set aside.
     var setAside: ReportStore.SetAside?
+    /// Makes the directories that are missing.
+    var makeDirectories: @Sendable () -> Void = {}
     /// Shows the watchdog that it moves while it works.
     var pulse = Pulse("store")
     /// Has whoever waits for a process look again, and files of the spool that were left.
@@ -24,6 +26,8 @@ actor StoreKeeper: Service {
   }
 
   private static let hour_ms = 3_600_000
+  /// How often it is compared whether the database's file is still there.
+  private static let betweenComparisons_ms = 60_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
   private static let betweenLooks_ms = 250
@@ -50,6 +54,7 @@ actor StoreKeeper: Service {
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
     // Nobody stores anything any more; files that were left are for the next crashd.
+    await keepOpen()
     if storeHeld() { await configuration.whenStored(false) }
     let lost = trouble.count
     guard lost > 0 else { return }
@@ -62,7 +67,7 @@ actor StoreKeeper: Service {
 
   private func work() async {
     let news = configuration.analysis.hub.news()
-    let trouble = trouble
+    let (trouble, store) = (trouble, store)
     let forwarding = Task {
       for await _ in news {
         trouble.wake()
@@ -72,11 +77,19 @@ actor StoreKeeper: Service {
     }
     defer { forwarding.cancel() }
     if let aside = configuration.setAside { await rescue(aside) }
-    await check()
+    if store.isOpen { await check() }
     trouble.wake()
     var wakeUps = trouble.wakeUps.makeAsyncIterator()
+    let comparing = Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(Self.betweenComparisons_ms))
+        if store.displacement() != nil { trouble.wake() }
+      }
+    }
+    defer { comparing.cancel() }
     while !Task.isCancelled {
-      let delay = trouble.count > 0 || trouble.leavings != nil ? retry_ms : Self.hour_ms
+      let isWaiting = trouble.count > 0 || trouble.leavings != nil || !store.isOpen || store.displacement() != nil
+      let delay = isWaiting ? retry_ms : Self.hour_ms
       let alarm = Task {
         try await Task.sleep(for: .milliseconds(delay))
         trouble.wake()
@@ -91,7 +104,8 @@ actor StoreKeeper: Service {
   private func look() async {
     configuration.pulse.beat()
     if let corruption = trouble.takeCorruption() { await startAnew(because: corruption) }
-    await retain()
+    await keepOpen()
+    if store.isOpen { await retain() }
     let isStored = storeHeld()
     let isWell = recover()
     tell()
@@ -134,14 +148,16 @@ actor StoreKeeper: Service {
 
   /// - Returns: Whether the store was in trouble, and nothing waits any more.
   private func recover() -> Bool {
-    guard trouble.count == 0, trouble.leavings == nil else { return false }
+    guard store.isOpen, store.displacement() == nil, trouble.count == 0, trouble.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
     return trouble.recovered()
   }
 
   /// Says loudly that something is wrong, and that it is not any more.
   private func tell() {
-    let isWrong = trouble.count > 0 || (trouble.leavings != nil && trouble.isFailing)
+    let isWrong =
+      trouble.count > 0 || !store.isOpen || store.displacement() != nil
+      || (trouble.leavings != nil && trouble.isFailing)
     guard isWrong != isInTrouble else { return }
     isInTrouble = isWrong
     let sentence = trouble.sentences.first ?? ""
@@ -188,6 +204,59 @@ extension StoreKeeper {
   }
 }
 
+// A database that is not open, or has no name any more.
+extension StoreKeeper {
+  private func keepOpen() async {
+    do throws(StoreError) {
+      if !store.isOpen { return try await open() }
+      guard let what = store.displacement() else { return }
+      try await writeAnew(because: what)
+    } catch {
+      trouble.note(error)
+      retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
+    }
+  }
+
+  private func open() async throws(StoreError) {
+    let aside = try store.openAgain(at: Moment.now().description)
+    logger.notice("'\(store.path)' is open now")
+    await configuration.analysis.policy?.load()
+    if let aside { await rescue(aside) } else { await check() }
+    configuration.analysis.hub.notify()
+  }
+
+  /// What crashd holds goes into a new file before it ends: with it the old one would be gone.
+  private func writeAnew(because what: String) async throws(StoreError) {
+    logger.critical("'\(store.path)': \(what); what crashd holds is written to a new one")
+    // A large database is copied for minutes.
+    configuration.pulse.rest()
+    defer { configuration.pulse.beat() }
+    let (store, time) = (store, Moment.now().description)
+    configuration.makeDirectories()
+    let aside = try await onThread(named: "copy") { () throws(StoreError) in try store.writeAnew(at: time) }
+    let kept = aside.map { "; the file that was put there is kept as '\($0)': stop crashd before you replace it" } ?? ""
+    let sentence = "the report database '\(store.path)': \(what); all that crashd held is in a new one\(kept)"
+    trouble.note(sentence)
+    logger.critical("\(sentence)")
+  }
+
+  /// Such work takes minutes, and the threads of Swift's pool are few.
+  private func onThread<Value: Sendable>(
+    named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+      let body: @Sendable () -> Void = {
+        do throws(StoreError) { continuation.resume(returning: .success(try work())) } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+      // Without a thread it is done here.
+      do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
+    }
+    return try result.get()
+  }
+}
+
 // A database that is corrupt.
 extension StoreKeeper {
   /// Reads all of it once after the start, on a thread of its own.
@@ -204,20 +273,6 @@ extension StoreKeeper {
     if let problem { await startAnew(because: "'\(store.path)' is corrupt: \(problem)") }
   }
 
-  /// On a thread of its own: it takes minutes, and those of Swift's pool are few.
-  private func readAll(of aside: ReportStore.SetAside) async -> Result<ReportStore.Rescued, StoreError> {
-    let store = store
-    return await withCheckedContinuation { continuation in
-      let read: @Sendable () -> Void = {
-        do throws(StoreError) { continuation.resume(returning: .success(try store.rescue(aside))) } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-      // Without a thread it is done here.
-      do throws(SystemError) { try Thread.start(named: "rescue", read) } catch { read() }
-    }
-  }
-
   private func startAnew(because reason: String) async {
     // A large database is read for minutes.
     configuration.pulse.rest()
@@ -232,7 +287,8 @@ extension StoreKeeper {
   private func rescue(_ aside: ReportStore.SetAside) async {
     logger.critical("\(aside.reason): it is set aside as '\(aside.path)', and a new one begins")
     do throws(StoreError) {
-      let rescued = try await readAll(of: aside).get()
+      let store = store
+      let rescued = try await onThread(named: "rescue") { () throws(StoreError) in try store.rescue(aside) }
       var analysed = 0
       for orphan in rescued.orphans where await configuration.analysis.restore(orphan) { analysed += 1 }
       let what =

@@ -41,9 +41,11 @@ final class StoreTrouble: Sendable {
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  init(limits: Limits) {
+  /// `failure`: why the store is not open at the start; nil: it is.
+  init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    if let failure { note(failure) }
   }
 
   /// Has the keeper look after the store.

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// crashd on a file system of its own that is full, in a mount namespace that ends with it.
+@Suite("A disk that is full at the start")
+struct FullDiskTests {
+  /// Arguments: the products' directory and a scratch directory.
+  private static let script = """
+    set -u
+    mkdir "$2/run" "$2/state"
+    mount -t tmpfs -o size=1m tmpfs "$2/state" || exit 77
+    dd if=/dev/zero of="$2/state/filler" bs=4k 2>/dev/null
+    "$1/crashd" --runtime-directory "$2/run" --state-directory "$2/state" --set retention.keep-free=0 2>"$2/log" &
+    crashd=$!
+    status() { "$1/crashctl" status --socket "$2/run/io.crashshield.Crashd" 2>/dev/null; }
+    # While crashd lives: it listens when it answers, holds the crash when it says so, stores it when it counts it.
+    until status "$@" | grep -q trouble; do kill -0 "$crashd" || { cat "$2/log"; exit 1; }; sleep 0.1; done
+    CRASHSHIELD_SOCKET="$2/run/attach" CRASHSHIELD_SPOOL="$2/run/spool" "$1/crash-maker" null-write 2>/dev/null
+    until status "$@" | grep waiting; do kill -0 "$crashd" || exit 2; sleep 0.1; done
+    rm "$2/state/filler"
+    until status "$@" | grep '1 stored'; do kill -0 "$crashd" || exit 3; sleep 0.1; done
+    kill "$crashd"
+    wait "$crashd"
+    echo "end $?"
+    grep -c 'critical.*reports wait in memory until it can be opened' "$2/log"
+    """
+
+  private static func run(_ words: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    process.environment = ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "SWIFT_BACKTRACE": "enable=no"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+
+  private static let mayMount = geteuid() == 0 && (try? run(["unshare", "-m", "true"]).status) == 0
+
+  @Test(
+    "F16: crashd starts on a full disk, holds crashes, says so, and stores them when there is room",
+    .enabled(if: mayMount))
+  func start() throws {
+    let scratch = try Scratch()
+    defer { scratch.remove() }
+    let products = URL(filePath: try CommandLineTests.product("crashd")).deletingLastPathComponent().path
+    let (status, output) = try Self.run([
+      "timeout", "--kill-after=5", "300", "unshare", "-m", "sh", "-c", Self.script, "sh", products, scratch.path,
+    ])
+    // A container may have the namespace and not the mount.
+    if status == 77 { return }
+    #expect(status == 0, "\(output)")
+    let lines = output.split(separator: "\n")
+    #expect(lines.count == 4 && lines.suffix(2) == ["end 0", "1"], "\(output)")
+    #expect(lines.first?.contains("1 reports, in memory") == true)
+  }
+}
