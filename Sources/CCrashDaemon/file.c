@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -82,6 +83,11 @@ int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for) {
   if (fstatfs(descriptor, &space) != 0) return errno;
   *ret_is_vouched_for = ((unsigned long)space.f_flags & ST_NOSUID) == 0;
   return 0;
+}
+
+bool cd_file_is_of_this_boot(int descriptor) {
+  struct statfs system;
+  return fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
 int cd_memory_create(size_t size, int *ret_descriptor) {

@@ -111,6 +111,9 @@ int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 // of users and of removable disks do not. May wait for the file system.
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
+// Whether a file lies in a file system that the boot of the machine has made: tmpfs.
+bool cd_file_is_of_this_boot(int descriptor);
+
 // A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL); for tests.
 int cd_memory_create(size_t size, int *ret_descriptor);
 int cd_memory_seal(int descriptor, bool stays_writable);

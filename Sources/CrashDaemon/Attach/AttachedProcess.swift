@@ -18,10 +18,21 @@ struct ProcessFacts: Sendable {
   var isRestricted = false
   /// The peer's pid is the process's own word: nobody has connected.
   var isPIDClaimed = false
+  /// When what its ring tells can have happened; nil: whenever it says.
+  var times: TimeBounds?
 
   /// Both are one process: a pid and a start time are given to no two.
   func isSameProcess(as other: ProcessFacts) -> Bool {
     peer.pid != 0 && peer.pid == other.peer.pid && startTime != nil && startTime == other.startTime
+  }
+}
+
+extension ProcessFacts {
+  /// A stored report has its time, which was looked at before it was stored.
+  fileprivate func bounded(isStored: Bool) -> ProcessFacts {
+    var facts = self
+    if facts.times == nil { facts.times = isStored ? TimeBounds() : .attached(startTime: startTime) }
+    return facts
   }
 }
 
@@ -92,6 +103,8 @@ final class AttachedProcess: Sendable {
   let facts: ProcessFacts
   let ring: RingSource
   let attachTime = Moment.now()
+  /// When its crashes happened.
+  let crashTimes = CrashTimes()
   /// Raised by the attach thread with a wake-up, lowered by the pipeline before it reads: keeps its queue as short
   /// as the number of processes, whatever a process sends.
   let isAnnounced = Atomic(false)
@@ -113,7 +126,7 @@ final class AttachedProcess: Sendable {
   init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil, isStored: Bool = false) {
     self.isStored = isStored
     self.number = number
-    self.facts = facts
+    self.facts = facts.bounded(isStored: isStored)
     self.ring = ring
     self.census = census
     census?.add(1, facts.peer.uid)

@@ -127,8 +127,15 @@ actor Reanalysis {
 
   /// A silent death stays one: how the process ended is in its report alone.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
-    guard let death = old.death, let time = Moment(rfc3339: old.time) else { return builder.report(id: old.id) }
-    return builder.report(id: old.id, of: SilentDeath(death, losses: old.losses), at: time)
+    var report: CrashReport?
+    if let death = old.death, let time = Moment(rfc3339: old.time) {
+      report = builder.report(id: old.id, of: SilentDeath(death, losses: old.losses), at: time)
+    } else {
+      report = builder.report(id: old.id)
+    }
+    // What the ring says of it was looked at when it was stored.
+    report?.time = old.time
+    return report
   }
 
   /// The process as it was: the ring's word for itself, the report's for what only crashd could know.

@@ -148,7 +148,8 @@ struct TestRing {
   /// A complete record of a trap at 0x10010 in image 0.
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
-    unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = []
+    unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = [],
+    time_ns: UInt64 = 1_700_000_001_000_000_000
   ) {
     let base = record(slot)
     let words = base + offset(\cs_ring_record.memory)
@@ -167,7 +168,7 @@ struct TestRing {
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
-    put(UInt64(1_700_000_001_000_000_000), at: base + offset(\cs_ring_record.time_ns))
+    put(time_ns, at: base + offset(\cs_ring_record.time_ns))
     put(address, at: base + offset(\cs_ring_record.address))
     put(Int32(4712 + slot), at: base + offset(\cs_ring_record.tid))
     put(signal, at: base + offset(\cs_ring_record.signal))

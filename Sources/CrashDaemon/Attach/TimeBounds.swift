@@ -1,0 +1,85 @@
+import CCrashDaemon
+import CrashRing
+import Glibc
+import Synchronization
+
+/// When something that a process tells of can have happened, as far as the kernel and crashd know.
+///
+/// The times in a ring are the process's own word, and a clock may not have been set when they were written. One that is
+/// impossible is replaced by the moment when crashd saw it first: neither is such a report the newest for good, nor is it
+/// too old at once.
+struct TimeBounds: Sendable, Equatable {
+  /// CLOCK_BOOTTIME before which it did not happen: the start of the process, or 0; nil: perhaps before this boot.
+  var earliestBoot_ns: UInt64?
+  /// When the kernel saw the file last changed in which it stands; nil: it is no file.
+  var changed_ns: UInt64?
+
+  /// 2023-01-01: no program with this shield ran before.
+  static let floor_ns: UInt64 = 1_672_531_200_000_000_000
+  /// The start of a process is told in ticks, and a clock is corrected by a little.
+  private static let slack_ns: UInt64 = 1_000_000_000
+
+  /// The two clocks of one moment.
+  struct Clocks: Sendable {
+    var real_ns: UInt64
+    var boot_ns: UInt64
+
+    static func now() -> Clocks { Clocks(real_ns: Moment.now().nanoseconds, boot_ns: ClockWatch.boot_ns()) }
+  }
+
+  /// Of a process that is attached; its start is in the kernel's ticks since the boot, and nil where that is not known.
+  static func attached(startTime: UInt64?) -> TimeBounds {
+    let ticks = UInt64(clamping: max(1, sysconf(Int32(_SC_CLK_TCK))))
+    let (product, isTooLarge) = (startTime ?? 0).multipliedReportingOverflow(by: 1_000_000_000 / ticks)
+    return TimeBounds(earliestBoot_ns: isTooLarge ? 0 : product)
+  }
+
+  /// Of a file: what lies in memory was written since the boot.
+  static func file(_ descriptor: Descriptor) -> TimeBounds {
+    guard let status = try? descriptor.status() else { return TimeBounds() }
+    let seconds = UInt64(clamping: status.st_ctim.tv_sec)
+    let (changed, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return TimeBounds(
+      earliestBoot_ns: cd_file_is_of_this_boot(descriptor.number) ? 0 : nil,
+      changed_ns: isTooLarge ? nil : changed &+ UInt64(clamping: status.st_ctim.tv_nsec))
+  }
+
+  /// What is possible at a moment, in the time of day as it is now.
+  func range(at now: Clocks) -> ClosedRange<UInt64> {
+    var earliest = Self.floor_ns
+    if let earliestBoot_ns {
+      let age = now.boot_ns > earliestBoot_ns ? now.boot_ns - earliestBoot_ns : 0
+      let (begin, isBefore1970) = now.real_ns.subtractingReportingOverflow(age &+ Self.slack_ns)
+      earliest = isBefore1970 ? 0 : begin
+    }
+    return min(earliest, now.real_ns)...now.real_ns
+  }
+
+  /// The time itself where it is possible; else that of the file, or the moment when it is looked at.
+  func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
+    let range = range(at: now)
+    if range.contains(claimed_ns) { return claimed_ns }
+    if let changed_ns, range.contains(changed_ns) { return changed_ns }
+    return now.real_ns
+  }
+}
+
+/// The times of the crashes of one process: a later look at a record finds the time of the first one.
+final class CrashTimes: Sendable {
+  private let known = Mutex<[Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)]>([:])
+
+  /// Replaces what is impossible in what was read of a ring.
+  func correct(_ contents: inout RingContents, _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
+    for index in contents.records.indices {
+      let record = contents.records[index]
+      contents.records[index].time_ns = known.withLock { known in
+        if let known = known[record.slot], known.generation == record.generation, known.claimed_ns == record.time_ns {
+          return known.time_ns
+        }
+        let time = bounds.possible(record.time_ns, at: now)
+        known[record.slot] = (record.generation, record.time_ns, time)
+        return time
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import CrashRing
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("When a crash can have happened")
+struct TimeBoundsTests {
+  private static let second: UInt64 = 1_000_000_000
+  private static let hour = 3_600 * second
+  /// 2027, ten hours after the boot.
+  private static let now = TimeBounds.Clocks(real_ns: 1_800_000_000 * second, boot_ns: 10 * hour)
+
+  @Test("F10: of an attached process it is between its start and now, else the moment when crashd sees it")
+  func attached() {
+    let bounds = TimeBounds(earliestBoot_ns: 4 * Self.hour)
+    let (now, start) = (Self.now.real_ns, Self.now.real_ns - 6 * Self.hour)
+    for claimed in [start, start + Self.hour, now] { #expect(bounds.possible(claimed, at: Self.now) == claimed) }
+    for claimed in [0, 1, start - 2 * Self.second, now + 1, UInt64.max] {
+      #expect(bounds.possible(claimed, at: Self.now) == now)
+    }
+  }
+
+  @Test("F10: of a file it is after this machine's boot where the file lies in memory, else after 2022")
+  func file() {
+    let now = Self.now.real_ns
+    let inMemory = TimeBounds(earliestBoot_ns: 0, changed_ns: now - Self.hour)
+    #expect(inMemory.possible(now - 2 * Self.hour, at: Self.now) == now - 2 * Self.hour)
+    // The clock was days behind when it was written; the file's time is the kernel's.
+    #expect(inMemory.possible(now - 72 * Self.hour, at: Self.now) == now - Self.hour)
+    let unset = TimeBounds(earliestBoot_ns: 0, changed_ns: 100 * Self.second)
+    #expect(unset.possible(99 * Self.second, at: Self.now) == now)
+    let onDisk = TimeBounds(changed_ns: 100 * Self.second)
+    #expect(onDisk.possible(now - 720 * Self.hour, at: Self.now) == now - 720 * Self.hour)
+    for claimed in [0, TimeBounds.floor_ns - 1, UInt64.max] { #expect(onDisk.possible(claimed, at: Self.now) == now) }
+  }
+
+  @Test("a clock that was never set leaves times as they can be")
+  func unset() {
+    let clocks = TimeBounds.Clocks(real_ns: 20 * Self.second, boot_ns: 30 * Self.second)
+    #expect(TimeBounds(earliestBoot_ns: 0).possible(15 * Self.second, at: clocks) == 15 * Self.second)
+    #expect(TimeBounds().possible(15 * Self.second, at: clocks) == 20 * Self.second)
+  }
+
+  private static func contents(time_ns: UInt64) -> RingContents {
+    var record = CrashRecord.sample()
+    record.time_ns = time_ns
+    return .sample([record])
+  }
+
+  @Test("a later look at a record finds the time of the first one")
+  func stable() {
+    let times = CrashTimes()
+    var first = Self.contents(time_ns: .max)
+    times.correct(&first, TimeBounds(earliestBoot_ns: 0), at: Self.now)
+    var later = Self.now
+    later.real_ns += Self.hour
+    later.boot_ns += Self.hour
+    var second = Self.contents(time_ns: .max)
+    times.correct(&second, TimeBounds(earliestBoot_ns: 0), at: later)
+    #expect(first.records.map(\.time_ns) == [Self.now.real_ns] && second.records == first.records)
+  }
+}
