@@ -16,9 +16,14 @@ struct CrashPipelineTests {
     var attached: AttachedProcess
 
     init(_ number: UInt64 = 4, pid: Int32 = 4711, hasCrashed: Bool, stack: [UInt8] = []) throws {
-      ring = TestRing()
+      var ring = TestRing()
       ring.addImage(0)
       if hasCrashed { ring.addCrash(stack: stack) }
+      try self.init(ring, number, pid: pid)
+    }
+
+    init(_ ring: TestRing, _ number: UInt64 = 4, pid: Int32 = 4711) throws {
+      self.ring = ring
       memory = try ring.memory()
       let source = try RingSource(memory: memory)
       let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
@@ -46,6 +51,41 @@ struct CrashPipelineTests {
     _ = await running.result
     #expect(pipeline.attached().isEmpty)
     return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
+  }
+
+  @Test("S9: threads that crash at once count each in its group, and the one that ended the process comes first")
+  func pair() async throws {
+    var process = try Process(hasCrashed: false)
+    process.ring.addCrash(slot: 0, message: "Fatal error: sold out\n")
+    process.ring.addCrash(slot: 1, message: "", signal: SIGSEGV, address: 0x50_0000)
+    process = try Process(process.ring)
+    let report = try #require(try await reports(of: process, .status(SIGSEGV)).first)
+    #expect(report.signal.name == "SIGSEGV" && report.threads.map(\.tid) == [4713, 4712])
+    #expect(report.groups.count == 2 && report.groups.first == report.group)
+    let first = try #require(try await reports(of: process, .status(SIGILL)).first)
+    #expect(first.signal.name == "SIGILL" && Set(first.groups.map(\.key)) == Set(report.groups.map(\.key)))
+    // Each counts it, and has it in its list.
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    _ = try store.put(report, raw: [])
+    #expect(try store.groups(limit: 9).map(\.count) == [1, 1])
+    for group in report.groups {
+      #expect(try store.list(ReportFilter(group: group.key), limit: 9).map(\.id) == [report.id])
+    }
+    #expect(try store.count() == 1)
+    _ = try store.remove(idPrefix: report.id)
+    #expect(try store.groups(limit: 9).isEmpty)
+    try store.close()
+  }
+
+  @Test("F10: a crash of the year 1970 or 2554 happened when crashd saw it", arguments: [0, UInt64.max])
+  func impossibleTime(time_ns: UInt64) async throws {
+    var process = try Process(hasCrashed: false)
+    process.ring.addCrash(time_ns: time_ns)
+    process = try Process(process.ring)
+    let before = Moment.now().description
+    let report = try #require(try await reports(of: process, .status(SIGILL)).first)
+    #expect(report.time >= before && report.time <= Moment.now().description)
   }
 
   @Test("a process that survived its crash and is killed later has two reports, each with its own cause")

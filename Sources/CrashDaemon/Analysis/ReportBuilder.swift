@@ -19,6 +19,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var earlierField: CrashReport.AccessedField?
   /// What it said of the crash.
   var earlierDiagnosis: CrashReport.Diagnosis?
+  /// The signal that ended the process; nil: that is not known yet.
+  var endSignal: Int32?
   /// What the shield saw before, and how much more than that; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
@@ -54,6 +56,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
         message: first.message),
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
+    report.otherGroups = otherGroups(Array(zip(records, threads).dropFirst()), than: report.group)
     report.replacedHandlers = replacedHandlers
     report.memoryOmitted = memoryOmitted
     report.earlierRuntimeWarnings = main.facts.earlierWarnings
@@ -64,6 +67,21 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     putHistory(into: &report)
     noteGaps(in: &report)
     return report
+  }
+
+  /// A thread that crashed at the same time counts in its group, too; nil: there is no other group.
+  private func otherGroups(
+    _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
+  ) -> [CrashReport.Group]? {
+    var keys: Set = [own.key]
+    let groups = threads.filter { $0.0.sequence >= contents.survived }
+      .map { record, other in
+        Grouping.group(
+          of: other.thread, kind: other.facts.kind, process: process.identity.name, images: images,
+          message: record.message)
+      }
+      .filter { keys.insert($0.key).inserted }
+    return groups.isEmpty ? nil : groups
   }
 
   /// One whose records have some, from before it was switched off, is as any other.
@@ -91,10 +109,13 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// The threads of the crash that the process has not survived, in the order in which they crashed; then those of
   /// earlier ones.
   ///
-  /// Of a signal that a handler of the program's raised again, the fault that came first.
+  /// Where one of them is known to have ended the process, it comes first. Of a signal that a handler of the program's
+  /// raised again, the fault that came first.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
-    return records.filter { $0.sequence >= contents.survived } + records.filter { $0.sequence < contents.survived }
+    let fatal = records.filter { $0.sequence >= contents.survived }
+    return fatal.filter { $0.signal == endSignal } + fatal.filter { $0.signal != endSignal }
+      + records.filter { $0.sequence < contents.survived }
   }
 
   /// Tells why names are missing, and lines of the program's own code; of other images names are all that there is.

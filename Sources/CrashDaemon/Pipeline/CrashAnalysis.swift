@@ -258,12 +258,14 @@ struct CrashAnalysis: Sendable {
 
   /// What makes the report, and `old` made it before; with the variables of the place where a pointer was wrong.
   func builder(
-    _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil
+    _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
+    endSignal: Int32? = nil
   ) async -> ReportBuilder<OpenCaches> {
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
     builder.earlierDiagnosis = old?.diagnosis
+    builder.endSignal = endSignal ?? old.map { Int32(clamping: $0.signal.number) }
     let (places, user) = (builder.placesToDescribe, process.facts.peer.uid)
     if let place = places.first, place.hasLines, let file = ImageFile.list([place.image]).first {
       builder.scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
