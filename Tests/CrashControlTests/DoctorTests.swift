@@ -106,6 +106,21 @@ struct DoctorTests {
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
   }
 
+  @Test("D16: symbols of a file without a build id are called missing, as its reports lack them")
+  func withoutBuildID() throws {
+    let scratch = try Scratch()
+    defer { scratch.remove() }
+    let program = scratch.path + "/shop"
+    let source = try CommandLineTests.product("crash-maker")
+    let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
+    #expect(doctor.program(source).first { $0.subject == "symbols" }?.level == .good)
+    try Self.run(["objcopy", "--remove-section=.note.gnu.build-id", source, program])
+    let findings = doctor.program(program)
+    #expect(findings.first { $0.subject == "build id" }?.level == .warning)
+    let symbols = try #require(findings.first { $0.subject == "symbols" })
+    #expect(symbols.level == .warning && symbols.sentence.contains("no names"), "\(symbols.sentence)")
+  }
+
   @Test("debug files are found where crashd finds them, by the build id", arguments: ["", ".debug/"])
   func debugFiles(folder: String) throws {
     let scratch = try Scratch()

@@ -72,13 +72,19 @@ struct ImageFacts {
     } else {
       findings.append(
         Finding(
-          .warning, "build id", "there is none: its crashes cannot be told by build, and no debug file is found for it",
+          .warning, "build id", "there is none: its crashes cannot be told by build",
           remedy: "link with --build-id"))
     }
     return findings + [symbols(of: name), unwindTables()]
   }
 
   private func symbols(of name: String) -> Finding {
+    // crashd finds all symbols by it, those in the file itself too.
+    guard buildID != nil else {
+      return Finding(
+        .warning, "symbols", "reports have addresses and no names: symbols are found by the build id",
+        remedy: "link with --build-id")
+    }
     if sections.contains(".debug_info") {
       return Finding(.good, "symbols", "functions, files and lines, inlined ones too")
     }
