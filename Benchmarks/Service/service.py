@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """How many crashes a second crashd stores, and how long `crashctl list` takes over many reports.
 
-Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] [--ingest-only]
+Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] [--ingest-only] [--growth N,N,N] [--growth-only]
 
 BINARIES has crashd, crashctl, crash-analyse and crash-maker. Crashes: rings that real crashes of crash-maker have left, each
 with an id of its own in a memory file of its own, come through the attach socket as a process's do, from some clients at
 once. The time ends when all are stored. Before it begins, the symbols of all images are made, every kind of crash has been
 stored twice, and so many more crashes have been stored that the database's log and crashd's caches are those of a crashd
 that runs for long. Reports: the stored ones are copied inside the database
-until there are so many.
+until there are so many. Growth: the same calls, and the storing of crashes, at some numbers of reports side by side; the
+rows are written directly, without the JSON that no list reads.
 """
 
 import argparse
 import array
 import fcntl
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -147,7 +149,7 @@ HELLO_BYTES = 8 + 4 + 4 + 8 + 4 + 4 + 2 * 252
 REPLY_STATUS_OFFSET = 12
 
 
-def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, clients: int) -> float:
+def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
     spool = folder / "left"
     spool.mkdir()
     environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"),
@@ -157,6 +159,10 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, crashes: int, c
     rings = [(path.stem, pieces(path)) for path in sorted(spool.glob("*.ring"))]
     if len(rings) != len(SCENARIOS):
         raise RuntimeError(f"{len(rings)} of {len(SCENARIOS)} crashes left their ring")
+    return rings
+
+
+def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
     # The symbols are made before the time begins.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
@@ -261,6 +267,86 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
+# A row without what a list does not read: the JSON of a real report has some 30 KB, and a million of them no room.
+FILL = """
+WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
+INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
+  group_title, json)
+SELECT lower(hex(randomblob(16))), strftime('%Y-%m-%dT%H:%M:%S.000000Z', :now - 5000000 + i, 'unixepoch'), 1000 + i % 3000,
+  :uid, 'server-' || (i % 40), '/srv/app/server-' || (i % 40), 'SIGILL', 'Fatal error: Index out of range',
+  'The index is out of range.', 'Shop.buy(_:)', '/src/Sources/Shop/Shop.swift', i % 500,
+  printf('%016x', (i * 7919) % 500), 'index out of range in Shop.buy(_:)', '{}' FROM n
+"""
+FILL_GROUPS = """
+INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes)
+SELECT group_key, uid, time, id, printf('%040x', seq % 5), name, executable, group_title, length(json)
+FROM reports WHERE seq > ?
+"""
+
+
+def fill(database: pathlib.Path, reports: int):
+    """Rows that are older than those which crashd has stored, so that the newest report is a whole one."""
+    connection = sqlite3.connect(database)
+    connection.execute("PRAGMA synchronous = OFF")
+    while (missing := reports - connection.execute("SELECT sum(reports) FROM user_shares").fetchone()[0]) > 0:
+        (last,) = connection.execute("SELECT max(seq) FROM reports").fetchone()
+        with connection:
+            connection.execute(FILL, {"first": last, "last": last + min(missing, 50_000) - 1, "now": int(time.time()),
+                                      "uid": os.getuid()})
+            connection.execute(FILL_GROUPS, (last,))
+    connection.close()
+
+
+def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, sizes: list[int], runs: int) -> list[str]:
+    """Calls and ingest at each size, side by side; what grows faster than a logarithm is returned."""
+    calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
+             "show": ("Get", {}), "status": ("Status", {})}
+    table: dict[str, list[float]] = {}
+    # The newest reports are whole ones.
+    daemon = Daemon(binaries, folder)
+    sender(daemon, rings, 2 * len(rings), 1)
+    daemon.await_stored(2 * len(rings))
+    settled(daemon)
+    daemon.stop()
+    for size in sizes:
+        begin = time.monotonic()
+        fill(folder / "state/reports.sqlite", size)
+        filled = time.monotonic() - begin
+        daemon = Daemon(binaries, folder)
+        settled(daemon)
+        for name, (method, parameters) in calls.items():
+            times = []
+            for _ in range(runs):
+                begin = time.monotonic()
+                call(daemon.varlink, method, parameters)
+                times.append((time.monotonic() - begin) * 1000)
+            # The least of many: what the machine does besides only adds to it.
+            table.setdefault(f"{name}, ms", []).append(min(times))
+        rates = []
+        for _ in range(3):
+            before, cpu = daemon.stored(), daemon.cpu_ms()[0]
+            sender(daemon, rings, GROWTH_CRASHES, 1)
+            daemon.await_stored(before + GROWTH_CRASHES)
+            settled(daemon)
+            rates.append((daemon.cpu_ms()[0] - cpu) / GROWTH_CRASHES)
+        table.setdefault("ingest, ms of CPU a crash", []).append(min(rates))
+        daemon.stop()
+        bytes = os.stat(folder / "state/reports.sqlite").st_size
+        print(f"growth: {size} reports, {bytes >> 20} MiB, filled in {filled:.0f} s", flush=True)
+    print(f"{'growth':28}" + "".join(f"{size:>14,}" for size in sizes) + f"{'last to first':>16}")
+    worse = []
+    for name, values in table.items():
+        ratio = values[-1] / max(values[0], 0.01)
+        print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
+        # A millisecond of a call is its way through the sockets.
+        if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
+            worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
+    return worse
+
+
+GROWTH_CRASHES, GROWTH_NOISE = 200, 2
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries", type=pathlib.Path)
@@ -269,6 +355,8 @@ def main() -> int:
     parser.add_argument("--reports", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=21)
     parser.add_argument("--ingest-only", action="store_true")
+    parser.add_argument("--growth", default="10000,100000,1000000", help="numbers of reports; empty: none")
+    parser.add_argument("--growth-only", action="store_true")
     arguments = parser.parse_args()
     # Whoever is told to stop leaves no process behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -280,14 +368,23 @@ def main() -> int:
         (folder / "run").mkdir()
         (folder / "state").mkdir(mode=0o700)
         try:
-            rate = measure_ingest(binaries, folder, arguments.crashes, arguments.clients)
-            times = {} if arguments.ingest_only else measure_list(binaries, folder, arguments.reports, arguments.runs)
+            rings = make_rings(binaries, folder)
+            rate = measure_ingest(binaries, folder, rings, arguments.crashes, arguments.clients)
+            isListed = not arguments.ingest_only and not arguments.growth_only
+            times = measure_list(binaries, folder, arguments.reports, arguments.runs) if isListed else {}
+            sizes = [] if arguments.ingest_only or not arguments.growth else [int(n) for n in arguments.growth.split(",")]
+            if sizes and isListed:
+                (folder / "grown").mkdir()
+                (folder / "grown/run").mkdir()
+                (folder / "grown/state").mkdir(mode=0o700)
+            grown = folder / "grown" if isListed else folder
+            worse = measure_growth(binaries, grown, rings, sizes, arguments.runs) if sizes else []
         finally:
             for process in Daemon.running:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
-    wrong = [f"{rate:.0f} crashes a second"] if rate < 500 else []
+    wrong = worse + ([f"{rate:.0f} crashes a second"] if rate < 500 else [])
     wrong += [f"{name}: {value:.0f} ms" for name, value in times.items() if value > 100 and "--all" not in name]
     print("missed: " + ", ".join(wrong) if wrong else "all of it as promised")
     return 1 if wrong else 0

@@ -9,9 +9,12 @@ struct PagesTests {
   private static let count = 1_203
 
   /// Answers `List` as a crashd with 1,203 reports does, the page's size and cursors included.
-  private func daemon() throws -> FakeDaemon {
+  private func daemon(beforePage: @escaping @Sendable (_ number: Int) -> Void = { _ in }) throws -> FakeDaemon {
     try FakeDaemon { connection in
+      var calls = 0
       while let call = connection.call() {
+        calls += 1
+        beforePage(calls)
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(call.utf8)),
           let parameters = value["parameters"]
         else { return }
@@ -66,6 +69,22 @@ struct PagesTests {
     let text = try CommandLineTests.crashctl(["list", "--all", "--socket", daemon.socketPath])
     // With one line of titles.
     #expect(text.output.split(separator: "\n").count == Self.count + 1)
+  }
+
+  @Test("list --all writes each page as it comes: the first line is there before the second page is asked for")
+  func streams() throws {
+    let isWritten = DispatchSemaphore(value: 0)
+    let daemon = try daemon { number in
+      // A crashctl that waits for all pages gets no second one until it is given up.
+      if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
+    }
+    defer { daemon.stop() }
+    for style in ["off", "pretty"] {
+      let options = style == "off" ? [] : ["--json", style]
+      let result = try CommandLineTests.crashctl(
+        ["list", "--all", "--socket", daemon.socketPath] + options, afterFirstLine: { _ in isWritten.signal() })
+      #expect(result.status == 0)
+    }
   }
 
   @Test("groups ask for a page more than they show, and say so")
