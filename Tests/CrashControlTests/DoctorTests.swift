@@ -286,7 +286,7 @@ struct DoctorTests {
 }
 
 /// A directory of one test's own.
-private struct Scratch {
+struct Scratch {
   let path = "/tmp/cs-doctor-\(UUID().uuidString.prefix(8))"
 
   init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
