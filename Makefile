@@ -22,6 +22,7 @@
 #   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
 #   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, leaps of the clock, a state directory that is full,
 #                 read-only or corrupt: what is lost, its memory
+#   make check-descriptors  10,000 programs crash beside a thread that closes all descriptors and opens files: none is touched
 #   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
 #   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
 #                 libFuzzer, 4.4 times FUZZ_SECONDS
@@ -57,7 +58,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: grouping guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers
 
 all: build
@@ -159,6 +160,9 @@ measure: build
 
 check-preload: build
 	scripts/check-preload .build/debug
+
+check-descriptors:
+	scripts/check-descriptors
 
 check-static: build
 	scripts/check-static .build/debug
