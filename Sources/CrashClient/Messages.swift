@@ -219,7 +219,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
 
   enum CodingKeys: String, CodingKey {
     case version, pid, processes, ending, reports, storeBytes, losses, refusals, unwindings, debugInformation,
-      held, trouble, access
+      held, spooled, trouble, access
     case uptimeSeconds = "uptime_s"
   }
 }
