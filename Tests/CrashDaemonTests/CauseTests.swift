@@ -249,12 +249,13 @@ struct CauseTests {
     @Test("S13: a null that stands in a freed block is still a null pointer, and the sentence says where it stands")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
-      let words: [UInt64] = [0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
+      // glibc's size in front, its link and mark, and two fields.
+      let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
       let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
       var record = CrashRecord.sample(address: 0x18, instruction: [0x48, 0x8b, 0x40, 0x18])  // mov rax, [rax + 0x18]
       record.registers[3] = block
       let facts = CrashFacts(
-        record: record, pid: 99, words: [MemoryWords.Piece(start: block, bytes: bytes)],
+        record: record, pid: 99, words: [MemoryWords.Piece(start: block - 8, bytes: bytes)],
         heap: HeapFacts(key: key, range: 0x5555_5576_0000..<0x5555_5580_0000))
       let diagnosis = DiagnosisRule.diagnose(facts, at: nil)
       #expect(diagnosis.cause == "null-pointer-offset")
