@@ -35,6 +35,8 @@ public enum ClientError: Error, Equatable, Sendable {
   case subscriberInUse(String)
   /// crashd knows no program of this name.
   case noSuchService(name: String)
+  /// So many clients are connected to crashd already, of this user or in all: try again later.
+  case tooManyClients(limit: Int)
   /// So many classes of one program can be spoken of.
   case tooManyClasses(limit: Int)
   /// Any other Varlink error.
@@ -58,6 +60,7 @@ extension ClientError {
     case "io.crashshield.Crashd.NoSuchSubscriber": self = .noSuchSubscriber(text("subscriber"))
     case "io.crashshield.Crashd.SubscriberInUse": self = .subscriberInUse(text("subscriber"))
     case "io.crashshield.Crashd.NoSuchService": self = .noSuchService(name: text("name"))
+    case "io.crashshield.Crashd.TooManyClients": self = .tooManyClients(limit: parameters["limit"]?.int ?? 0)
     case "io.crashshield.Crashd.TooManyClasses": self = .tooManyClasses(limit: parameters["limit"]?.int ?? 0)
     default: self = .remote(name: name, parameters: parameters)
     }

@@ -1,3 +1,5 @@
+internal import CrashReport
+
 /// Any JSON, kept as it came: what a client does not know is not lost when it passes a reply on.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
@@ -70,4 +72,25 @@ extension JSONValue: Codable {
     case .object(let members): try container.encode(members)
     }
   }
+}
+
+extension JSONValue {
+  /// Reads JSON from outside in linear time; nil when it is none, or is nested too deep.
+  package init?(parsing bytes: [UInt8]) {
+    guard let parsed = try? JSONParser<Parsed>.parse(bytes, depth: JSONDepth.answers) else { return nil }
+    self = parsed.value
+  }
+}
+
+/// Keeps the parser's protocol, which is of this package, off a public type.
+private struct Parsed: JSONBuildable {
+  var value: JSONValue
+
+  static func json(null: Void) -> Parsed { Parsed(value: .null) }
+  static func json(bool: Bool) -> Parsed { Parsed(value: .bool(bool)) }
+  static func json(integer: Int64) -> Parsed { Parsed(value: .int(Int(integer))) }
+  static func json(double: Double) -> Parsed { Parsed(value: Int(exactly: double).map { .int($0) } ?? .double(double)) }
+  static func json(string: String) -> Parsed { Parsed(value: .string(string)) }
+  static func json(array: [Parsed]) -> Parsed { Parsed(value: .array(array.map(\.value))) }
+  static func json(object: [String: Parsed]) -> Parsed { Parsed(value: .object(object.mapValues(\.value))) }
 }

@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import FoundationEssentials
 
 /// Calls and replies over one connection: JSON, each message ended by a NUL byte.
@@ -24,7 +25,11 @@ final class VarlinkConnection {
       throw .malformedReply("BUG: the parameters of \(method) cannot be written as JSON: \(error)")
     }
     bytes.append(0)
-    try socket.send(bytes, until: deadline)
+    do throws(ClientError) {
+      try socket.send(bytes, until: deadline)
+    } catch .closed {
+      // What crashd said before it closed tells why: `receive` finds it, or finds the end.
+    }
   }
 
   /// The next reply's parameters, and whether more replies follow.
@@ -34,6 +39,8 @@ final class VarlinkConnection {
     let message = try nextMessage(until: deadline, watching: watching)
     let reply: Reply<Parameters>
     do {
+      // Another user's socket may answer: `JSONValue` below costs more the deeper a text is nested.
+      try JSONDepth.check(message)
       reply = try JSONDecoder().decode(Reply<Parameters>.self, from: message)
     } catch {
       throw .malformedReply(String(describing: error))

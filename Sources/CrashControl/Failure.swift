@@ -73,6 +73,10 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.nothingFound, "no program has attached or crashed with uses of dead objects yet" + Self.note(client))
     case .noSuchService(let name):
       self.init(.nothingFound, "crashd knows no program '\(name)': see crashctl dangling policy" + Self.note(client))
+    case .tooManyClients(let limit):
+      self.init(
+        .unreachable,
+        "crashd has too many clients (the limit is \(limit), of one user or in all): end some, or try again later")
     case .tooManyClasses(let limit):
       self.init(.usage, "\(limit) classes of one program were named already: pin the protection on or off instead")
     case .remote("org.varlink.service.MethodNotFound", let parameters):

@@ -94,7 +94,7 @@ public enum Listings: Sendable {
       ("crashd", "\(status.version), process \(status.pid), up \(duration(status.uptimeSeconds))"),
       ("socket", socketPath),
       ("processes", processes(status)),
-      ("reports", "\(status.reports) stored, \(size(status.storeBytes))"),
+      ("reports", "\(status.reports) stored\(status.storeBytes > 0 ? ", " + size(status.storeBytes) : "")"),
     ]
     if let access = status.access { facts.append(("access", AccessText.sentence(access))) }
     facts.append(("losses", counts(status.losses)))

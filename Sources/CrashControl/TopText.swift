@@ -43,8 +43,8 @@ public struct TopText: Sendable {
     let running = status.processes - status.ending
     var lines = [
       "crashd \(CleanText.line(status.version)), up \(Listings.duration(status.uptimeSeconds)), "
-        + "\(running) \(running == 1 ? "process" : "processes") attached, \(Listings.grouped(status.reports)) reports, "
-        + Listings.size(status.storeBytes)
+        + "\(running) \(running == 1 ? "process" : "processes") attached, \(Listings.grouped(status.reports)) reports"
+        + (status.storeBytes > 0 ? ", " + Listings.size(status.storeBytes) : "")
     ]
     let losses = Listings.counts(status.losses)
     if losses != "none" { lines.append(terminal.styled(CleanText.line("lost: \(losses)"), .red)) }

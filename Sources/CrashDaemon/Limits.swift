@@ -40,6 +40,12 @@ public struct Limits: Sendable, Equatable {
   public var looks = 6
   /// Those of one user.
   public var looksPerUser = 5
+  /// Time that the rings of one user may take at once, before they are read with a lower priority.
+  public var lookBurst_ms = 200
+  /// What they may take of 100 ms of time, in the long run.
+  public var lookShare_percent = 25
+  /// The most that one of them counts: it may have waited for symbols.
+  public var lookCharge_ms = 100
 
   /// Reports that wait in memory while the store takes none.
   public var heldReports = 512
@@ -149,8 +155,27 @@ public struct Limits: Sendable, Equatable {
   /// What crashd has open besides: the store, its sockets, pipes of children.
   public var otherDescriptors = 128
 
+  /// CPU time that crashd spends for the calls of one user at once, before later ones wait.
+  public var callBurst_ms = 5_000
+  /// What it spends of 100 ms of time, in the long run.
+  public var callShare_percent = 25
+
+  /// CPU time that children of crashd spend on the images of one user at once, before later ones wait.
+  public var childBurst_ms = 120_000
+  /// What they spend of 100 ms of time, in the long run.
+  public var childShare_percent = 25
+
+  /// Which uids count as one user.
+  var accounts = UserAccounts.system
+
   /// The limits that crashd uses.
   public init() {}
+
+  /// How many of all places a user may take: a sixteenth is kept for root and for crashd's own user.
+  func places(_ all: Int, for uid: UInt32) -> Int { UserAccounts.isTrusted(uid) ? all : all - all / 16 }
+
+  /// The uid under which a uid counts, see `UserAccounts`.
+  func account(of uid: UInt32) -> UInt32 { accounts.account(of: uid) }
 
   /// How many descriptors all of this needs at most: `LimitNOFILE=` of the unit is no less.
   public var descriptors: Int {

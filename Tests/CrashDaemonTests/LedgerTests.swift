@@ -55,4 +55,15 @@ struct LedgerTests {
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     #expect((4...8 + 4 * seconds).contains(log.lines.count) && ledger.refusals == ["attach": 1_000])
   }
+
+  @Test("F17: counters of losses saturate, and one ring reports at most 2^32 of a kind")
+  func saturation() {
+    let ledger = Ledger(logger: TestLog.logger, limits: Limits())
+    ledger.lose(["noSlot": .max], of: Self.first, process: "shop")
+    #expect(ledger.losses == ["noSlot": Ledger.mostLosses])
+    ledger.lose(["noSlot": .min], of: Self.first, process: "shop")
+    #expect(ledger.losses == ["noSlot": Ledger.mostLosses])
+    for _ in 0..<2 { ledger.count(removed: ["age": .max]) }
+    #expect(ledger.removals == ["age": .max])
+  }
 }

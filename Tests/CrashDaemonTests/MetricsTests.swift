@@ -86,12 +86,12 @@ struct MetricsTests {
     var rate = AttachRate(perMinute: 60)
     let second: UInt64 = 1_000_000_000
     var admitted = 0
-    for _ in 0..<100 where rate.admit(1_000, at: 5 * second) { admitted += 1 }
+    for _ in 0..<100 where rate.admit(1_000, as: 1_000, at: 5 * second) { admitted += 1 }
     #expect(admitted == 60)
-    let (root, other) = (rate.admit(0, at: 5 * second), rate.admit(1_001, at: 5 * second))
+    let (root, other) = (rate.admit(0, as: 0, at: 5 * second), rate.admit(1_001, as: 1_001, at: 5 * second))
     #expect(root && other)
     // One more each second.
-    let later = [6, 6, 7].map { rate.admit(1_000, at: UInt64($0) * second + 1_000) }
+    let later = [6, 6, 7].map { rate.admit(1_000, as: 1_000, at: UInt64($0) * second + 1_000) }
     #expect(later == [true, false, true])
   }
 }

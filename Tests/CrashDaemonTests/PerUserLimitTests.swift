@@ -110,6 +110,78 @@ struct PerUserLimitTests {
     }
   }
 
+  @Test("F11: a refused client learns why; root has a place when clients of others have all of theirs")
+  func keptPlaces() async throws {
+    let method = "io.crashshield.Crashd.Status"
+    var limits = Limits.patient
+    limits.connections = 16
+    try await TestDaemon.run(limits: limits) { daemon in
+      var clients: [TestClient] = []
+      for uid in 0..<UInt32(15) {
+        let client = try await daemon.client(as: TestUser(uid: 54_100 + uid, gid: 54_100))
+        #expect(try await !client.call(method).isEmpty)
+        clients.append(client)
+      }
+      let refused = try await daemon.client(as: TestUser(uid: 54_200, gid: 54_100))
+      let reply = try await refused.reply()
+      #expect(reply.string("error") == "io.crashshield.Crashd.TooManyClients")
+      #expect(reply.object("parameters") == ["limit": .int(15)])
+      #expect(try await !daemon.client(as: Self.root).call(method).isEmpty)
+    }
+  }
+
+  @Test("F11: clients and processes of a user's subordinate uids take the places of that user")
+  func subordinates() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    limits.accounts = UserAccounts(
+      ranges: try directory.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
+    (limits.connectionsPerUser, limits.processesPerUser) = (1, 1)
+    try await TestDaemon.run(limits: limits) { daemon in
+      let ring = { try TestRing().memory() }
+      let second = TestUser(uid: 54_301, gid: 54_301)
+      let first = try await daemon.client(as: Self.greedy)
+      #expect(try await !first.call("io.crashshield.Crashd.Status").isEmpty)
+      #expect(
+        try await daemon.client(as: second).reply().string("error") == "io.crashshield.Crashd.TooManyClients")
+      let process = try await daemon.attach(as: Self.greedy)
+      #expect(try await process.attach(ring()) == .accepted)
+      #expect(try await daemon.attach(as: second).attach(ring()) == .limit)
+      #expect(try await daemon.attach(as: Self.other).attach(ring()) == .accepted)
+    }
+  }
+
+  @Test("F11: root's programs have places for their policies when those of others have all of theirs")
+  func keptPolicies() async throws {
+    var limits = Limits.patient
+    limits.danglingServices = 16
+    let daemon = try TestDaemon(TestDirectory(), limits: limits)
+    let policy = try #require(daemon.analysis.policy)
+    let make = { (uid: UInt32) in
+      await policy.makeService(ServiceKey(uid: uid, program: "/x"), name: "", peer: Peer(pid: 1, uid: uid))
+    }
+    for uid in 0..<UInt32(15) { #expect(await make(54_100 + uid)) }
+    #expect(await !make(54_200))
+    #expect(await make(0))
+  }
+
+  @Test("F21: another user's losses, refusals and store are no part of a user's status and metrics")
+  func ownStatus() async throws {
+    try await TestDaemon.run { daemon in
+      let ledger = daemon.analysis.ledger
+      ledger.lose(["torn": 3], of: Peer(pid: 1, uid: Self.other.uid), process: "shop")
+      ledger.lose(["torn": 1], of: Peer(pid: 1, uid: Self.greedy.uid), process: "till")
+      ledger.refuse("call", from: Peer(pid: 1, uid: Self.other.uid), because: "of a test")
+      let own = try await daemon.client(as: Self.greedy).call("io.crashshield.Crashd.Status")
+      #expect(own.object("losses") == ["torn": .int(1)] && own.object("refusals").isEmpty)
+      #expect(own.int("storeBytes") == 0 && own.int("held") == 0)
+      let all = try await daemon.client(as: Self.root).call("io.crashshield.Crashd.Status")
+      #expect(all.object("losses") == ["torn": .int(4)] && all.object("refusals")["call"] == .int(1))
+      let metrics = try await daemon.client(as: Self.greedy).call("io.crashshield.Crashd.Metrics").string("text") ?? ""
+      #expect(metrics.contains("crashd_losses_total{kind=\"torn\"} 1\n") && !metrics.contains("crashd_store_bytes"))
+    }
+  }
+
   @Test("one user alone holds at most half of the descriptors that crashd may have")
   func descriptors() {
     let limits = Limits()

@@ -18,7 +18,8 @@ extension AttachLoop {
         census: configuration.census)
       process.keptName = kept.name
       connections[number] = Connection(
-        socket: nil, peer: kept.peer, deadline_ns: 0, process: process, pidfd: kept.pidfd)
+        socket: nil, peer: kept.peer, account: configuration.limits.account(of: kept.peer.uid), deadline_ns: 0,
+        process: process, pidfd: kept.pidfd)
       do throws(SystemError) { try poller.add(kept.pidfd, token: number | 1) } catch {
         configuration.ledger.refuse("kept descriptor", from: kept.peer, because: "\(error)")
         connections[number] = nil

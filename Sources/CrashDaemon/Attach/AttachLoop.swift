@@ -48,6 +48,8 @@ struct AttachLoop {
     /// nil: it was attached to a crashd before this one, and has not come back yet.
     var socket: AttachSocket?
     var peer: Peer
+    /// Under which its user's places are counted.
+    var account: UInt32
     /// Until it said hello.
     var deadline_ns: UInt64
     var process: AttachedProcess?
@@ -219,8 +221,10 @@ extension AttachLoop {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
       let limits = configuration.limits
       let waiting = connections.values.filter { $0.process == nil }
-      if waiting.count >= limits.greetings
-        || (peer.uid != 0 && waiting.count { $0.peer.uid == peer.uid } >= limits.greetingsPerUser)
+      let account = limits.account(of: peer.uid)
+      if waiting.count >= limits.places(limits.greetings, for: peer.uid)
+        || (peer.uid != 0
+          && waiting.count { $0.account == account } >= limits.greetingsPerUser)
       {
         refuse(socket, peer, .limit("too many connections that have not said hello"))
         socket.hangUp()
@@ -236,7 +240,8 @@ extension AttachLoop {
       }
       try poller.add(socket.descriptor, token: number)
       let deadline = Moment.monotonic_ns() + UInt64(limits.greeting_ms) * 1_000_000
-      connections[number] = Connection(socket: socket, peer: peer, deadline_ns: deadline, keptName: name)
+      connections[number] = Connection(
+        socket: socket, peer: peer, account: account, deadline_ns: deadline, keptName: name)
       receive(number)
     } catch {
       socket.hangUp()
@@ -356,25 +361,28 @@ extension AttachLoop {
 
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
+    let (uid, account) = (peer.uid, limits.account(of: peer.uid))
     // Counted without a copy: there may be thousands, and each who comes is counted against them.
-    guard connections.values.count(where: { $0.process != nil }) < limits.processes else {
-      throw .limit("\(limits.processes) processes are attached")
+    let all = limits.places(limits.processes, for: uid)
+    guard connections.values.count(where: { $0.process != nil }) < all else {
+      throw .limit("\(all) processes are attached")
     }
-    if peer.uid != 0 {
-      let own = connections.values.count { $0.process != nil && $0.peer.uid == peer.uid }
+    if uid != 0 {
+      let own = connections.values.count { $0.process != nil && $0.account == account }
       guard own < limits.processesPerUser else {
-        throw .limit("\(limits.processesPerUser) processes of uid \(peer.uid) are attached")
+        throw .limit("\(limits.processesPerUser) processes of uid \(account) are attached")
       }
     }
-    guard rate.admit(peer.uid, at: Moment.monotonic_ns()) else {
-      throw .limit("uid \(peer.uid) attaches more than \(limits.attachesPerMinute) processes a minute")
+    guard rate.admit(uid, as: account, at: Moment.monotonic_ns()) else {
+      throw .limit("uid \(account) attaches more than \(limits.attachesPerMinute) processes a minute")
     }
-    let rings = configuration.census.count(of: peer.uid)
-    guard rings.all < limits.rings else {
-      throw .limit("\(limits.rings) rings are held: processes have ended and are not analysed yet")
+    let rings = configuration.census.count { limits.account(of: $0) == account }
+    let mostRings = limits.places(limits.rings, for: uid)
+    guard rings.all < mostRings else {
+      throw .limit("\(mostRings) rings are held: processes have ended and are not analysed yet")
     }
-    guard peer.uid == 0 || rings.own < limits.ringsPerUser else {
-      throw .limit("\(limits.ringsPerUser) rings of uid \(peer.uid) are held: some have ended and are not analysed yet")
+    guard uid == 0 || rings.own < limits.ringsPerUser else {
+      throw .limit("\(limits.ringsPerUser) rings of uid \(account) are held: some have ended and are not analysed yet")
     }
   }
 }

@@ -15,17 +15,17 @@ struct AttachRate {
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
 
-  /// Whether one more may attach now.
-  mutating func admit(_ uid: UInt32, at now_ns: UInt64) -> Bool {
+  /// Whether one more process of a user may attach now, whose uids count under `account`.
+  mutating func admit(_ uid: UInt32, as account: UInt32, at now_ns: UInt64) -> Bool {
     guard uid != 0 else { return true }
     let full = Double(perMinute)
-    var bucket = buckets[uid] ?? Bucket(attaches: full, time_ns: now_ns)
+    var bucket = buckets[account] ?? Bucket(attaches: full, time_ns: now_ns)
     let passed = Double(now_ns >= bucket.time_ns ? now_ns - bucket.time_ns : 0)
     bucket.attaches = min(full, bucket.attaches + passed / Self.minute_ns * full)
     bucket.time_ns = now_ns
     let isAdmitted = bucket.attaches >= 1
     if isAdmitted { bucket.attaches -= 1 }
-    buckets[uid] = bucket
+    buckets[account] = bucket
     if buckets.count > Self.limit { forgetSome(at: now_ns) }
     return isAdmitted
   }

@@ -41,9 +41,11 @@ extension ProcessFacts {
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 
-  /// In all, and those of one user.
-  func count(of uid: UInt32) -> (all: Int, own: Int) {
-    held.withLock { held in (held.values.reduce(0, +), held[uid, default: 0]) }
+  /// In all, and those of some uids.
+  func count(of isOwn: (UInt32) -> Bool) -> (all: Int, own: Int) {
+    held.withLock { held in
+      (held.values.reduce(0, +), held.reduce(0) { isOwn($1.key) ? $0 + $1.value : $0 })
+    }
   }
 
   fileprivate func add(_ difference: Int, _ uid: UInt32) {

@@ -11,6 +11,8 @@ struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
+    /// Under which its user's places are counted.
+    var account: UInt32 = 0
 
     func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end) }
   }
@@ -33,7 +35,7 @@ struct ProcessEndings {
   /// - Returns: How it ended; nil when `look(at:)` will tell.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
-    let ending = Ending(process: process, pidfd: pidfd)
+    var ending = Ending(process: process, pidfd: pidfd)
     let peer = process.facts.peer
     if let end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid) {
       poller.remove(pidfd)
@@ -49,13 +51,17 @@ struct ProcessEndings {
       }
     }
     // A user whose parents do not wait for their children uses up his own places only.
-    let count = counts[peer.uid, default: 0]
-    guard endings.count < limits.endings, count < limits.endingsPerUser || peer.uid == 0 else {
+    let account = limits.account(of: peer.uid)
+    let count = counts[account, default: 0]
+    guard endings.count < limits.places(limits.endings, for: peer.uid),
+      count < limits.endingsPerUser || peer.uid == 0
+    else {
       poller.remove(pidfd)
       return ending.ended(.unknown)
     }
+    ending.account = account
     endings[token] = ending
-    counts[peer.uid] = count + 1
+    counts[account] = count + 1
     awaitParent(pidfd, token)
     return nil
   }
@@ -69,9 +75,8 @@ struct ProcessEndings {
     }
     poller.remove(ending.pidfd)
     endings[token] = nil
-    let uid = ending.process.facts.peer.uid
-    let left = counts[uid, default: 1] - 1
-    counts[uid] = left > 0 ? left : nil
+    let left = counts[ending.account, default: 1] - 1
+    counts[ending.account] = left > 0 ? left : nil
     return ending.ended(end)
   }
 

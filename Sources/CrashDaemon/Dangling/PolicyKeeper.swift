@@ -243,8 +243,10 @@ extension PolicyKeeper {
       return true
     }
     let limits = configuration.limits
-    let own = services.filter { $0.key.uid == key.uid }
-    if services.count >= limits.danglingServices || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
+    let account = limits.account(of: key.uid)
+    let own = services.filter { limits.account(of: $0.key.uid) == account }
+    let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
+    if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
       // A user's own programs make room for one another; those that somebody has spoken of stay.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
       // Those that only have modes of guards go last: `guards set` for all programs gives every one some.
@@ -254,7 +256,8 @@ extension PolicyKeeper {
       }
       guard let oldest else {
         ledger.refuse(
-          "service", from: peer, because: "statistics of \(own.count) programs of this user are kept already")
+          "service", from: peer,
+          because: "statistics of \(own.count) programs of this user are kept already, and of \(services.count) in all")
         return false
       }
       if oldest.value.policy.guards != nil {

@@ -48,9 +48,7 @@ struct ForwardFormat {
   }
 
   func answer(_ frame: [UInt8]) -> Answer {
-    guard let json = try? JSONDecoder().decode([String: JSONValue].self, from: Data(frame)) else {
-      return .unintelligible
-    }
+    guard let json = JSONValue.members(of: frame, depth: VarlinkCall.depth) else { return .unintelligible }
     switch format {
     case .jsonl:
       guard case .string(let text)? = json["ack"], let cursor = StoreCursor(text) else { return .unintelligible }

@@ -32,7 +32,7 @@ struct Scrubber {
 
   /// The report's JSON as it is.
   static func json(_ report: CrashReport) throws -> JSONValue {
-    try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(report))
+    try JSONParser<JSONValue>.parse(Array(JSONEncoder().encode(report)), depth: JSONDepth.answers)
   }
 
   /// Of the program's own words nothing is spared.

@@ -25,9 +25,16 @@ final class Ledger: Sendable {
     var omitted: Int
   }
 
+  /// What concerns one user.
+  private struct Share {
+    var losses: [String: Int] = [:]
+    var refusals: [String: Int] = [:]
+  }
+
   private struct State {
     var losses: [String: Int] = [:]
     var refusals: [String: Int] = [:]
+    var shares: [UInt32: Share] = [:]
     var removals: [String: Int] = [:]
     var stored = 0
     var quiet: [Line: Quiet] = [:]
@@ -40,6 +47,23 @@ final class Ledger: Sendable {
   /// Reports of a user that are logged without a pause: services that take each other down are all in the log.
   private static let reportsAtOnce: UInt64 = 8
 
+  /// Of one kind, that one ring can report: the counts in a ring are the word of its process.
+  static let mostLosses = 1 << 32
+
+  /// Counters never wrap: at their end they stand still.
+  private static func sum(_ left: Int, _ right: Int) -> Int {
+    let (sum, isTooMuch) = left.addingReportingOverflow(right)
+    return isTooMuch ? .max : sum
+  }
+
+  private static func add(_ counts: [String: Int], to sums: inout [String: Int]) {
+    for (kind, count) in counts { sums[kind] = sum(sums[kind] ?? 0, min(max(0, count), mostLosses)) }
+  }
+
+  private func remembers(_ uid: UInt32, _ state: State) -> Bool {
+    state.shares[uid] != nil || state.shares.count < rememberedLimit
+  }
+
   init(logger: Logger, limits: Limits) {
     self.logger = logger
     rememberedLimit = limits.rememberedRefusals
@@ -47,19 +71,23 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
+  /// What of it concerns a user: of so many users as are remembered.
+  func losses(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.losses ?? [:] } }
+  func refusals(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.refusals ?? [:] } }
   /// Reports that retention has removed, by reason.
   var removals: [String: Int] { state.withLock { $0.removals } }
   /// Reports stored, those that came again with more in them too.
   var stored: Int { state.withLock { $0.stored } }
 
   func count(removed: [String: Int]) {
-    state.withLock { $0.removals.merge(removed) { $0 &+ $1 } }
+    state.withLock { $0.removals.merge(removed.mapValues { max(0, $0) }, uniquingKeysWith: Self.sum) }
   }
 
   /// Something from outside was not accepted.
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
     let omitted = state.withLock { state in
-      state.refusals[kind, default: 0] += 1
+      Self.add([kind: 1], to: &state.refusals)
+      if remembers(peer.uid, state) { Self.add([kind: 1], to: &state.shares[peer.uid, default: Share()].refusals) }
       return Self.admit(Line(kind: kind, uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
     }
     guard let omitted else { return }
@@ -69,7 +97,7 @@ final class Ledger: Sendable {
   /// A report of a process was stored.
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
-      state.stored &+= 1
+      state.stored = Self.sum(state.stored, 1)
       let line = Line(kind: "report", uid: peer.uid)
       return Self.admit(line, to: &state.quiet, limit: rememberedLimit, atOnce: Self.reportsAtOnce)
     }
@@ -90,7 +118,8 @@ final class Ledger: Sendable {
   func lose(_ losses: [String: Int], of peer: Peer, process name: String) {
     guard !losses.isEmpty else { return }
     let omitted = state.withLock { state in
-      for (kind, count) in losses { state.losses[kind, default: 0] &+= max(0, count) }
+      Self.add(losses, to: &state.losses)
+      if remembers(peer.uid, state) { Self.add(losses, to: &state.shares[peer.uid, default: Share()].losses) }
       return Self.admit(Line(kind: "loss", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
     }
     guard let omitted else { return }

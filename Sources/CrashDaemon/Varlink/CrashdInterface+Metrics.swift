@@ -21,18 +21,25 @@ extension CrashdInterface {
       "crashd_processes", .gauge, "Attached processes.", by: "state",
       ["attached": processes.count - ending, "ending": ending])
     metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
+    metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", losses(visibility))
+    metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", refusals(visibility))
+    try addSubscribers(to: &metrics, newest, visibility)
+    if visibility == .all {
+      await addTotals(to: &metrics, bytes)
+      addForwards(to: &metrics, newest)
+    }
+    return metrics.ended
+  }
+
+  /// What tells of all users together.
+  private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
     metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
     metrics.add(
       "crashd_reports_held", .gauge, "Reports that wait in memory because the store takes none.", trouble.count)
     metrics.add("crashd_trouble", .gauge, "Things that are wrong with the store.", trouble.sentences.count)
     metrics.add("crashd_reports_stored", .counter, "Reports stored, also again with more in them.", ledger.stored)
     metrics.add("crashd_reports_removed", .counter, "Reports that retention removed.", by: "reason", ledger.removals)
-    metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", ledger.losses)
-    metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", ledger.refusals)
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
-    try addSubscribers(to: &metrics, newest, visibility)
-    if visibility == .all { addForwards(to: &metrics, newest) }
-    return metrics.ended
   }
 
   /// What the children of crashd did; where none was needed there is nothing.

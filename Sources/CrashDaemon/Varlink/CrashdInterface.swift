@@ -188,15 +188,32 @@ struct CrashdInterface: Sendable {
     if store.displacement() != nil { trouble.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
+    // Totals tell what other users do.
+    let seesAll = visibility == .all
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),
       uptime_s: uptime_s, processes: processes.all, ending: processes.ending, reports: count,
-      storeBytes: bytes, losses: ledger.losses, refusals: ledger.refusals,
-      unwindings: await unwinder.findings, debugInformation: await caches.fetches, held: trouble.count,
-      spooled: visibility == .all ? pipeline.spooler.spool.count() : nil,
+      storeBytes: seesAll ? bytes : 0, losses: losses(visibility), refusals: refusals(visibility),
+      unwindings: seesAll ? await unwinder.findings : [:], debugInformation: seesAll ? await caches.fetches : [:],
+      held: seesAll ? trouble.count : 0,
+      spooled: seesAll ? pipeline.spooler.spool.count() : nil,
       trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
       access: StatusReply.Access(
         uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
+  }
+
+  func losses(_ visibility: Visibility) -> [String: Int] {
+    switch visibility {
+    case .all: ledger.losses
+    case .user(let uid): ledger.losses(of: uid)
+    }
+  }
+
+  func refusals(_ visibility: Visibility) -> [String: Int] {
+    switch visibility {
+    case .all: ledger.refusals
+    case .user(let uid): ledger.refusals(of: uid)
+    }
   }
 
   var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }
@@ -216,7 +233,7 @@ struct CrashdInterface: Sendable {
 
   func reading<Value>(_ body: () throws(StoreError) -> Value) throws(VarlinkError) -> Value {
     do throws(StoreError) {
-      return try body()
+      return try CPUAccounts.charging(body)
     } catch {
       if error.isCorruption { trouble.notice(error) }
       throw VarlinkError(error)

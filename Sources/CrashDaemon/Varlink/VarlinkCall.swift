@@ -1,7 +1,5 @@
-import FoundationEssentials
-
 /// One method call.
-struct VarlinkCall: Decodable, Sendable, Equatable {
+struct VarlinkCall: Sendable, Equatable {
   /// Such as `io.crashshield.Crashd.List`.
   var method: String
   var parameters: [String: JSONValue]?
@@ -12,10 +10,32 @@ struct VarlinkCall: Decodable, Sendable, Equatable {
   /// The caller wants the connection for another protocol afterwards; we have none.
   var upgrade: Bool?
 
+  /// The parameters, and what stands in them: a list of texts.
+  static let depth = 8
+  private static let methodBytes = 255
+
   /// Reads one frame; nil when it is no call.
+  ///
+  /// Complexity: O(bytes) for any frame, see `JSONParser`.
   init?(frame: [UInt8]) {
-    guard let call = try? JSONDecoder().decode(VarlinkCall.self, from: Data(frame)) else { return nil }
-    self = call
+    guard let members = JSONValue.members(of: frame, depth: Self.depth),
+      case .string(let method)? = members["method"],
+      // Names are ASCII. To compare other texts, or to look for a dot in them, may cost more than to read them.
+      method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
+    else { return nil }
+    self.init(method: method)
+    switch members["parameters"] {
+    case nil, .null: break
+    case .object(let parameters): self.parameters = parameters
+    default: return nil
+    }
+    for (name, flag) in [("more", \VarlinkCall.more), ("oneway", \.oneway), ("upgrade", \.upgrade)] {
+      switch members[name] {
+      case nil, .null: break
+      case .bool(let value): self[keyPath: flag] = value
+      default: return nil
+      }
+    }
   }
 
   init(method: String, parameters: [String: JSONValue]? = nil, more: Bool? = nil, oneway: Bool? = nil) {

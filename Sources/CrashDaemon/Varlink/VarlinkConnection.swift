@@ -5,7 +5,7 @@ import NIOCore
 struct VarlinkConnection {
   let server: VarlinkServer
   let client: Client
-  var inbound: NIOAsyncChannelInboundStream<[UInt8]>.AsyncIterator
+  var inbound: NIOAsyncChannelInboundStream<VarlinkFrame>.AsyncIterator
   let writer: ReplyWriter
 
   private var peer: Peer { client.peer }
@@ -13,17 +13,31 @@ struct VarlinkConnection {
   /// Until the client closes, or says something that is no call.
   mutating func serve() async throws {
     while let frame = try await inbound.next() {
-      guard let call = VarlinkCall(frame: frame) else {
+      let (cpu, uid) = (server.cpu, peer.uid)
+      cpu.charge(uid, frame.cost_ns)
+      guard let call = frame.call else {
         server.ledger.refuse("call", from: peer, because: "it is no Varlink call")
         return
       }
+      try await waitForCPU()
       if call.method == "\(CrashdInterface.name).Subscribe", call.more == true {
         if try await subscribe(call) { return }
         continue
       }
-      let reply = await answer(call)
+      let reply = await CPUAccounts.$current.withValue({ cpu.charge(uid, $0) }, operation: { await answer(call) })
       if call.oneway != true { try await writer.write(reply) }
     }
+  }
+
+  /// Until the user has CPU time again.
+  ///
+  /// Nothing is read from the connection meanwhile but what NIO holds: its sender waits, too.
+  private func waitForCPU() async throws {
+    let wait_ns = server.cpu.wait_ns(for: peer.uid)
+    guard wait_ns > 0 else { return }
+    server.ledger.refuse(
+      "pace", from: peer, because: "its calls cost too much CPU time, paused \(wait_ns / 1_000_000) ms")
+    try await Task.sleep(for: .nanoseconds(wait_ns))
   }
 
   private func answer(_ call: VarlinkCall) async -> ByteBuffer {

@@ -36,6 +36,11 @@ struct VarlinkError: Error, Sendable, Equatable {
     VarlinkError(own: "NoSuchService", ["name": .string(String(name.prefix(128)))])
   }
 
+  /// The only reply of a connection that is closed at once.
+  static func tooManyClients(limit: Int) -> VarlinkError {
+    VarlinkError(own: "TooManyClients", ["limit": .int(Int64(limit))])
+  }
+
   static func tooManyClasses(limit: Int) -> VarlinkError {
     VarlinkError(own: "TooManyClasses", ["limit": .int(Int64(limit))])
   }

@@ -25,7 +25,9 @@ enum VarlinkReply {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]
     // Only a Double that is no number could fail, and the interface has none but a confidence between 0 and 1.
-    guard let json = try? encoder.encode(reply) else { preconditionFailure("BUG: a reply that is no JSON") }
+    guard let json = try? CPUAccounts.charging({ try encoder.encode(reply) }) else {
+      preconditionFailure("BUG: a reply that is no JSON")
+    }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)
     buffer.writeBytes(json)

@@ -6,7 +6,18 @@ import Synchronization
 
 /// The socket for clients: accepts connections and serves each in a task of its own.
 struct VarlinkServer: Service {
-  typealias Channel = NIOAsyncChannel<[UInt8], ByteBuffer>
+  typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
+
+  /// A connection, and whose it is.
+  struct Accepted: Sendable {
+    var channel: Channel
+    var client: Result<Client, any Error>
+
+    /// Work for trusted clients goes before that for others, and has threads of its own: each priority has a pool.
+    var priority: TaskPriority {
+      if case .success(let client) = client, UserAccounts.isTrusted(client.peer.uid) { .medium } else { .low }
+    }
+  }
 
   var listener: Descriptor
   var service = ServiceInterface()
@@ -14,6 +25,7 @@ struct VarlinkServer: Service {
   var hub: EventHub
   var ledger: Ledger
   var limits: Limits
+  let cpu: CPUAccounts
   private let connections = ConnectionCount()
   private let unserved = UnservedConnections()
 
@@ -23,6 +35,9 @@ struct VarlinkServer: Service {
     self.hub = hub
     ledger = interface.ledger
     limits = interface.limits
+    cpu = CPUAccounts(
+      CPUAccounts.Allowance(burst_ms: limits.callBurst_ms, share_percent: limits.callShare_percent),
+      users: limits.accounts)
   }
 
   func run() async throws {
@@ -33,23 +48,25 @@ struct VarlinkServer: Service {
     // The server's channel owns and closes its own copy.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
-    let messageBytes = limits.messageBytes
+    let (messageBytes, access, ledger) = (limits.messageBytes, interface.access, ledger)
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
         channel.eventLoop.makeCompletedFuture {
           let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
-          try channel.pipeline.syncOperations.addHandler(decoder)
+          try channel.pipeline.syncOperations.addHandlers(decoder, VarlinkCallReader())
           let connection = try Channel(wrappingChannelSynchronously: channel)
           if !unserved.add(connection) { Task { await Self.close(connection) } }
-          return connection
+          return Accepted(channel: connection, client: Result { try Self.client(of: channel, access, ledger) })
         }
       }
     var failure: (any Error)?
     do {
       try await server.executeThenClose { inbound in
         try await withThrowingDiscardingTaskGroup { group in
-          for try await channel in inbound { group.addTask { await serve(channel) } }
+          for try await accepted in inbound {
+            group.addTask(priority: accepted.priority) { await serve(accepted) }
+          }
         }
       }
     } catch is CancellationError {
@@ -61,23 +78,28 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  private func serve(_ channel: Channel) async {
+  private func serve(_ accepted: Accepted) async {
+    let channel = accepted.channel
     unserved.remove(channel)
     let client: Client
     do {
-      client = try await self.client(of: channel.channel)
+      client = try accepted.client.get()
     } catch {
       ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "no peer: \(error)")
       await Self.close(channel)
       return
     }
     let peer = client.peer
-    guard connections.enter(peer.uid, limits: limits) else {
-      ledger.refuse("connection", from: peer, because: "too many connections")
+    // Asked once: the ranges of users may change while it is connected.
+    let account = limits.account(of: peer.uid)
+    if let limit = connections.enter(peer.uid, account, limits: limits) {
+      ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
+      // It stands in the client's socket before the end does.
+      channel.channel.writeAndFlush(VarlinkReply.failure(.tooManyClients(limit: limit)), promise: nil)
       await Self.close(channel)
       return
     }
-    defer { connections.leave(peer.uid) }
+    defer { connections.leave(account) }
     do {
       try await channel.executeThenClose { inbound, _ in
         let writer = ReplyWriter(
@@ -101,17 +123,17 @@ struct VarlinkServer: Service {
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// Who it is, and what he may as long as he is connected.
-  private func client(of channel: any NIOCore.Channel) async throws -> Client {
-    let (access, ledger) = (interface.access, ledger)
-    return try await channel.eventLoop.submit {
-      // On the loop the channel's descriptor is open as long as this runs; the kernel is asked, and nobody waited for.
-      let client = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-        try access.client(of: $0, ledger)
-      }
-      guard let client else { throw SystemError("ask for a peer", code: ENOTSUP) }
-      return client
-    }.get()
+  /// Who it is, and what it may as long as it is connected.
+  ///
+  /// On the loop the channel's descriptor is open as long as this runs; the kernel is asked, and nobody waited for.
+  private static func client(
+    of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
+  ) throws -> Client {
+    let client = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+      try access.client(of: $0, ledger)
+    }
+    guard let client else { throw SystemError("ask for a peer", code: ENOTSUP) }
+    return client
   }
 }
 
@@ -154,21 +176,26 @@ private final class UnservedConnections: Sendable {
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
-  func enter(_ uid: UInt32, limits: Limits) -> Bool {
-    counts.withLock { counts in
-      let own = counts[uid, default: 0]
-      guard counts.values.reduce(0, +) < limits.connections, uid == 0 || own < limits.connectionsPerUser else {
-        return false
-      }
-      counts[uid] = own + 1
-      return true
+  /// - Parameters:
+  ///   - uid: Whose connection.
+  ///   - account: Under which it counts.
+  ///   - limits: What there is.
+  /// - Returns: The limit that is reached; nil: there was a place.
+  func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
+    let most = limits.places(limits.connections, for: uid)
+    return counts.withLock { counts in
+      let own = counts[account, default: 0]
+      guard counts.values.reduce(0, +) < most else { return most }
+      guard uid == 0 || own < limits.connectionsPerUser else { return limits.connectionsPerUser }
+      counts[account] = own + 1
+      return nil
     }
   }
 
-  func leave(_ uid: UInt32) {
+  func leave(_ account: UInt32) {
     counts.withLock { counts in
-      let own = counts[uid, default: 1] - 1
-      counts[uid] = own == 0 ? nil : own
+      let own = counts[account, default: 1] - 1
+      counts[account] = own == 0 ? nil : own
     }
   }
 }

@@ -12,7 +12,7 @@ extension JSONValue {
   /// Reads what a server answers; nil when it is no JSON.
   static func decoded(_ bytes: [UInt8]) -> JSONValue? {
     // What is wrong with an answer that is no JSON is of no interest: then it says nothing.
-    try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+    JSONValue(parsing: bytes)
   }
 
   /// An object of the members that there are.

@@ -1,0 +1,93 @@
+import Glibc
+import Synchronization
+
+/// Which uids count as one user where places and work are limited.
+///
+/// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
+/// They are its own and count as its own. What a user sees goes by the uid alone.
+final class UserAccounts: Sendable {
+  private struct SubordinateRange {
+    var first: UInt32
+    var last: UInt32
+    var account: UInt32
+  }
+
+  private struct State {
+    /// In the order of their first uids.
+    var ranges: [SubordinateRange] = []
+    var read_ns: UInt64?
+    /// What was answered: places are given back under the account under which they were taken.
+    var known: [UInt32: UInt32] = [:]
+  }
+
+  /// Of this machine.
+  static let system = UserAccounts(ranges: "/etc/subuid", users: "/etc/passwd")
+
+  private let rangesPath: String
+  private let usersPath: String
+  private let state = Mutex(State())
+  /// How long the files are believed before they are read again.
+  private static let believed_ns: UInt64 = 10_000_000_000
+  private static let fileLimitBytes = 1 << 20
+  private static let knownLimit = 1 << 17
+
+  init(ranges: String, users: String) { (rangesPath, usersPath) = (ranges, users) }
+
+  /// Root and crashd's own user, for whom places are kept.
+  static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
+
+  /// The uid under which a uid counts: itself, or the owner of the range in which it lies.
+  func account(of uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt32 {
+    state.withLock { state in
+      if let account = state.known[uid] { return account }
+      if state.known.count >= Self.knownLimit { state.known = [:] }
+      if state.read_ns.map({ now_ns - min($0, now_ns) > Self.believed_ns }) ?? true {
+        state.ranges = Self.read(rangesPath, usersPath)
+        state.read_ns = now_ns
+      }
+      // The last range that begins at the uid or before it.
+      var (low, high) = (0, state.ranges.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if state.ranges[middle].first <= uid { low = middle + 1 } else { high = middle }
+      }
+      let range = low > 0 ? state.ranges[low - 1] : nil
+      let account = range.flatMap { uid <= $0.last ? $0.account : nil } ?? uid
+      state.known[uid] = account
+      return account
+    }
+  }
+
+  private static func read(_ rangesPath: String, _ usersPath: String) -> [SubordinateRange] {
+    guard let text = SmallFile.text(at: rangesPath, limitBytes: fileLimitBytes) else { return [] }
+    let names = names(in: SmallFile.text(at: usersPath, limitBytes: fileLimitBytes) ?? "")
+    var firsts: [Substring: UInt32] = [:]
+    let ranges = text.split(separator: "\n").compactMap { line -> SubordinateRange? in
+      let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+      guard fields.count == 3, let first = UInt32(fields[1]), let count = UInt32(fields[2]), count > 0 else {
+        return nil
+      }
+      // Root's ranges are those of its containers: no part of root. An owner that only a server knows is its first uid.
+      let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
+      let account = owner ?? firsts[fields[0], default: first]
+      firsts[fields[0]] = account
+      let (last, isTooHigh) = first.addingReportingOverflow(count - 1)
+      return SubordinateRange(first: first, last: isTooHigh ? .max : last, account: account)
+    }
+    return ranges.sorted { $0.first < $1.first }
+  }
+
+  private static func names(in text: String) -> [Substring: UInt32] {
+    var names: [Substring: UInt32] = [:]
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+      guard fields.count == 4, let uid = UInt32(fields[2]) else { continue }
+      names[fields[0]] = uid
+    }
+    return names
+  }
+}
+
+extension UserAccounts: Equatable {
+  static func == (left: UserAccounts, right: UserAccounts) -> Bool { left === right }
+}
