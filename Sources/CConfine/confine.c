@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // A sanitizer reserves terabytes of addresses for its shadow and makes system calls of its own: under one, memory is
@@ -31,14 +32,11 @@ static int lower(const struct limit *limits, size_t count) {
   return 0;
 }
 
-static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, enum cs_filter_kind kind) {
+static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, rlim_t memory_bytes, enum cs_filter_kind kind) {
   const struct limit limits[] = {
-      {RLIMIT_CORE, 0},
-      {RLIMIT_NOFILE, descriptors},
-      {RLIMIT_CPU, cpu_s},
-      {RLIMIT_FSIZE, file_bytes},
+      {RLIMIT_CORE, 0},          {RLIMIT_NOFILE, descriptors}, {RLIMIT_CPU, cpu_s}, {RLIMIT_FSIZE, file_bytes},
 #ifndef HAS_SHADOW_MEMORY
-      {RLIMIT_AS, CS_CONFINE_MEMORY_BYTES},
+      {RLIMIT_AS, memory_bytes},
 #endif
   };
   if (close_range(3, ~0U, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
@@ -49,6 +47,7 @@ static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, enum cs_
   const int code = lower(limits, sizeof limits / sizeof limits[0]);
   if (code != 0) return code;
 #ifdef HAS_SHADOW_MEMORY
+  (void)memory_bytes;
   (void)kind;
   return 0;
 #else
@@ -57,9 +56,26 @@ static int confine(rlim_t descriptors, rlim_t file_bytes, rlim_t cpu_s, enum cs_
 }
 
 int cs_confine(void) {
-  return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_FILTER_READ);
+  return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
+}
+
+int cs_confine_image(int image) {
+  struct stat status;
+  if (fstat(image, &status) != 0) return errno;
+  uint64_t cpu_s = CS_CONFINE_CPU_S;
+  uint64_t memory_bytes = CS_CONFINE_MEMORY_BYTES;
+  // What is no file has no size, and gets what a large one gets.
+  if (S_ISREG(status.st_mode) && (uint64_t)status.st_size < CS_CONFINE_MEMORY_BYTES) {
+    const uint64_t bytes = (uint64_t)status.st_size;
+    const uint64_t own_cpu_s = CS_CONFINE_BASE_CPU_S + bytes / CS_CONFINE_BYTES_PER_S;
+    const uint64_t own_memory_bytes = CS_CONFINE_BASE_MEMORY_BYTES + bytes * CS_CONFINE_MEMORY_FACTOR;
+    if (own_cpu_s < cpu_s) cpu_s = own_cpu_s;
+    if (own_memory_bytes < memory_bytes) memory_bytes = own_memory_bytes;
+  }
+  return confine(3, CS_CONFINE_FILE_BYTES, cpu_s, memory_bytes, CS_FILTER_READ);
 }
 
 int cs_confine_fetch(uint64_t file_bytes) {
-  return confine(CS_CONFINE_FETCH_DESCRIPTORS, file_bytes, CS_CONFINE_FETCH_CPU_S, CS_FILTER_FETCH);
+  return confine(CS_CONFINE_FETCH_DESCRIPTORS, file_bytes, CS_CONFINE_FETCH_CPU_S, CS_CONFINE_MEMORY_BYTES,
+                 CS_FILTER_FETCH);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -168,14 +169,20 @@ void cd_thread_set_name(const char *name) {
   pthread_setname_np(pthread_self(), name);
 }
 
-int cd_child_status(int32_t pid, int *ret_status) {
+static uint64_t nanoseconds(struct timeval time) {
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns) {
   int status = 0;
+  struct rusage usage = {0};
   pid_t result;
   do
-    result = waitpid(pid, &status, WNOHANG);
+    result = wait4(pid, &status, WNOHANG, &usage);
   while (result < 0 && errno == EINTR);
   if (result < 0) return errno;
   if (result == 0) return EAGAIN;
+  *ret_cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
   *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return 0;
 }

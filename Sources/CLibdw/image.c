@@ -79,6 +79,46 @@ static bool find_text(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
+/// A section that is compressed to a 32nd or better is no debug information but a bomb: DWARF becomes four times as
+/// large. Small ones may be anything.
+#define CS_EXPANSION_LIMIT      32
+#define CS_EXPANSION_FREE_BYTES (UINT64_C(1) << 16)
+
+static bool is_bomb(uint64_t bytes, uint64_t compressed_bytes) {
+  return bytes > CS_EXPANSION_FREE_BYTES && bytes / CS_EXPANSION_LIMIT > compressed_bytes;
+}
+
+/// How large an old `.zdebug` section becomes: "ZLIB", and the size with its highest byte first. 0: it is none.
+static uint64_t old_expansion(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section) {
+  size_t strings;
+  if (elf_getshdrstrndx(elf, &strings) != 0) return 0;
+  const char *name = elf_strptr(elf, strings, section->sh_name);
+  if (!name || __builtin_strncmp(name, ".zdebug", 7) != 0) return 0;
+  const Elf_Data *data = elf_rawdata(scn, NULL);
+  if (!data || !data->d_buf || data->d_size < 12 || __builtin_memcmp(data->d_buf, "ZLIB", 4) != 0) return 0;
+  const uint8_t *bytes = data->d_buf;
+  uint64_t size = 0;
+  for (int i = 4; i < 12; i++)
+    size = size << 8 | bytes[i];
+  return size;
+}
+
+static bool check_expansion(Elf *elf, struct cs_image_problem *ret_problem) {
+  Elf_Scn *scn = NULL;
+  while ((scn = elf_nextscn(elf, scn))) {
+    GElf_Shdr section;
+    if (!gelf_getshdr(scn, &section) || section.sh_type == SHT_NOBITS) continue;
+    GElf_Chdr header;
+    const bool is_compressed = (section.sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &header);
+    const uint64_t bytes = is_compressed ? header.ch_size : old_expansion(elf, scn, &section);
+    if (is_bomb(bytes, section.sh_size)) {
+      cs_image_problem_set(ret_problem, "a section is compressed to less than a %dth", CS_EXPANSION_LIMIT);
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Everything that can be wrong before the debug information is looked at.
 static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret_problem) {
   struct stat status;
@@ -105,8 +145,8 @@ static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret
     cs_image_problem_set(ret_problem, "neither an executable nor a shared library (ELF type %u)", header.e_type);
     return false;
   }
-  return check_whole(image->elf, &header, (uint64_t)status.st_size, ret_problem) && find_base(image, ret_problem) &&
-         find_text(image, ret_problem);
+  return check_whole(image->elf, &header, (uint64_t)status.st_size, ret_problem) &&
+         check_expansion(image->elf, ret_problem) && find_base(image, ret_problem) && find_text(image, ret_problem);
 }
 
 struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem) {

@@ -30,7 +30,7 @@ public enum BuildCacheJob: Sendable {
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
     // Nobody waits for a whole image; the server whose image it is needs the processors more.
     if addresses == nil { _ = nice(10) }
-    let code = cs_confine()
+    let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
     do throws(SymbolCacheBuilder.Failure) {
       try SymbolCacheBuilder.build(

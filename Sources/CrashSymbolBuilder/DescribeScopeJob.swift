@@ -17,7 +17,8 @@ public enum DescribeScopeJob: Sendable {
   public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // setrlimit reads one struct rlimit.
-    guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
+    guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine_image(STDIN_FILENO) == 0
+    else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
     }
     let description: ScopeDescription

@@ -12,7 +12,7 @@ public enum UnwindTablesJob: Sendable {
   public static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
     // The server that has just started needs the processors more.
     if !isUrgent { _ = nice(10) }
-    let code = cs_confine()
+    let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }
     do throws(UnwindSections.Failure) {
       let sections = try UnwindSections(image: STDIN_FILENO)

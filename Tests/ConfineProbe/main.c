@@ -1,5 +1,5 @@
-// Confines itself, then does one thing: `confine-probe WHAT [fetch]`, as crash-analyse is or as crash-fetch. Exit
-// status 0: it could do it; 1: it was refused.
+// Confines itself, then does one thing: `confine-probe WHAT [fetch|image]`, as crash-analyse is or as crash-fetch, or
+// as crash-analyse is for the image that is its input. Exit status 0: it could do it; 1: it was refused.
 #include "cs_confine.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +96,10 @@ static bool use_memory(void) {
   return true;
 }
 
+static bool use_gibibyte(void) {
+  return mmap(NULL, 1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+
 static bool use_output(void) {
   return lseek(1, CS_CONFINE_FILE_BYTES, SEEK_SET) >= 0 && write(1, "x", 1) == 1;
 }
@@ -120,11 +124,12 @@ int main(int count, char **arguments) {
       {"local-socket", connect_locally}, {"netlink", listen_to_kernel}, {"map-code", map_code},
       {"make-code", make_code},          {"memory", use_memory},        {"output", use_output},
       {"processor", use_processor},      {"abort", end_by_abort},       {"stat", stat_path},
-      {"stat-at", stat_path_at},         {"stat-input", stat_input},
+      {"stat-at", stat_path_at},         {"stat-input", stat_input},    {"gibibyte", use_gibibyte},
   };
   const bool is_fetch = count == 3 && strcmp(arguments[2], "fetch") == 0;
-  if (count != 2 && !is_fetch) return 2;
-  int code = is_fetch ? cs_confine_fetch(CS_CONFINE_FILE_BYTES) : cs_confine();
+  const bool is_image = count == 3 && strcmp(arguments[2], "image") == 0;
+  if (count != 2 && !is_fetch && !is_image) return 2;
+  int code = is_image ? cs_confine_image(0) : is_fetch ? cs_confine_fetch(CS_CONFINE_FILE_BYTES) : cs_confine();
   if (code != 0) {
     (void)fprintf(stderr, "cannot confine itself: %s\n", strerror(code));
     return 3;

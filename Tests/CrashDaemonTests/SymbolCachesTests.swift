@@ -214,6 +214,45 @@ struct SymbolCachesTests {
     #expect(OpenCaches(asked: ["abcd": [1]]).cover(["abcd": [3]]))
   }
 
+  @Test("F20: of one file a user names two build ids, whatever else it invents; another user's is still read")
+  func claims() async throws {
+    let directory = try TestDirectory()
+    let runs = "\(directory.path)/runs"
+    let caches = try caches(directory, script: "echo $3 >>'\(runs)'; exit 65")
+    let path = try directory.write([1], to: "image", mode: 0o644)
+    let made = { (name: String) in ImageFile(buildID: name, path: path, isExecutable: true, descriptor: nil) }
+    let names = (0..<512).map { String(0x1000 + $0, radix: 16) }
+    for round in [names, Array(names.reversed())] {
+      await caches.prepare(round.map(made), for: 0)
+      let wanted = Dictionary(uniqueKeysWithValues: round.map { ($0, Set<UInt64>()) })
+      #expect(await caches.caches(of: wanted, for: 0, timeout_ms: 600_000).isEmpty)
+    }
+    #expect(try String(contentsOfFile: runs, encoding: .utf8).split(separator: "\n").count == 2)
+    await caches.prepare([made("abcd")], for: 1_001)
+    #expect(await caches.caches(of: ["abcd": []], for: 1_001, timeout_ms: 600_000).isEmpty)
+    #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
+  }
+
+  @Test("F20: a user whose images cost too much CPU time waits; the images of another do not")
+  func cost() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    (limits.childBurst_ms, limits.childShare_percent) = (0, 1)
+    let caches = try caches(directory, script: "exit 65", limits: limits)
+    let image = { (id: String) in
+      let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
+      return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
+    }
+    await caches.prepare([try image("a1")], for: 1_001)
+    #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).isEmpty)
+    // An hour of it.
+    await caches.configuration.cpu.charge(1_001, 36_000_000_000)
+    await caches.prepare([try image("a2")], for: 1_001)
+    await caches.prepare([try image("b1")], for: 1_002)
+    #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
+    #expect(await caches.waiting.map(\.name.buildID) == ["a2"])
+  }
+
   @Test("each kind of missing symbols has its reason")
   func gaps() async throws {
     let directory = try TestDirectory()

@@ -98,6 +98,24 @@ struct ConfineTests {
     }
   }
 
+  @Test("F20: a small image may cost little memory and little CPU time")
+  func smallImage() throws {
+    let image = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
+    try Data(count: 32 << 10).write(to: image)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: image) } }
+    let program = Tools.products.appendingPathComponent("confine-probe")
+    #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
+    #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
+    // The limit of an image of any size would take half a minute.
+    var (before, after) = (rusage(), rusage())
+    // Each writes one struct rusage.
+    unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &before)
+    #expect([-SIGKILL, -SIGXCPU].contains(try Tools.run(program, ["processor", "image"], input: image).status))
+    unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &after)
+    // Children of other tests count as well: they compute less than the half minute.
+    #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
+  }
+
   @Test("what computes for ever is ended by its limit of processor time")
   func processor() throws {
     // The same limit, lower: the one of cs_confine would take half a minute.

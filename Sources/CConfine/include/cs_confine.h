@@ -8,11 +8,21 @@
 #define CS_CONFINE_FILE_BYTES   (UINT64_C(256) << 20)
 #define CS_CONFINE_CPU_S        30
 
+/// What a job may use whose input is one image: so much, and more for each byte of the image, up to the above. A forged
+/// image of 32 KiB may cost no more than what is read of it would cost in an honest one of a few MiB.
+#define CS_CONFINE_BASE_CPU_S        2
+#define CS_CONFINE_BYTES_PER_S       (UINT64_C(4) << 20)
+#define CS_CONFINE_BASE_MEMORY_BYTES (UINT64_C(256) << 20)
+#define CS_CONFINE_MEMORY_FACTOR     8
+
 /// Confines this process for good: no descriptors but 0, 1 and 2, and none can be opened (a debug link of the image
 /// leads nowhere); no core dump, no new privileges, nobody may trace it; memory, CPU time and file size are bounded; no
 /// system calls but the few that reading and writing open files needs, any other one ends the process.
 /// 0, or the errno of the first step that failed.
 int cs_confine(void);
+
+/// The same with CPU time and memory in a linear relation to the size of the image that is open as `image`.
+int cs_confine_image(int image);
 
 /// What a process that talks to servers may use besides: their sockets, processor time for encryption.
 #define CS_CONFINE_FETCH_DESCRIPTORS 32

@@ -85,8 +85,9 @@ int cd_pipe_create(int *ret_reader, int *ret_writer);
 // The calling thread's name, at most 15 bytes.
 void cd_thread_set_name(const char *name);
 
-// The exit status of a child that has ended: its exit code, or 128 + its signal. EAGAIN while it runs.
-int cd_child_status(int32_t pid, int *ret_status);
+// The exit status of a child that has ended: its exit code, or 128 + its signal, and
+// the CPU time that it took. EAGAIN while it runs.
+int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns);
 
 // Opens a regular file for reading by a path that is not trusted: no device, no pipe is opened on the way. ENOTSUP
 // when it is something else than a regular file.

@@ -6,6 +6,8 @@ struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
+  /// Takes the CPU time of the child, also of one that fails.
+  var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// It did not do its work; one line for people says why.
   struct Failure: Error, CustomStringConvertible {
@@ -67,7 +69,9 @@ struct HelperChild {
       }
     }
     var status: Int32 = 0
-    try SystemError.check(unsafe cd_child_status(pid, &status), "wait for process \(pid)")
+    var cpu_ns: UInt64 = 0
+    try SystemError.check(unsafe cd_child_status(pid, &status, &cpu_ns), "wait for process \(pid)")
+    charge(cpu_ns)
     guard isTimely else { throw Failure(description: "it took longer than \(timeout_ms) ms", isPassing: true) }
     return status
   }
@@ -79,7 +83,8 @@ struct HelperChild {
         while !poll(pidfd, timeout_ms: Int(Int32.max)) {}
         var status: Int32 = 0
         // Nobody is left to tell.
-        _ = unsafe cd_child_status(pid, &status)
+        var cpu_ns: UInt64 = 0
+        _ = unsafe cd_child_status(pid, &status, &cpu_ns)
       }
     } catch {
       // Without a thread it stays a zombie until crashd ends.

@@ -44,7 +44,8 @@ actor ScopeReader {
     let now = Moment.monotonic_ns()
     if let known = known[question], now - known.time_ns < Self.knowledge_ns { return known.answer }
     let limits = configuration.limits
-    guard let program = configuration.program, running.values.reduce(0, +) < limits.scopes,
+    guard let program = configuration.program, configuration.cpu.wait_ns(for: user) == 0,
+      running.values.reduce(0, +) < limits.scopes,
       running[user, default: 0] < limits.scopesPerUser
     else { return nil }
     running[user, default: 0] += 1
@@ -54,6 +55,7 @@ actor ScopeReader {
     }
     let job = Job(
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
+      charge: configuration.charge(user),
       debugFiles: DebugFiles(
         directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .everybody))
     var answer: ScopeDescription?
@@ -92,6 +94,7 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
     var timeout_ms: Int
+    var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
     /// Of the image itself, or of the first debug file that has something to tell.
@@ -123,7 +126,7 @@ actor ScopeReader {
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"
       let arguments = [verb, "--build-id", buildID, "--pc", String(pc, radix: 16)]
-      try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms)
+      try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms, charge: charge)
         .run(input: file, output: output.descriptor)
       return ScopeDescription(try output.read(limitBytes: ScopeDescription.limitBytes))
     }

@@ -32,7 +32,10 @@ extension SymbolCaches {
     let limits = configuration.limits
     while hastyRunning.values.reduce(0, +) < limits.hastySymbolJobs {
       let possible = hastyWaiting.indices.filter {
-        hastyRunning[hastyWaiting[$0].user, default: 0] < limits.hastySymbolJobsPerUser
+        let user = hastyWaiting[$0].user
+        // A user without CPU time waits for the whole caches, as long as a crash waits.
+        return hastyRunning[user, default: 0] < limits.hastySymbolJobsPerUser
+          && configuration.cpu.wait_ns(for: user) == 0
       }
       guard
         let next = possible.min(by: {
@@ -48,7 +51,7 @@ extension SymbolCaches {
     let job = SymbolJob(
       program: configuration.program ?? "", image: source.image, buildID: hasty.name.buildID,
       output: hasty.name.path(in: configuration.directory), timeout_ms: configuration.limits.hastySymbolJob_ms,
-      debugFiles: debugFiles(of: source.path, hasty.name, for: source.user))
+      debugFiles: debugFiles(of: source.path, hasty.name, for: source.user), charge: configuration.charge(hasty.user))
     do throws(SystemError) {
       // A thread a job: it waits for a child in the kernel, and there are only a few at once.
       try Thread.start(named: "symbols-hasty") { [self] in

@@ -23,6 +23,12 @@ actor SymbolCaches {
     var file: ImageFile.Identity
   }
 
+  /// A file, and who says what it is.
+  struct Claim: Hashable {
+    var account: UInt32
+    var file: ImageFile.Identity
+  }
+
   struct Job {
     var name: CacheName
     var path: String
@@ -47,16 +53,42 @@ actor SymbolCaches {
     var limits: Limits
     var ledger: Ledger
     var logger: Logger
+    /// What each user's images may cost, of symbols and unwind tables together.
+    var cpu: CPUAccounts
+
+    init(
+      directory: String, program: String?, debugDirectory: String = DebugFilePaths.standardDirectory,
+      servers: FetchJob.Servers? = nil, limits: Limits, ledger: Ledger, logger: Logger
+    ) {
+      (self.directory, self.program, self.debugDirectory) = (directory, program, debugDirectory)
+      (self.servers, self.limits, self.ledger, self.logger) = (servers, limits, ledger, logger)
+      cpu = CPUAccounts(
+        CPUAccounts.Allowance(burst_ms: limits.childBurst_ms, share_percent: limits.childShare_percent),
+        users: limits.accounts)
+    }
+
+    /// Charges a user for children.
+    func charge(_ user: UInt32) -> @Sendable (UInt64) -> Void { { [cpu] in cpu.charge(user, $0) } }
   }
 
   let configuration: Configuration
   var entries: [CacheName: Entry] = [:]
   /// How often each has failed.
   private var failures: [Failure: Int] = [:]
+  /// How many build ids of one file came to nothing, by who had named them: an image has one.
+  ///
+  /// By user, so that no user's inventions keep another's images from being read.
+  private var wrongClaims: [Claim: Int] = [:]
+  /// How many build ids of one file a user may get wrong: one of before and one of after the file was replaced.
+  static let claims = 2
   /// How often a file is tried that fails by passing trouble: a job that takes too long costs its minute each time.
   private static let attempts = 3
   var waiting: [Job] = []
   private var running: [UInt32: Int] = [:]
+  /// The claims of jobs that run.
+  private var runningClaims: [Claim: Int] = [:]
+  /// Starts jobs of users who have CPU time again.
+  private var alarm: Task<Void, Never>?
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
   var hastyWaiting: [HastyJob] = []
@@ -143,6 +175,11 @@ extension SymbolCaches {
         }
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
         if hasFailed(Failure(name: name, file: opened.identity)) { continue }
+        let claim = claim(of: user, to: opened.identity)
+        guard mayClaim(claim) else {
+          refuse(name, because: "its file was named with other build ids, and has none of them")
+          continue
+        }
         var files: [ImageFile.Identity: Source] = [:]
         if case .pending(let known) = entries[name] { files = known }
         let source = Source(image: opened.descriptor, path: image.path, user: user)
@@ -178,11 +215,12 @@ extension SymbolCaches {
 
   func startJobs() {
     while running.values.reduce(0, +) < configuration.limits.symbolJobs, let next = takeNext() {
-      running[next.user, default: 0] += 1
+      running[configuration.limits.account(of: next.user), default: 0] += 1
+      runningClaims[claim(of: next.user, to: next.file), default: 0] += 1
       let job = SymbolJob(
         program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
         output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms,
-        debugFiles: debugFiles(of: next.path, next.name, for: next.user))
+        debugFiles: debugFiles(of: next.path, next.name, for: next.user), charge: configuration.charge(next.user))
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
@@ -199,9 +237,14 @@ extension SymbolCaches {
 
   /// Fair between users, of whom none has all places; then what a crash waits for, then first come.
   private func takeNext() -> Job? {
+    let limits = configuration.limits
+    var waits_ns: [UInt32: UInt64] = [:]
+    for user in Set(waiting.map(\.user)) { waits_ns[user] = configuration.cpu.wait_ns(for: user) }
     let possible = waiting.indices.filter {
-      running[waiting[$0].user, default: 0] < configuration.limits.symbolJobsAtOncePerUser
+      let user = waiting[$0].user
+      return waits_ns[user] == 0 && running[limits.account(of: user), default: 0] < limits.symbolJobsAtOncePerUser
     }
+    if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { startAgain(after: wait_ns) }
     let index = possible.min { left, right in
       rank(waiting[left]) < rank(waiting[right])
     }
@@ -209,7 +252,17 @@ extension SymbolCaches {
   }
 
   private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (running[job.user, default: 0], job.isUrgent ? 0 : 1, job.order)
+    (running[configuration.limits.account(of: job.user), default: 0], job.isUrgent ? 0 : 1, job.order)
+  }
+
+  private func startAgain(after wait_ns: UInt64) {
+    guard alarm == nil else { return }
+    alarm = Task {
+      // It is cancelled by nobody.
+      try? await Task.sleep(for: .nanoseconds(wait_ns))
+      alarm = nil
+      startJobs()
+    }
   }
 
   func debugFiles(of path: String, _ name: CacheName, for user: UInt32) -> DebugFiles {
@@ -217,8 +270,9 @@ extension SymbolCaches {
   }
 
   private func finish(_ job: Job, _ result: Result<[String], any Error>) {
-    running[job.user, default: 1] -= 1
-    if running[job.user] == 0 { running[job.user] = nil }
+    let claim = claim(of: job.user, to: job.file)
+    running[claim.account] = running[claim.account].flatMap { $0 > 1 ? $0 - 1 : nil }
+    runningClaims[claim] = runningClaims[claim].flatMap { $0 > 1 ? $0 - 1 : nil }
     do {
       for problem in try result.get() {
         configuration.logger.notice("a debug file of '\(job.path)' is not used: \(problem)")
@@ -252,6 +306,17 @@ extension SymbolCaches {
   /// Whether it would fail again.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
+  private func claim(of user: UInt32, to file: ImageFile.Identity) -> Claim {
+    Claim(account: configuration.limits.account(of: user), file: file)
+  }
+
+  /// Whether one more build id of a file is looked for.
+  private func mayClaim(_ claim: Claim) -> Bool {
+    let limits = configuration.limits
+    let waits = waiting.count { $0.file == claim.file && limits.account(of: $0.user) == claim.account }
+    return wrongClaims[claim, default: 0] + runningClaims[claim, default: 0] + waits < Self.claims
+  }
+
   /// The next file may have what this one has not.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
@@ -264,6 +329,8 @@ extension SymbolCaches {
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
+    if wrongClaims.count >= configuration.limits.openCaches { wrongClaims = [:] }
+    if !failure.isPassing, !job.isDebugFile { wrongClaims[claim(of: job.user, to: job.file), default: 0] += 1 }
     // Passing trouble says little about it, the first times.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }

@@ -10,6 +10,8 @@ struct SymbolJob: Sendable {
   var timeout_ms: Int
   /// Where to look when the image has no debug information itself; nil: nowhere.
   var debugFiles: DebugFiles?
+  /// Takes the CPU time of each child.
+  var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Waits for the child; the cache stands at `output` when this returns, and nothing when it throws.
   ///
@@ -91,6 +93,7 @@ struct SymbolJob: Sendable {
   private func fill(_ file: Descriptor, from image: Descriptor, _ addresses: Set<UInt64>?) throws {
     var arguments = ["build-cache", "--build-id", buildID]
     if let addresses { arguments += ["--at", addresses.map { String($0, radix: 16) }.joined(separator: ",")] }
-    try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms).run(input: image, output: file)
+    try HelperChild(program: program, arguments: arguments, timeout_ms: timeout_ms, charge: charge)
+      .run(input: image, output: file)
   }
 }

@@ -10,6 +10,8 @@ struct UnwindTableJob: Sendable {
   var timeout_ms: Int
   /// A crash waits for it.
   var isUrgent = false
+  /// Takes the CPU time of the child.
+  var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Waits for the child; the file stands at `output` when this returns, and nothing when it throws.
   func run() throws {
@@ -21,7 +23,7 @@ struct UnwindTableJob: Sendable {
     let file = Descriptor(owning: number)
     let child = HelperChild(
       program: program, arguments: ["unwind-tables", "--build-id", buildID] + (isUrgent ? ["--urgent"] : []),
-      timeout_ms: timeout_ms)
+      timeout_ms: timeout_ms, charge: charge)
     try child.run(input: image, output: file)
     // After a power failure the name must not be there without the bytes.
     guard fsync(number) == 0 else { throw SystemError("write '\(partial)'") }

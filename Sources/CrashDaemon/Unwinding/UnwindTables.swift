@@ -31,6 +31,10 @@ actor UnwindTables {
   private var waiting: [Job] = []
   private var running: [Job] = []
   private var failures: Set<Failure> = []
+  /// As `SymbolCaches` counts them.
+  private var wrongClaims: [SymbolCaches.Claim: Int] = [:]
+  /// Starts jobs of users who have CPU time again.
+  private var alarm: Task<Void, Never>?
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
   private var clock: UInt64 = 0
@@ -76,10 +80,14 @@ extension UnwindTables {
         opened = found
       } catch { continue }
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
+      let ofFile = (waiting + running).filter { $0.file == opened.identity }
+      let account = configuration.limits.account(of: user)
       let isKnown =
-        failures.contains(Failure(name: name, file: opened.identity))
-        || (waiting + running).contains { $0.name == name && $0.file == opened.identity }
-      if isKnown { continue }
+        failures.contains(Failure(name: name, file: opened.identity)) || ofFile.contains { $0.name == name }
+      // An image has one build id, see `SymbolCaches.claims`.
+      let claim = SymbolCaches.Claim(account: account, file: opened.identity)
+      let claims = ofFile.count { configuration.limits.account(of: $0.user) == account }
+      if isKnown || wrongClaims[claim, default: 0] + claims >= SymbolCaches.claims { continue }
       waiting.append(
         Job(
           name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
@@ -92,18 +100,31 @@ extension UnwindTables {
     let limit = configuration.limits.unwindTableJobs
     // One is left for another user; then fair between users, then what a crash waits for, then first come.
     while running.count < limit,
-      let index = waiting.indices.filter({ runningCount(waiting[$0].user) < max(1, limit - 1) })
+      let index = waiting.indices.filter({ mayStart(waiting[$0].user, most: max(1, limit - 1)) })
         .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
     {
       start(waiting.remove(at: index))
     }
   }
 
+  private func mayStart(_ user: UInt32, most: Int) -> Bool {
+    let wait_ns = configuration.cpu.wait_ns(for: user)
+    if wait_ns > 0, alarm == nil {
+      alarm = Task {
+        // It is cancelled by nobody.
+        try? await Task.sleep(for: .nanoseconds(wait_ns))
+        alarm = nil
+        startJobs()
+      }
+    }
+    return wait_ns == 0 && runningCount(user) < most
+  }
+
   private func start(_ job: Job) {
     let work = UnwindTableJob(
       program: configuration.program ?? "", image: job.image, buildID: job.name.buildID,
       output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms,
-      isUrgent: job.isUrgent)
+      isUrgent: job.isUrgent, charge: configuration.charge(job.user))
     do {
       try Directories.make(job.name.directory(in: configuration.directory), mode: 0o700)
       try Thread.start(named: "unwind-tables") { [self] in
@@ -136,6 +157,9 @@ extension UnwindTables {
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
+        if wrongClaims.count >= configuration.limits.openCaches { wrongClaims = [:] }
+        let claim = SymbolCaches.Claim(account: configuration.limits.account(of: job.user), file: job.file)
+        wrongClaims[claim, default: 0] += 1
       }
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
