@@ -59,6 +59,10 @@ public final class Daemon: Sendable {
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols),
       places: LookPlaces(limit: configuration.limits.looks, limitPerUser: configuration.limits.looksPerUser),
+      lookTime: CPUAccounts(
+        CPUAccounts.Allowance(
+          burst_ms: configuration.limits.lookBurst_ms, share_percent: configuration.limits.lookShare_percent),
+        users: configuration.limits.accounts),
       store: store, hub: EventHub(),
       trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,

@@ -15,6 +15,10 @@ struct CrashAnalysis: Sendable {
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
   var places: LookPlaces
+  /// Time that reading the rings of each user takes.
+  ///
+  /// Those of a user beyond its allowance are read with a lower priority.
+  var lookTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
   var trouble: StoreTrouble
@@ -26,6 +30,12 @@ struct CrashAnalysis: Sendable {
   var settings = LiveSettings()
   /// Learns of dangling crashes and of what the quarantine saw; nil in tests that have none.
   var policy: PolicyKeeper?
+
+  /// Counts the time of one look; what it waits for symbols is not its own.
+  func chargeLook(of uid: UInt32, since start_ns: UInt64) {
+    let longest_ns = UInt64(limits.lookCharge_ms) * 1_000_000
+    lookTime.charge(uid, min(Moment.monotonic_ns() - start_ns, longest_ns))
+  }
 
   /// What one look at a ring led to.
   enum Outcome: Sendable, Equatable {
@@ -85,8 +95,9 @@ struct CrashAnalysis: Sendable {
 
   /// Looks at the ring of a file, which stays until this has stored it.
   func look(atFile process: AttachedProcess) async -> Outcome {
-    await places.enter(process.facts.peer.uid)
-    defer { places.leave(process.facts.peer.uid) }
+    let account = limits.account(of: process.facts.peer.uid)
+    await places.enter(account)
+    defer { places.leave(account) }
     var hasIncidents = false
     return await lookInPlace(at: process, seen: nil, isFinal: true, isFile: true, &hasIncidents)
   }
@@ -119,11 +130,11 @@ struct CrashAnalysis: Sendable {
       // Who waits for symbols keeps nobody else waiting, and no more of the ring than what he waits for.
       contents.forgetAll()
       if !isFile { process.ring.letGoOfPages() }
-      places.leave(user)
+      places.leave(limits.account(of: user))
     }
     var symbols = await openCaches(question, ready, for: user)
     if ready == nil {
-      await places.enter(user)
+      await places.enter(limits.account(of: user))
       if !isFile { process.ring.keepPages() }
       stamp = process.ring.stamp()
       contents = read(process, isFinal: isFinal)
@@ -175,8 +186,9 @@ struct CrashAnalysis: Sendable {
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
     let user = ended.process.facts.peer.uid
-    await places.enter(user)
-    defer { places.leave(user) }
+    let account = limits.account(of: user)
+    await places.enter(account)
+    defer { places.leave(account) }
     return await buryInPlace(ended, hasCrashed: hasCrashed)
   }
 

@@ -8,9 +8,13 @@ extension CrashPipeline {
   ///
   /// The task begins with the turn: thousands of rings wait in a storm, and a task has a stack of 12 KB.
   func begin(_ process: AttachedProcess) {
-    let user = process.facts.peer.uid
+    let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
-      analysis.places.enter(user) { Task.detached { await self.drain(process) } }
+      analysis.places.enter(limits.account(of: uid)) {
+        // Each priority has threads of its own: rings that always have news keep no other user's crash waiting.
+        let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
+        Task.detached(priority: priority) { await self.drain(process) }
+      }
     }
     // Sees to it that symbols are there, or under way.
     guard let preparation = entry(process.number)?.preparation else { return enter() }
@@ -23,7 +27,9 @@ extension CrashPipeline {
   /// One turn: the place is its own until it has looked.
   private func drain(_ process: AttachedProcess) async {
     let number = process.number
-    let user = process.facts.peer.uid
+    let user = limits.account(of: process.facts.peer.uid)
+    let start_ns = Moment.monotonic_ns()
+    defer { analysis.chargeLook(of: process.facts.peer.uid, since: start_ns) }
     guard let entry = takeTurn(number) else {
       analysis.places.leave(user)
       return finish(number, process)

@@ -9,7 +9,7 @@ extension CrashPipeline {
         try await Task.sleep(for: .milliseconds(limits.observation_ms))
       } catch _ { return }
       // Whoever is observed already needs no second look.
-      for process in attached() { await observing.runIfFree(process.number) { await observeAlone(process) } }
+      for process in attached() { await observing.runIfFree(RingKey(process.facts)) { await observeAlone(process) } }
       await analysis.policy?.tick()
     }
   }
@@ -21,21 +21,21 @@ extension CrashPipeline {
 
   /// Returns when what had happened in the process before this call is stored.
   func observe(_ process: AttachedProcess) async {
-    await observing.run(process.number) { await observeAlone(process) }
+    await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
   /// In a turn of its own: two looks at once would count what is new twice for the policy.
   private func observeAlone(_ process: AttachedProcess) async {
     // The policy takes what it sees of those that it knows.
     await register.settle()
-    guard let entry = entry(process.number) else { return }
-    let found = await analysis.observe(process, seen: entry.occurrences)
-    change(process.number) { $0.occurrences = found }
+    guard entry(process.number) != nil else { return }
+    let ring = RingKey(process.facts)
+    rings.note(await analysis.observe(process, seen: rings.occurrences(of: ring)), of: ring)
   }
 
   /// Counts what its last look could not store.
   func loseUnstored(of process: AttachedProcess) {
-    guard let entry = entry(process.number) else { return }
-    analysis.loseUnstored(of: process, seen: entry.occurrences)
+    guard entry(process.number) != nil else { return }
+    analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))
   }
 }

@@ -45,8 +45,8 @@ final class CrashPipeline: Service {
   let register: PolicyRegister
   let rings = RingTable()
   let unwindings: SecondUnwindings
-  /// Who looks at the incidents of a process, by its number.
-  let observing = SharedTurns<UInt64>()
+  /// Who reads the incidents of a ring.
+  let observing = SharedTurns<RingKey>()
   /// Rings of which there is news, until they are looked at.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>

@@ -10,8 +10,6 @@ struct PipelineEntry: Sendable {
   var emptyWakes = 0
   var seen: CrashAnalysis.Seen?
   var reports: [String] = []
-  /// Its incidents that are stored.
-  var occurrences: CrashAnalysis.Occurrences = [:]
   /// How it went away; nil until that is known.
   var end: EndedProcess?
   /// Its connection is gone: what it left waits for `end`.

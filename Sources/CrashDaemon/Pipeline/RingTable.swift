@@ -12,14 +12,43 @@ struct RingKey: Hashable, Sendable {
 
 /// The rings of attached processes, each of which may also stand in the spool directory.
 final class RingTable: Sendable {
-  /// How many processes have each: one that connects again is two for a moment.
-  private let counts = Mutex<[RingKey: Int]>([:])
-
-  func add(_ ring: RingKey) { counts.withLock { $0[ring, default: 0] += 1 } }
-
-  func remove(_ ring: RingKey) {
-    counts.withLock { counts in counts[ring] = counts[ring].flatMap { $0 > 1 ? $0 - 1 : nil } }
+  private struct State {
+    /// How many processes have each: one that connects again is two for a moment.
+    var counts: [RingKey: Int] = [:]
+    /// The incidents of each that are stored.
+    ///
+    /// They belong to the ring: a ring that comes over many connections is read as one.
+    var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
+    /// Rings without a process, the oldest first; one may have come back.
+    var left: [RingKey] = []
   }
 
-  func contains(_ ring: RingKey) -> Bool { counts.withLock { $0[ring] != nil } }
+  private let state = Mutex(State())
+  /// Rings without a process whose incidents are remembered.
+  private static let leftLimit = 1_024
+
+  func add(_ ring: RingKey) { state.withLock { $0.counts[ring, default: 0] += 1 } }
+
+  func remove(_ ring: RingKey) {
+    state.withLock { state in
+      state.counts[ring] = state.counts[ring].flatMap { $0 > 1 ? $0 - 1 : nil }
+      guard state.counts[ring] == nil, state.occurrences[ring] != nil else { return }
+      state.left.append(ring)
+      while state.left.count > Self.leftLimit {
+        let oldest = state.left.removeFirst()
+        if state.counts[oldest] == nil { state.occurrences[oldest] = nil }
+      }
+    }
+  }
+
+  func contains(_ ring: RingKey) -> Bool { state.withLock { $0.counts[ring] != nil } }
+
+  func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
+
+  /// Of a ring that has a process.
+  func note(_ occurrences: CrashAnalysis.Occurrences, of ring: RingKey) {
+    state.withLock { state in
+      if state.counts[ring] != nil { state.occurrences[ring] = occurrences }
+    }
+  }
 }
