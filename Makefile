@@ -5,6 +5,7 @@
 #   make measure  what the shield costs, idle and in a crash; fails beyond what is promised
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
+#   make bench-hostile what hostile input costs each parser beside plain input of its size, and hostile clients other users
 #   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
@@ -57,7 +58,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: grouping guards fault stress bench-crashd measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: grouping guards fault stress bench-crashd bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers
 
@@ -239,6 +240,11 @@ bench: release dynamic
 # On a machine that does nothing else.
 bench-crashd: release
 	Benchmarks/Service/service.py $(RELEASE)/release
+
+# Ratios: on any machine. HOSTILE_CALLS=1000000 takes an hour.
+HOSTILE_CALLS ?= 2000
+bench-hostile: release
+	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
 
 bench-dangling:
 	@scripts/install-packages wrk
