@@ -19,12 +19,12 @@ struct ProcessEndTests {
   func reusedPid() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")
-    #expect(Surroundings.of(pid: pid, pidfd).startTime != nil)
+    #expect(Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd).startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
     // As if its pid had become this process's.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
-    let surroundings = Surroundings.of(pid: getpid(), pidfd)
+    let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
     #expect(surroundings.startTime == nil && surroundings.unit == nil && surroundings.memory == nil)
   }
 
