@@ -156,7 +156,7 @@ public struct Limits: Sendable, Equatable {
   public var otherDescriptors = 128
 
   /// CPU time that crashd spends for the calls of one user at once, before later ones wait.
-  public var callBurst_ms = 5_000
+  public var callBurst_ms = 500
   /// What it spends of 100 ms of time, in the long run.
   public var callShare_percent = 25
 
