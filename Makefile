@@ -6,7 +6,8 @@
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make bench-hostile what hostile input costs each parser beside plain input of its size, and hostile clients other users
-#   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports
+#   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports; the same at
+#                 10,000 to 1,000,000 reports side by side
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
 #   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
 #   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
