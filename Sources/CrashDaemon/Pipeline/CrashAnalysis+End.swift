@@ -27,6 +27,11 @@ extension CrashAnalysis {
         return
       } catch .changedMeanwhile {
         continue
+      } catch .noSuchReport {
+        // It waits in memory, or was removed meanwhile.
+        return
+      } catch where error.isOutage {
+        return
       } catch {
         logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
         return
