@@ -30,7 +30,7 @@ public final class Daemon: Sendable {
     Self.raiseDescriptorLimit()
     do throws(SystemError) { try directories.make() } catch { throw .system(error.description) }
     locks = try [DirectoryLock(path: directories.runtimeLock), DirectoryLock(path: directories.stateLock)]
-    let (store, setAside) = try Self.openStore(directories.reports)
+    let (store, setAside) = try Self.openStore(directories.reports, configuration.limits.accounts)
     if let reason = store.whyClosed { logger.critical("\(reason): reports wait in memory until it can be opened") }
     let numbers = PassedSockets.parse(environment: configuration.environment, pid: getpid())
     let (kept, sockets) = PassedSockets.takeKept(
@@ -193,9 +193,12 @@ public final class Daemon: Sendable {
     await services.triggerGracefulShutdown()
   }
 
-  private static func openStore(_ path: String) throws(DaemonError) -> (ReportStore, ReportStore.SetAside?) {
+  private static func openStore(
+    _ path: String, _ accounts: UserAccounts
+  ) throws(DaemonError) -> (ReportStore, ReportStore.SetAside?) {
     do throws(StoreError) {
-      return try ReportStore.open(path: path, at: Moment.now().description)
+      return try ReportStore.open(
+        path: path, at: Moment.now().description, fairShare: FairShare { accounts.account(of: $0) })
     } catch { throw .store(error.description) }
   }
 

@@ -30,10 +30,11 @@ extension CrashAnalysis {
       } catch .noSuchReport {
         // It waits in memory, or was removed meanwhile.
         return
-      } catch where error.isOutage {
-        return
       } catch {
-        logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
+        // Of a store that does not work its keeper tells.
+        if !error.isOutage {
+          logger.warning("cannot note the signal that ended the process of report \(id): \(error), ignoring")
+        }
         return
       }
     }
