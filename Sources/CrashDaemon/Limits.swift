@@ -160,6 +160,8 @@ public struct Limits: Sendable, Equatable {
   /// What it spends of 100 ms of time, in the long run.
   public var callShare_percent = 25
 
+  /// What a connection counts beside its calls.
+  public var connectionCharge_us = 1_000
   /// CPU time that children of crashd spend on the images of one user at once, before later ones wait.
   public var childBurst_ms = 120_000
   /// What they spend of 100 ms of time, in the long run.

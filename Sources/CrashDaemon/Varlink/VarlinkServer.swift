@@ -100,6 +100,8 @@ struct VarlinkServer: Service {
       return
     }
     defer { connections.leave(account) }
+    // To accept and to close one costs more than most calls, on threads whose time tells nothing of its user.
+    cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
     do {
       try await channel.executeThenClose { inbound, _ in
         let writer = ReplyWriter(
