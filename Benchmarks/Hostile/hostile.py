@@ -230,7 +230,7 @@ def measure_images(binaries: pathlib.Path, folder: pathlib.Path, report) -> None
 def cost_of_settings(binaries: pathlib.Path, folder: pathlib.Path, text: str) -> float:
     path = folder / "crashd.yaml"
     path.write_text(text)
-    pid = os.posix_spawn(str(binaries / "crashd"), ["crashd", "--check", "--config", str(path)], {"HOME": "/"},
+    pid = os.posix_spawn(str(binaries / "crashd"), ["crashd", "--check-config", "--config", str(path)], {"HOME": "/"},
                          file_actions=[(os.POSIX_SPAWN_OPEN, n, "/dev/null", os.O_RDWR, 0) for n in (0, 1, 2)])
     _, _, usage = os.wait4(pid, 0)
     return (usage.ru_utime + usage.ru_stime) / (len(text) / 1024)
