@@ -119,8 +119,8 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
     cs_images_inherit(parent);
     cs_annotations_inherit(parent);
   }
-  cs_heap_describe(&cs_process.ring->header);
   cs_privilege_note();
+  cs_heap_describe(&cs_process.ring->header);
   give_stacks();
   cs_warm_up();
   cs_process.user = cs_geteuid();
