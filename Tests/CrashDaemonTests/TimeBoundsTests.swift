@@ -48,7 +48,7 @@ struct TimeBoundsTests {
   }
 
   @Test("a later look at a record finds the time of the first one")
-  func stable() {
+  func stable() throws {
     let times = CrashTimes()
     var first = Self.contents(time_ns: .max)
     times.correct(&first, TimeBounds(earliestBoot_ns: 0), at: Self.now)
@@ -58,5 +58,10 @@ struct TimeBoundsTests {
     var second = Self.contents(time_ns: .max)
     times.correct(&second, TimeBounds(earliestBoot_ns: 0), at: later)
     #expect(first.records.map(\.time_ns) == [Self.now.real_ns] && second.records == first.records)
+    var report = try #require(first.report())
+    let old = report
+    report.time = "2554-07-21T00:00:00.000000Z"
+    report.keepTimes(of: old)
+    #expect(report == old)
   }
 }

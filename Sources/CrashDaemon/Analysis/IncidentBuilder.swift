@@ -25,11 +25,10 @@ struct IncidentBuilder: Sendable {
         allocation: record.origin.isEmpty ? nil : frames(of: record.origin))
     }
     let method = Self.method(of: incident).flatMap { frames(of: [$0], isFirstExact: true).last?.function }
-    let (first, last) = times(of: incident)
     var report = IncidentReport(
       id: process.identity.ringID.prefix(16) + "-" + hexadecimal(incident.key),
-      first: Moment(nanoseconds: first).description, last: Moment(nanoseconds: last).description,
-      count: Int(clamping: incident.count),
+      first: Moment(nanoseconds: incident.first_ns).description,
+      last: Moment(nanoseconds: incident.last_ns).description, count: Int(clamping: incident.count),
       process: IncidentReport.Process(
         pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: process.identity.name,
         executable: process.identity.executable, buildID: process.buildID),
@@ -45,14 +44,6 @@ struct IncidentBuilder: Sendable {
     if process.isRestricted { report.process.isRestricted = true }
     report.sentence = CleanText.line(sentence(of: report, incident))
     return report
-  }
-
-  /// As the process says, where that can be.
-  private func times(of incident: Incident) -> (first_ns: UInt64, last_ns: UInt64) {
-    guard let bounds = process.times else { return (incident.first_ns, incident.last_ns) }
-    let now = TimeBounds.Clocks.now()
-    let last = bounds.possible(incident.last_ns, at: now)
-    return (min(bounds.possible(incident.first_ns, at: now), last), last)
   }
 
   private static func registers(of trap: Incident.Trap, at pc: UInt64?) -> [String: Address] {

@@ -1,4 +1,5 @@
 import CCrashDaemon
+import CrashReport
 import CrashRing
 import Glibc
 import Synchronization
@@ -64,22 +65,63 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// The times of the crashes of one process: a later look at a record finds the time of the first one.
+/// The times of what one process told of: a later look at it finds the times of the first one.
 final class CrashTimes: Sendable {
-  private let known = Mutex<[Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)]>([:])
+  private struct Known {
+    var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
+    var incidents: [UInt64: (claimed_ns: [UInt64], times_ns: [UInt64])] = [:]
+  }
+
+  private let known = Mutex(Known())
+  /// As many as a ring has, and those whose places were used again.
+  private static let incidentLimit = 1_024
 
   /// Replaces what is impossible in what was read of a ring.
   func correct(_ contents: inout RingContents, _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
     for index in contents.records.indices {
       let record = contents.records[index]
       contents.records[index].time_ns = known.withLock { known in
-        if let known = known[record.slot], known.generation == record.generation, known.claimed_ns == record.time_ns {
+        if let known = known.records[record.slot], known.generation == record.generation,
+          known.claimed_ns == record.time_ns
+        {
           return known.time_ns
         }
         let time = bounds.possible(record.time_ns, at: now)
-        known[record.slot] = (record.generation, record.time_ns, time)
+        known.records[record.slot] = (record.generation, record.time_ns, time)
         return time
       }
+    }
+    correct(&contents.incidents, bounds, at: now)
+  }
+
+  /// The same of what was seen while the process went on.
+  func correct(_ incidents: inout [Incident], _ bounds: TimeBounds, at now: TimeBounds.Clocks = .now()) {
+    for index in incidents.indices {
+      let incident = incidents[index]
+      let claimed = [incident.first_ns, incident.last_ns]
+      let times = known.withLock { known in
+        if let known = known.incidents[incident.key], known.claimed_ns == claimed { return known.times_ns }
+        let last = bounds.possible(incident.last_ns, at: now)
+        let times = [min(bounds.possible(incident.first_ns, at: now), last), last]
+        if known.incidents.count >= Self.incidentLimit { known.incidents = [:] }
+        known.incidents[incident.key] = (claimed, times)
+        return times
+      }
+      (incidents[index].first_ns, incidents[index].last_ns) = (times[0], times[1])
+    }
+  }
+}
+
+extension CrashReport {
+  /// Takes the times of the report that it replaces: they were looked at when that was stored.
+  mutating func keepTimes(of old: CrashReport) {
+    time = old.time
+    let known = Dictionary((old.incidents ?? []).map { ($0.id, $0) }) { $1 }
+    incidents = incidents?.map { incident in
+      guard let before = known[incident.id], before.count == incident.count else { return incident }
+      var kept = incident
+      (kept.first, kept.last) = (before.first, before.last)
+      return kept
     }
   }
 }

@@ -21,7 +21,8 @@ extension CrashAnalysis {
         let (contents, symbols) = await openAgain(ended.process)
         let builder = await builder(contents, of: ended.process, symbols, old: old, endSignal: signal)
         guard var report = builder.report(id: id), report.signal.number == signal else { return }
-        (report.time, report.timing, report.losses) = (old.time, old.timing, old.losses)
+        report.keepTimes(of: old)
+        (report.timing, report.losses) = (old.timing, old.losses)
         report.unwinding = old.unwinding
         if try store.put(report, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
         return

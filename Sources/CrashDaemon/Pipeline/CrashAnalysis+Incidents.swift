@@ -14,7 +14,9 @@ extension CrashAnalysis {
   ///   - seen: What the last look found.
   /// - Returns: What this one found.
   func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
-    let (incidents, classes, images) = process.ring.observations()
+    let (found, classes, images) = process.ring.observations()
+    var incidents = found
+    if let times = process.facts.times { process.crashTimes.correct(&incidents, times) }
     let changed = Self.new(incidents, seen: seen)
     guard !changed.isEmpty else {
       await policy?.saw([], classes, of: process)

@@ -25,7 +25,7 @@ extension CrashAnalysis {
       let symbols = await openCaches(for: outcome.contents, of: process)
       let builder = await builder(outcome.contents, of: process, symbols, old: report)
       guard var better = builder.report(id: id) else { return }
-      better.time = report.time
+      better.keepTimes(of: report)
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings

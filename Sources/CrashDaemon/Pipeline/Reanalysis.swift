@@ -133,8 +133,7 @@ actor Reanalysis {
     } else {
       report = builder.report(id: old.id)
     }
-    // What the ring says of it was looked at when it was stored.
-    report?.time = old.time
+    report?.keepTimes(of: old)
     return report
   }
 
