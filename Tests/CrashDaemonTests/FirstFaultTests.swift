@@ -58,6 +58,16 @@
       #expect(report.group.title == "bad access in null_write")
     }
 
+    @Test("D6: a handler without SA_SIGINFO leaves no siginfo, and the exception tells")
+    func withoutInformation() throws {
+      var record = Self.record(SIGSEGV, code: 1, address: 8)
+      let start = 8 * (7 + 5 + 23 + 9 + 1)
+      record.stack.replaceSubrange(start..<start + 24, with: [UInt8](repeating: 0, count: 24))
+      let report = try #require(RingContents.sample([record]).report(Self.symbols))
+      #expect(report.diagnosis.sentence == "Null pointer: write to offset 8 of null in null_write (chain.c:10).")
+      #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.function == "on")
+    }
+
     @Test("D6: a trap and a stack overflow keep their cause")
     func others() throws {
       let trap = try #require(
@@ -80,7 +90,12 @@
       let report = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(report.diagnosis.sentence == "Null pointer: write to offset 24 of null in null_write (chain.c:10).")
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.signal.codeName == "SI_TKILL")
+      // A kernel that forgets the exception.
+      (record.trapNumber, record.errorCode, record.faultAddress) = (0, 0, 0)
+      let forgotten = try #require(RingContents.sample([record]).report(Self.symbols))
+      #expect(forgotten.diagnosis.sentence == report.diagnosis.sentence)
       // An earlier fault has left its words: this instruction is another one.
+      (record.trapNumber, record.errorCode, record.faultAddress) = (14, 6, 0x18)
       record.registers[0] = 0x9000
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }

@@ -254,7 +254,10 @@ struct OwnershipTests {
       #expect(!isOwn("$s4shop3buyyyFTA", "/src/shop.swift"))
       #expect(!isOwn("$s4shop3buyyyF", "/<compiler-generated>"))
     }
-    for name in ["$s4shop4LeafCMa", "$s4shop4MainV5$mainyyFZ", "$sS2cs13CustomStringConvertible4shopWl"] {
+    for name in [
+      "$s4shop4LeafCMa", "$s4shop4MainV5$mainyyFZ", "$s4shop4MainV5$mainyyYaKFZTQ1_", "main",
+      "$sS2cs13CustomStringConvertible4shopWl",
+    ] {
       #expect(!Ownership.isOwn(mangled: name, file: "/src/shop.swift", line: nil, image: "/srv/shop"), "\(name)")
     }
   }

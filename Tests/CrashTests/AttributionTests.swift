@@ -25,8 +25,9 @@ struct AttributionTests {
     try await Self.run(
       "/usr/bin/env",
       [
-        "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization, Self.source,
-        "-o", program,
+        "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
+        // As SwiftPM builds.
+        "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in
       let environment = daemon.place.environment.merging(["LD_PRELOAD": library, "SWIFT_BACKTRACE": "enable=no"]) { $1 }

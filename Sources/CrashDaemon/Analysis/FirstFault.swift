@@ -60,26 +60,34 @@ struct FirstFault: Sendable {
 
 extension FirstFault {
   /// The handler returned before its signal came, because that was blocked while it ran: the registers are those of the
-  /// fault again, and the processor's own words about it are still the thread's.
+  /// fault again, and on most kernels the processor's own words about it are still the thread's.
   ///
   /// They would be of any earlier fault, too. What ties them to this one is the instruction at pc: it must be the one that
   /// touches the faulting address, or the trap.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
-      guard let instruction = InstructionDecoder_x86_64.decode(record.instruction) else { return nil }
+      guard let instruction = InstructionDecoder_x86_64.decode(record.instruction),
+        record.registers.indices.contains(RegisterNames.pc)
+      else { return nil }
       var first = record
       (first.senderPid, first.senderUid) = (0, 0)
-      switch (record.trapNumber, record.signal) {
-      case (6, SIGILL) where record.instruction.starts(with: [0x0f, 0x0b]):
-        first.code = 2
-        first.address = record.registers.indices.contains(RegisterNames.pc) ? record.registers[RegisterNames.pc] : 0
-      case (14, SIGSEGV)
-      where instruction.operands.contains { operand in
-        operand.address(record.registers).map { record.faultAddress &- $0 < 64 } == true
-      }:
-        // Bit 0: the page is there, and its rights forbid it.
+      let addresses = instruction.operands.compactMap { $0.address(record.registers) }
+      switch record.signal {
+      case SIGILL where record.instruction.starts(with: [0x0f, 0x0b]):
+        (first.code, first.address) = (2, record.registers[RegisterNames.pc])
+      case SIGSEGV where record.trapNumber == 14 && addresses.contains { record.faultAddress &- $0 < 64 }:
         first.code = record.errorCode & 1 == 0 ? 1 : 2
         first.address = record.faultAddress
+      case SIGSEGV where record.trapNumber == 0:
+        // Some kernels forget the exception. What touches the first page, or no address at all, fails by itself.
+        if let null = addresses.first(where: { $0 < DiagnosisRule.nullPage }) {
+          (first.code, first.address, first.faultAddress) = (1, null, null)
+          first.errorCode = instruction.isStore ? 6 : 4
+        } else if addresses.contains(where: { !$0.isCanonical }) {
+          (first.code, first.address) = (128, 0)
+        } else {
+          return nil
+        }
       default: return nil
       }
       return first

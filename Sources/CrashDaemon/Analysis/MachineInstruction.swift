@@ -21,6 +21,9 @@ struct MachineInstruction: Sendable, Equatable {
   /// Whether only the kernel may use it.
   var isPrivileged = false
 
+  /// Whether it surely writes to its first operand, as a plain move to memory; others may write, too.
+  var isStore = false
+
   /// Where a call, a jump or a return takes its target from; nil for a fixed one.
   enum Target: Sendable, Equatable {
     case register(Int)

@@ -108,6 +108,7 @@ extension InstructionDecoder_x86_64 {
     let isShort = hasOperandPrefix
     guard let (operand, selector) = modRM(immediate: { Self.immediate(opcode, $0, isShort) }) else { return nil }
     var instruction = MachineInstruction(operands: operand.map { [$0] } ?? [])
+    instruction.isStore = operand != nil && [0x88, 0x89, 0xc6, 0xc7].contains(opcode)
     if opcode == 0xff {
       if operand == nil, selector == 2 || selector == 4 { instruction.targetRegister = lowRegister }
       switch selector {

@@ -21,6 +21,8 @@ enum Ownership {
     case .foundation, .generated, .other: break
     }
     guard let file else { return origin != .foundation }
+    // Of a program with @main it is generated; of one with top-level code it has lines.
+    if mangled == "main", line == nil, file.hasSuffix(".swift") { return false }
     return KnownNames.shared.isOwn(file: file)
   }
 
@@ -37,21 +39,26 @@ enum Ownership {
   }
 
   static func origin(of mangled: String) -> Origin {
-    if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) || Demangler.isOutlined(mangled) {
+    if isPlumbing(mangled) || isRuntime(mangled) || Demangler.isThunk(mangled) || Demangler.isOutlined(mangled)
+      || isMadeOfMain(mangled)
+    {
       return .runtime
     }
     if isGenerated(mangled) { return .generated }
     return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
 
-  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, `$main`.
+  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses.
   private static func isGenerated(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
     let stem = mangled.prefix { $0 != "." }
     return generatedEndings.contains(where: stem.hasSuffix)
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
-      || stem.hasSuffix("5$mainyyFZ") || stem.hasSuffix("5$mainyyYaFZ") || stem.hasSuffix("5$mainyyKFZ")
-      || stem.hasSuffix("5$mainyyYaKFZ")
+  }
+
+  /// What swiftc makes of `@main`, also its parts where it is async.
+  private static func isMadeOfMain(_ mangled: String) -> Bool {
+    (mangled.hasPrefix("$s") || mangled.hasPrefix("$S")) && mangled.contains("5$mainyy")
   }
 
   private static let generatedEndings = ["Ma", "Mr", "Mi", "Wl", "WL", "wst", "wug", "wup", "wui", "wxx", "wcp"]

@@ -34,7 +34,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     for offset in stride(from: first, through: bytes - (siginfo + 24), by: 8) {
       let start = record.stackStart &+ offset
       guard memory.word(at: start) == trampoline, memory.word(at: start &+ general &+ 8 * 16) == pc,
-        let frame = SignalFrame_x86_64(at: start, memory)
+        let frame = SignalFrame_x86_64(at: start, memory, expecting: record.signal)
       else { continue }
       return frame
     }
@@ -42,22 +42,51 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   }
 
   /// Nil where what stands there is no fault of the processor's.
-  private init?(at start: UInt64, _ memory: MemoryWords) {
+  private init?(at start: UInt64, _ memory: MemoryWords, expecting expected: Int32) {
     func word(_ index: UInt64) -> UInt64? { memory.word(at: start &+ Self.general &+ 8 * index) }
     let registers = Self.order.compactMap(word)
     guard registers.count == Self.order.count, let flags = word(Self.flagsIndex), let error = word(Self.errorIndex),
-      let trap = word(Self.trapIndex), let fault = word(Self.addressIndex),
-      let head = memory.word(at: start &+ Self.siginfo), let code = memory.word(at: start &+ Self.siginfo &+ 8),
-      let address = memory.word(at: start &+ Self.siginfo &+ 16)
+      let trap = word(Self.trapIndex), let fault = word(Self.addressIndex)
     else { return nil }
-    signal = Int32(truncatingIfNeeded: head)
-    self.code = Int32(truncatingIfNeeded: code)
-    guard Self.signals.contains(signal), self.code > 0 else { return nil }
-    self.address = address
     self.registers = registers
     self.flags = flags
     errorCode = error
     trapNumber = trap
     faultAddress = fault
+    // The kernel writes it for handlers with SA_SIGINFO only; for others the stack has what was there before.
+    let head = memory.word(at: start &+ Self.siginfo)
+    let rest = memory.word(at: start &+ Self.siginfo &+ 8)
+    if head == UInt64(UInt32(bitPattern: expected)), let rest,
+      let address = memory.word(at: start &+ Self.siginfo &+ 16)
+    {
+      (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
+      // Else it was sent, and the exception is an earlier one's.
+      guard code > 0, Self.signals.contains(expected) else { return nil }
+      return
+    }
+    guard Self.isTied(trap: trap, fault, registers) else { return nil }
+    guard let told = Self.told(trap: trap, error: error, address: fault, pc: registers[RegisterNames.pc]) else {
+      return nil
+    }
+    (signal, code, address) = told
+  }
+
+  /// Whether a page fault may be of this code: of a signal that was sent, the exception is an earlier one's.
+  private static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
+    trap != 14 || address < 65_536
+      || registers.contains { min($0 &- address, address &- $0) < 4_096 }
+  }
+
+  /// What the kernel makes of an exception.
+  static func told(
+    trap: UInt64, error: UInt64, address: UInt64, pc: UInt64
+  ) -> (signal: Int32, code: Int32, address: UInt64)? {
+    switch trap {
+    case 6: (4, 2, pc)
+    case 13: (11, 128, 0)
+    // Bit 0: the page is there, and its rights forbid it.
+    case 14: (11, error & 1 == 0 ? 1 : 2, address)
+    default: nil
+    }
   }
 }
