@@ -62,10 +62,9 @@ extension Expectation {
 
   /// Those whose words begin with file and line; the others lose theirs in an optimized program.
   static let placedAlways = [
-    "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-implicit",
-    "line-zero-several",
+    "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
   ]
-  static let placedInDebug = ["precondition-message", "assertion", "force-unwrap"]
+  static let placedInDebug = ["precondition-message", "assertion", "force-unwrap", "line-zero-implicit"]
 
   static let losses = [
     "crash-in-our-handler": ["minimal": 1], "killed-mid-record": ["torn": 1], "no-proc": ["threadList": 1],
