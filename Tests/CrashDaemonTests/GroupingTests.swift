@@ -28,12 +28,14 @@ struct GroupingTests {
       frame("$s4shop5StoreC3buyyySiF", "Store.buy(_:)", line: 10),
       frame("$s4shop5StoreC3runyyFyycfU_", "closure #1 in Store.run()", line: 20),
       frame("$s4shop5StoreC3runyyF", "Store.run()", line: 22),
+      frame("$s4shop5StoreC4openyyF", "Store.open()", line: 25),
       frame("main", "main", line: 30),
     ]
     let release = [
       frame("$s4shop5StoreC3buyyySiFTf4n_g", "specialized Store.buy(_:)", line: 11, address: 0x9999),
       frame("$s4shop5StoreC3runyyFyycfU0_", "closure #2 in Store.run()", line: 21),
       frame("$s4shop5StoreC3runyyF", "Store.run()", line: 23),
+      frame("$s4shop5StoreC4openyyF", "Store.open()", line: 26),
       frame("$s4shop5StoreC5otheryyF", "Store.other()", line: 99),
     ]
     #expect(key(debug) == key(release))
