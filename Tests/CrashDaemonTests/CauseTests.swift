@@ -222,6 +222,10 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
+      // Its own deinit, which absorb has put off.
+      var deferred = Self.heldFacts("Session.deinit", self: held)
+      deferred.frames.append(Self.frame("cs_evict_deferred"))
+      #expect(say(deferred).cause == "null-pointer-offset")
       // A wild pointer comes from elsewhere: an emptied field is null.
       #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
     }

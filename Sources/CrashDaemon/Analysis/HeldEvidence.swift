@@ -36,7 +36,8 @@ extension CrashFacts {
   /// in a method of that class, about nothing, and the object the method's own: Swift passes it in r13. Of a method that
   /// was inlined it is in any register; then r13 must not have a living object, whose method it may be.
   var heldObject: HeldEvidence? {
-    guard !held.isEmpty, isFaultOfEmptyField else { return nil }
+    // A deinit that absorb has put off may use its object.
+    guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     for object in held {
       let pointers = record.registers.prefix(16).indices.filter { record.registers[$0] &- object.address <= 16 }
       let isSelf = swiftSelfValue == object.address
