@@ -38,7 +38,8 @@ public struct FairShare: Sendable {
   private func grouped(_ amounts: [Int64: Int]) -> [Int64: [Int64: Int]] {
     var shares: [Int64: [Int64: Int]] = [:]
     for (user, amount) in amounts {
-      let share = UInt32(exactly: user).map { Int64(rule($0)) } ?? user
+      // What root alone sees of a user's is that user's share, too.
+      let share = UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
       shares[share, default: [:]][user] = amount
     }
     return shares
