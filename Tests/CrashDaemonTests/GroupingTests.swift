@@ -214,6 +214,13 @@ struct GroupingTests {
     #expect(foreign("shop") != foreign("bank"))
   }
 
+  @Test("a jump to data is one group in all builds: its first frame has no name, and its caller has one")
+  func jump() {
+    let (caller, elsewhere) = (frame("cs_jump", "cs_jump"), frame("", "", address: 0x2000))
+    #expect(key([frame("", ""), caller]) == key([elsewhere, caller]))
+    #expect(key([frame("", ""), frame("main", "main")]) != key([elsewhere, frame("main", "main")]))
+  }
+
   @Test("a title names the class and the function")
   func title() {
     let thread = CrashReport.CrashedThread(

@@ -28,7 +28,10 @@ enum Grouping {
     let title = names.first.map { "\(kind) in \(FunctionName.short($0))" } ?? "\(kind) in \(process)"
     let places = places(thread.frames, images)
     let parts: [String]
-    if own.first?.mangled.isEmpty == true {
+    // Where a jump led to data, the first frame has no name in any build.
+    let isNameless = own.first?.mangled.isEmpty == true
+    let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
+    if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
       // A stripped program: what names there are are those of its system, the same for all programs. Its places tell its
       // crashes apart, though only within one build.
       parts = [process] + names + self.places(own, images)
