@@ -17,6 +17,8 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define SPAWNER_STACK_BYTES      (256 * 1024)
 #define WORD_BITS                64
+// Below that many descriptors none are kept for starting children.
+#define RESERVING_LIMIT (4 * WORD_BITS)
 
 static int prepare(posix_spawnattr_t *attributes) {
   sigset_t none;
@@ -29,8 +31,9 @@ static int prepare(posix_spawnattr_t *attributes) {
   return result;
 }
 
-// The child has what the calling thread has open.
-static int spawn(const char *path, char *const *arguments, int32_t *ret_pid) {
+// The child has what the calling thread has open, changed by `actions`.
+static int spawn(const char *path, char *const *arguments, const posix_spawn_file_actions_t *actions,
+                 int32_t *ret_pid) {
   posix_spawnattr_t attributes;
   int result = posix_spawnattr_init(&attributes);
   if (result != 0) return result;
@@ -39,7 +42,7 @@ static int spawn(const char *path, char *const *arguments, int32_t *ret_pid) {
   char *const environment[] = {backtracer, NULL};
   pid_t pid = 0;
   result = prepare(&attributes);
-  if (result == 0) result = posix_spawn(&pid, path, NULL, &attributes, arguments, environment);
+  if (result == 0) result = posix_spawn(&pid, path, actions, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
   if (result == 0) *ret_pid = pid;
   return result;
@@ -66,8 +69,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // of `is_done`
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static int reserved = -1; // the last of its word; what stands there is /dev/null or a socket of a spawner
 
-// Before main(): what is open now was inherited.
+// Before main(): what is open now was inherited. With few descriptors none are reserved, and a file system that hangs
+// may hold a child.
 __attribute__((constructor)) static void reserve(void) {
+  struct rlimit limit = {0};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < RESERVING_LIMIT) return;
   int number = open("/dev/null", O_RDONLY | O_CLOEXEC);
   while (number >= 0 && (number + 1) % WORD_BITS != 0)
     number = fcntl(number, F_DUPFD_CLOEXEC, 0);
@@ -107,7 +113,7 @@ static void *run_spawner(void *context) {
   // From here on the numbers are this thread's own.
   if (result == 0) result = receive_three(own->channel);
   if (result == 0 && syscall(SYS_close_range, 3u, ~0u, 0u) != 0) result = errno;
-  if (result == 0) result = spawn(own->path, own->arguments, &own->pid);
+  if (result == 0) result = spawn(own->path, own->arguments, NULL, &own->pid);
   pthread_mutex_lock(&lock);
   own->result = result;
   own->is_done = true;
@@ -139,12 +145,27 @@ static int start_spawner(spawner *own) {
   return own->result;
 }
 
+// Without a reserved number: the child closes what it inherits.
+static int spawn_here(const char *path, char *const *arguments, const int *three, int32_t *ret_pid) {
+  posix_spawn_file_actions_t actions;
+  // dup2 onto itself would keep close-on-exec, and one dup2 could overwrite the source of the next.
+  if (three[0] < 3 || three[1] < 3 || three[2] < 3) return EINVAL;
+  int result = posix_spawn_file_actions_init(&actions);
+  if (result != 0) return result;
+  for (int number = 0; number < 3 && result == 0; number++)
+    result = posix_spawn_file_actions_adddup2(&actions, three[number], number);
+  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  if (result == 0) result = spawn(path, arguments, &actions, ret_pid);
+  posix_spawn_file_actions_destroy(&actions);
+  return result;
+}
+
 int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid) {
+  if (reserved < 0) return spawn_here(path, arguments, (const int[3]){input, output, error}, ret_pid);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return errno;
   pthread_mutex_lock(&spawning);
-  int result = reserved < 0 ? EMFILE : 0;
-  if (result == 0) result = send_three(ends[0], input, output, error);
+  int result = send_three(ends[0], input, output, error);
   if (result == 0 && dup3(ends[1], reserved, O_CLOEXEC) < 0) result = errno;
   spawner own = {.path = path, .arguments = arguments, .channel = reserved};
   if (result == 0) result = start_spawner(&own);

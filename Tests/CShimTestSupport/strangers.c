@@ -70,6 +70,15 @@ static bool is_file(int descriptor, const char *path) {
          here.st_ino == there.st_ino;
 }
 
+// Whether it is one of the files from number 1 on.
+static bool is_among(int descriptor, const struct stat *files, uint32_t count) {
+  struct stat here = {0};
+  if (fstat(descriptor, &here) != 0) return false;
+  for (uint32_t index = 1; index < count; index++)
+    if (here.st_dev == files[index].st_dev && here.st_ino == files[index].st_ino) return true;
+  return false;
+}
+
 static bool copy_file(const char *from, const char *to) {
   struct stat status = {0};
   const int source = open(from, O_RDONLY | O_CLOEXEC);
@@ -123,8 +132,11 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
   gifts->first_count = taken.count - 1;
   gifts->is_ring_writable = is_writable(taken.descriptors[0]);
   int original = -1;
-  for (uint32_t index = 1; index < taken.count; index++)
+  struct stat first[sizeof taken.descriptors / sizeof *taken.descriptors];
+  for (uint32_t index = 1; index < taken.count; index++) {
+    REQUIRE(fstat(taken.descriptors[index], &first[index]) == 0);
     if (is_file(taken.descriptors[index], plugin)) original = fcntl(taken.descriptors[index], F_DUPFD_CLOEXEC, 0);
+  }
   let_go(&taken);
   REQUIRE(original >= 0 && write(ask, &byte, 1) == 1 && is_answered(answered));
   close(connection);
@@ -138,8 +150,8 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // The child was forked, so it runs the same executable.
-    if (!is_plugin && !is_file(taken.descriptors[index], "/proc/self/exe")) gifts->foreign_count++;
+    // The images have not changed: each file but the plugin's came with the first hello, too.
+    if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);
   close(original);

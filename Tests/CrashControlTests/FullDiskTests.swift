@@ -8,8 +8,10 @@ struct FullDiskTests {
   private static let script = """
     set -u
     mkdir "$2/run" "$2/state"
-    mount -t tmpfs -o size=1m tmpfs "$2/state" || exit 77
-    dd if=/dev/zero of="$2/state/filler" bs=4k 2>/dev/null
+    # Room for the symbol caches too: crashd writes them as soon as it can.
+    mount -t tmpfs -o size=256m tmpfs "$2/state" || exit 77
+    dd if=/dev/zero of="$2/state/filler" bs=64k 2>/dev/null
+    dd if=/dev/zero bs=4k 2>/dev/null >>"$2/state/filler"
     "$1/crashd" --runtime-directory "$2/run" --state-directory "$2/state" --set retention.keep-free=0 2>"$2/log" &
     crashd=$!
     status() { "$1/crashctl" status --socket "$2/run/io.crashshield.Crashd" 2>/dev/null; }

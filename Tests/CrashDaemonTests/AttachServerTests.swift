@@ -217,6 +217,9 @@ struct AttachServerTests {
       }
     }
     #expect(ledger.refusals == ["attach": 1_000])
+    // What came as images is closed on a thread of its own, in order.
+    let place = FileFacts.place(of: memory.number)
+    #expect(ForeignFileWork.shared.wait(of: geteuid(), at: place, timeout_ms: 60_000) { true } == true)
     #expect(try openCount(of: memory) == 1)
   }
 
