@@ -13,7 +13,7 @@ extension Scenario {
       "forced-cast-class", "SIGABRT", "faultForcedCastClass", reason: "Could not cast value of type",
       summary: "cast an object to a class with as!", faultForcedCastClass),
     Scenario(
-      "exclusivity", "SIGABRT", "faultExclusivity", reason: "Fatal access conflict detected",
+      "exclusivity", "SIGABRT", "take(from:)", reason: "Fatal access conflict detected",
       summary: "change a property while it is being changed", faultExclusivity),
   ]
 }
@@ -46,12 +46,12 @@ private final class Shelf {
 
   @inline(never) func take(from count: inout Int) {
     count -= 1
-    self.count -= opaque(1)
+    self.count -= opaque(1)  // fault: exclusivity
   }
 }
 
 @inline(never) private func faultExclusivity() {
   let shelf = Shelf()
-  shelf.take(from: &shelf.count)  // fault: exclusivity
+  shelf.take(from: &shelf.count)
   _ = opaque(shelf.count)
 }
