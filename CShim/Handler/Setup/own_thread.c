@@ -21,6 +21,8 @@ static bool leaves_profiling_open; // Swift's backtracer is asked for
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
+  // A sanitizer's pthread_create gives the thread the mask of who made it.
+  pthread_sigmask(SIG_SETMASK, &thread->mask, NULL);
   cs_own_tid_set(thread->role, cs_gettid());
   cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
   if (thread->prepare != NULL) thread->prepare();
@@ -37,7 +39,7 @@ static void await(const cs_own_thread *thread) {
 }
 
 // A stack of 0 bytes is one of the default size. Returns errno's value.
-static int create(cs_own_thread *thread, const sigset_t *mask, size_t stack_bytes) {
+static int create(cs_own_thread *thread, size_t stack_bytes) {
   pthread_t handle;
   pthread_attr_t attributes;
   int result = pthread_attr_init(&attributes);
@@ -45,23 +47,22 @@ static int create(cs_own_thread *thread, const sigset_t *mask, size_t stack_byte
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
   // From its first instruction on: what a process is sent never waits for one of our threads.
-  result = pthread_attr_setsigmask_np(&attributes, mask);
+  result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
   return result;
 }
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
-  sigset_t mask;
-  sigfillset(&mask);
+  sigfillset(&thread->mask);
   pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. A program that blocks it
   // everywhere waits for it: then it must find no thread of ours to run on.
-  if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&mask, SIGPROF);
+  if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
-  int result = create(thread, &mask, thread->stack_bytes);
+  int result = create(thread, thread->stack_bytes);
   // Where the thread-locals leave no room on the stack, the default must do.
-  if (result == EINVAL) result = create(thread, &mask, 0);
+  if (result == EINVAL) result = create(thread, 0);
   errno = result;
   if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
   await(thread);
