@@ -92,7 +92,7 @@ typedef struct cs_own_thread {
   size_t stack_bytes; // 0: the default
   cs_own_role role;
   sigset_t starters; // what the thread that started it blocked
-  sigset_t mask; // what it blocks
+  sigset_t mask;     // what it blocks
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
