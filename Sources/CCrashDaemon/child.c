@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
-#define SPAWNER_STACK_BYTES      (256 * 1024)
+#define SPAWNER_STACK_BYTES      ((size_t)256 * 1024)
 #define WORD_BITS                64
 // Below that many descriptors none are kept for starting children.
-#define RESERVING_LIMIT (4 * WORD_BITS)
+#define RESERVING_LIMIT ((rlim_t)4 * WORD_BITS)
 
 static int prepare(posix_spawnattr_t *attributes) {
   sigset_t none;

@@ -121,7 +121,7 @@ static bool read_reply(int socket, cs_attach_reply *ret_reply) {
 // Reads the reply, then sleeps until crashd goes away or the threads are dismissed. false: it does not want us.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
-  cs_attach_reply reply;
+  cs_attach_reply reply = {0};
   if (inode != client.greeted) {
     if (!read_reply(socket, &reply)) return true;
     if (reply.status != CS_ATTACH_STATUS_ACCEPTED) {

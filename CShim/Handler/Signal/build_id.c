@@ -51,7 +51,7 @@ static uint32_t build_id_in_notes(const image_bytes *from, uint64_t address, uin
 }
 
 static uint32_t find_build_id(const image_bytes *from, uint8_t *ret_id, uint64_t *ret_address) SIGNAL_SAFE {
-  Elf64_Ehdr header;
+  Elf64_Ehdr header = {0};
   if (!copy_inside(from, from->start, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return 0;
   }
