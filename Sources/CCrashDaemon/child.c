@@ -119,7 +119,7 @@ static void *run_spawner(void *context) {
   own->is_done = true;
   pthread_cond_broadcast(&done);
   pthread_mutex_unlock(&lock);
-  // Its end closes the child's file, and may wait: nobody waits for it.
+  // Its end closes the child's file, and may block: no thread joins it.
   return NULL;
 }
 

@@ -84,7 +84,7 @@ static void take_control(int socket, const uint8_t *message, size_t size) {
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
-  // A crashd that does not read its answers is told no more.
+  // A crashd that does not read its answers gets no more of them.
   if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -18,7 +18,7 @@ enum { NONE, POSTED, DONE };
 
 typedef struct call {
   uint32_t state;                 // atomic
-  const cs_shim_control *control; // NULL: the status is told
+  const cs_shim_control *control; // NULL: the status is passed on
   cs_shim_status status;
   const char *text;
   cs_control_result result;
