@@ -75,6 +75,8 @@ public struct Limits: Sendable, Equatable {
   public var hastyAddresses = 4_096
   /// How long one symbol job may take.
   public var symbolJob_ms = 60_000
+  /// How long a file system may take to open an image that a process names, before the image counts as missing.
+  public var imageLook_ms = 20_000
   /// How long a crash waits for the symbols that its frames need.
   public var symbolWait_ms = 20_000
   /// Bytes of the names that are looked at in one report, and of those that crashd remembers.

@@ -83,7 +83,8 @@ struct ForeignFileTests {
       if isOver.set() { image.end() }
     }
     var limits = Limits.patient
-    (limits.symbolJob_ms, limits.symbolWait_ms, limits.unwindTables_ms) = (1_000, 1_000, 1_000)
+    (limits.imageLook_ms, limits.symbolWait_ms) = (1_000, 1_000)
+    (limits.symbolJob_ms, limits.unwindTables_ms) = (1_000, 1_000)
     let directory = try TestDirectory()
     let program = try directory.write(Array("#!/bin/sh\nread line; exit 65\n".utf8), to: "analyse", mode: 0o700)
     try await TestDaemon.run(limits: limits, analysePath: program) { daemon in

@@ -99,6 +99,7 @@ extension Limits {
     limits.write_ms = 600_000
     limits.collector_ms = 600_000
     limits.control_ms = 600_000
+    limits.imageLook_ms = 600_000
     limits.symbolJob_ms = 600_000
     limits.hastySymbolJob_ms = 600_000
     limits.unwind_ms = 600_000
