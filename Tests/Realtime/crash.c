@@ -104,8 +104,7 @@ static void overflow_on_thread(void) {
 }
 
 static void use_up_descriptors(void) {
-  // The usual limit: the reserved descriptor has a number below it.
-  const struct rlimit limit = {1024, 1024};
+  const struct rlimit limit = {256, 256};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {
   }

@@ -1,5 +1,6 @@
 #include "deliver.h"
 
+#include "crasher.h"
 #include "image_files.h"
 #include "peer.h"
 #include "privilege.h"
@@ -90,10 +91,25 @@ void cs_connection_publish(int socket) SIGNAL_SAFE {
   }
 }
 
+static bool close_reserve(void) SIGNAL_SAFE {
+  return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
+}
+
+// A program that lowers its limit after the start leaves the reserve above it. In a table of the thread's own, one of
+// the standard streams makes room: the program's table still has it.
+static bool close_stream(void) SIGNAL_SAFE {
+  cs_crasher *crasher = cs_crasher_of(cs_gettid());
+  while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= STDERR_FILENO) {
+    if (cs_close(crasher->next_spare++) == 0) return true;
+  }
+  return false;
+}
+
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  if (!cs_descriptor_is_ours(&cs_process.reserve)) return false;
-  return cs_close(cs_process.reserve.number) == 0;
+  // Both for one: whether the first helped is not known yet, and what has no second try needs one that helps.
+  const bool has_room = close_reserve();
+  return (result == -EMFILE && close_stream()) || has_room;
 }
 
 bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE {

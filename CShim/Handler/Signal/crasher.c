@@ -80,6 +80,8 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, 
   crasher->committer = CS_COMMITTER_NONE;
   crasher->signal = signal;
   crasher->context = context;
+  crasher->has_own_table = false;
+  crasher->next_spare = 0;
   crasher->information = *information;
   crasher->ticket = ticket;
   crasher->slot = &cs_process.ring->slots[index];

@@ -24,6 +24,8 @@ typedef struct cs_crasher {
   int committer;       // atomic
   int signal;          // the original one: the process must end by it
   ucontext_t *context; // the kernel's, of the original one
+  bool has_own_table;  // of descriptors: what it closes stays open for the program
+  int next_spare;      // the next of the program's numbers there that may be closed
   siginfo_t information;
   uint64_t ticket;
   cs_ring_slot *slot;

@@ -127,8 +127,9 @@ static bool is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
 
 // From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
 // needs the table that it has. After the commit, because a filter of system calls may end the process here.
-static void take_descriptors(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  if (is_end(signal, information)) (void)cs_descriptors_separate();
+static void take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
+  const bool has_own_table = is_end(signal, information) && cs_descriptors_separate();
+  if (crasher != NULL) crasher->has_own_table = has_own_table;
 }
 
 static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
@@ -146,7 +147,7 @@ static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t ent
   cs_unwind_find_images(&frames);
   cs_record_exception(&slot->record);
   cs_record_object_class(&slot->record);
-  if (crasher->signal == SIGBUS) take_descriptors(crasher->signal, &crasher->information);
+  if (crasher->signal == SIGBUS) take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
   cs_record_witness(&slot->record);
   cs_trouble_here(CS_TROUBLE_COMMIT);
@@ -259,7 +260,7 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   cs_privilege_note();
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) capture(crasher, context, entry_ns);
-  take_descriptors(signal, information);
+  take_descriptors(signal, information, crasher);
   cs_present_handlers_note();
   cs_trouble_here(CS_TROUBLE_DELIVERY);
   cs_deliver();
