@@ -58,7 +58,8 @@ struct RawRecord {
       exceptionText: isOfFile || isOfClass ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
       objectClass: isOfClass ? CleanText.line(exceptionText) : "",
       task: record.task, memory: memory, heapEnd: record[\.heap_end],
-      exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0)
+      exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0,
+      isBare: record[\.flags] & CS_RING_RECORD_BARE != 0)
   }
 
   private var memory: [CrashRecord.Memory] {

@@ -234,6 +234,8 @@ public struct CrashRecord: Sendable, Equatable {
   public var heapEnd: UInt64 = 0
   /// A trap in isolated work that was not contained, because the budget is used up.
   public var exceedsIsolationBudget = false
+  /// From a spool file whose owner must not know the process: without address, registers, memory and texts.
+  public var isBare = false
 
   /// A copy of some memory.
   public struct Memory: Sendable, Equatable {

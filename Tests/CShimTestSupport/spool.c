@@ -78,6 +78,15 @@ static void read_threads(const cs_ring *ring, cs_test_spool *spool) {
   }
 }
 
+static bool has_address(const cs_ring *ring) {
+  const uint64_t *words = (const uint64_t *)ring;
+  const uint64_t near = (uint64_t)(uintptr_t)&has_address >> 32;
+  for (size_t index = 0; index < sizeof *ring / sizeof *words; index++) {
+    if (words[index] >> 32 == near) return true;
+  }
+  return false;
+}
+
 static bool read_file(int directory, const char *name, cs_test_spool *spool) {
   const int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -92,6 +101,7 @@ static bool read_file(int directory, const char *name, cs_test_spool *spool) {
     is_ring = ring != MAP_FAILED && ring->header.magic == CS_RING_MAGIC;
     if (is_ring) read_ring(ring, spool);
     if (is_ring) read_threads(ring, spool);
+    if (is_ring) spool->has_address = has_address(ring);
     if (ring != MAP_FAILED) munmap((void *)(uintptr_t)ring, sizeof *ring);
   }
   close(file);

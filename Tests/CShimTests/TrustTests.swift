@@ -113,12 +113,18 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
+    // The look for addresses finds those that a file of root's has.
+    #expect(spool.has_address)
   }
 
-  @Test("F6: leaves its user no spool file but an empty one, which counts as a loss")
+  @Test("F6: leaves its user a spool file without memory, registers, texts and addresses")
   func dropped() throws {
     let (spool, hasSecret) = try crash(.CS_TEST_RESTRICTED_DROPPED)
     #expect(!hasSecret)
-    #expect(spool.file_count == 1 && spool.empty_count == 1)
+    #expect(spool.file_count == 1 && spool.committed_count == 1 && spool.bad_checksum_count == 0)
+    #expect(spool.signal == SIGSEGV && spool.frame_count > 2)
+    #expect(spool.is_restricted && spool.flags & CS_RING_RECORD_BARE != 0)
+    #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
+    #expect(!spool.has_address)
   }
 }

@@ -3,7 +3,7 @@
 #include "deliver.h"
 
 #include "peer.h"
-#include "ring_counts.h"
+#include "spool_ring.h"
 #include "trusted.h"
 
 // Memory of the process stands in the file: its owner reads it, and crashd.
@@ -13,65 +13,6 @@
 
 // No copy is made where less is free, or less than a quarter of all.
 #define COPY_RESERVE_BYTES (UINT64_C(256) << 20)
-
-// A file system that takes a few bytes at a time is as good as none.
-#define WRITE_TRIES 64
-
-static bool write_part(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
-  size_t done = 0;
-  for (int attempt = 0; attempt < WRITE_TRIES && done < size; attempt++) {
-    const long count = cs_pwrite(file, (const uint8_t *)bytes + done, size - done, offset + done);
-    if (count == -EINTR) continue;
-    if (count <= 0) return false;
-    done += (size_t)count;
-  }
-  return done == size;
-}
-
-// A part of the ring, where it stands in the ring.
-static bool write_piece(int file, const void *piece, size_t size) SIGNAL_SAFE {
-  return write_part(file, piece, size, (uint64_t)((const uint8_t *)piece - (const uint8_t *)cs_process.ring));
-}
-
-// Annotations, breadcrumbs, incidents, classes.
-static bool write_texts(int file) SIGNAL_SAFE {
-  const cs_ring *ring = cs_process.ring;
-  const uint64_t head = cs_ring_counter(&ring->header.breadcrumb_head);
-  const size_t breadcrumbs = head < CS_RING_BREADCRUMB_LIMIT ? head : CS_RING_BREADCRUMB_LIMIT;
-  const size_t classes = cs_ring_classes(ring);
-  if (!write_piece(file, ring->annotations, sizeof ring->annotations)) return false;
-  if (!write_piece(file, ring->breadcrumbs, breadcrumbs * sizeof(cs_ring_breadcrumb))) return false;
-  if (!write_piece(file, ring->classes, classes * sizeof(cs_ring_class))) return false;
-  for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {
-    const cs_ring_incident *incident = &ring->incidents[index];
-    if (cs_ring_counter(&incident->key) == 0) continue;
-    if (!write_piece(file, incident, sizeof *incident)) return false;
-  }
-  return true;
-}
-
-static bool write_slots(int file) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    const cs_ring_slot *slot = &cs_process.ring->slots[index];
-    const uint64_t state = cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK;
-    if (state == CS_RING_STATE_FREE) continue;
-    const bool is_committed = state == CS_RING_STATE_COMMITTED;
-    const size_t stack_bytes = is_committed ? cs_at_most(slot->record.stack_bytes, sizeof slot->stack) : 0;
-    if (!write_piece(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes)) return false;
-  }
-  return true;
-}
-
-// What was never used stays a hole.
-static bool write_ring(int file) SIGNAL_SAFE {
-  const cs_ring *ring = cs_process.ring;
-  const size_t images = cs_image_count(ring);
-  if (!write_piece(file, ring, offsetof(cs_ring, images) + images * sizeof(cs_ring_image))) return false;
-  if (!write_texts(file) || !write_slots(file)) return false;
-  const size_t threads = cs_thread_count(ring);
-  if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
-  return cs_ftruncate(file, sizeof *ring) == 0;
-}
 
 // Where the file goes.
 typedef struct spool_place {
@@ -132,8 +73,7 @@ static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   return create_file(place);
 }
 
-// The ring of a process that the kernel would not dump for its user is root's: that user must not own the file. crashd
-// counts the empty one as a loss.
+// The ring of a process that the kernel would not dump for its user is root's: what such a user may read is bare.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
@@ -151,7 +91,8 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   }
   if (file < 0) return false;
   // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
-  const bool is_whole = !cs_file_size_is_limited(sizeof(cs_ring)) && is_for_owner(file) && write_ring(file);
+  const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
+  const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
   // Where the ring does not fit, an empty file fits mostly: crashd counts it as a loss.
   const bool is_told = is_whole || cs_ftruncate(file, 0) == 0;
   cs_close(file);
@@ -199,7 +140,7 @@ bool cs_spool_copy(void) SIGNAL_SAFE {
   const int file = create_copy(&place);
   if (file < 0) return false;
   const bool is_whole = is_of_user(file) && is_for_owner(file) && has_room(file) &&
-                        !cs_file_size_is_limited(sizeof(cs_ring)) && write_ring(file);
+                        !cs_file_size_is_limited(sizeof(cs_ring)) && cs_spool_put_ring(file);
   cs_close(file);
   if (is_whole && cs_renameat(place.directory, place.partial, place.whole) == 0) return true;
   cs_unlinkat(place.directory, place.partial);

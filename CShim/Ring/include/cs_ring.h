@@ -94,6 +94,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_CLASS 16u
 // A trap in isolated work that was not contained: as many threads are parked as the budget allows.
 #define CS_RING_RECORD_BUDGET 32u
+// In a spool file whose owner must not know the process: no address, registers, memory and texts, and addresses of code
+// are those of images at other places.
+#define CS_RING_RECORD_BARE 64u
 
 // What is kept of the program's memory (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {

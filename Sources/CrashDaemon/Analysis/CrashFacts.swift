@@ -86,13 +86,17 @@ struct CrashFacts: Sendable {
     failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
-  var isMemoryFault: Bool { record.signal == SIGSEGV && (record.code == 1 || record.code == 2 || record.code == 4) }
+  /// A fault whose address the record does not have: it says no more than where it was.
+  var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
+  var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
   /// By the page's rights, or by its protection key (4).
-  var isDenied: Bool { record.signal == SIGSEGV && (record.code == 2 || record.code == 4) }
+  var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// The kernel's own signal without an address (general protection): si_addr is 0 and says nothing.
   ///
   /// Where the address came from rsp or rbp, the processor calls it a fault of the stack, and Linux sends SIGBUS.
-  var isGeneralProtection: Bool { (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code == 128 }
+  var isGeneralProtection: Bool {
+    (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
+  }
   /// Sent (kill, raise, abort, a timer), not made by the processor.
   var isSent: Bool { record.code <= 0 }
   /// Whether the record has a sender: the other signals with si_code below 0 have something else in its place.

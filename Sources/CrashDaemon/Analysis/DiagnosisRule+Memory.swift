@@ -14,6 +14,11 @@ extension DiagnosisRule {
   }
 
   static let memory: [DiagnosisRule] = [
+    DiagnosisRule("bare-record", cause: "signal", 1, on: [.signal]) { facts in
+      guard facts.isBareFault else { return nil }
+      let name = SignalNames.name(of: Int(facts.record.signal))
+      return "The process got \(name), whose address its user must not know (docs/operations.md),"
+    },
     DiagnosisRule("null-call", cause: "null-call", 0.95, on: [.signal, .address, .pc]) { facts in
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
       return "The program called through a null function pointer"

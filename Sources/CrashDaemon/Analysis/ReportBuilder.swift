@@ -271,7 +271,8 @@ extension ReportBuilder {
   private func registers(_ record: CrashRecord) -> [String: Address] {
     var registers: [String: Address] = [:]
     for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
-    registers[RegisterNames.flags] = Address(record.flags)
+    // A bare record has none.
+    if !registers.isEmpty { registers[RegisterNames.flags] = Address(record.flags) }
     return registers
   }
 }

@@ -196,6 +196,7 @@ typedef struct cs_test_spool {
   uint32_t memory_count;
   uint32_t scrubbed_count; // bytes of the stack
   bool is_restricted;
+  bool has_address; // one near this function's, which a child has at the same place
   uint32_t frame_count;
   uint32_t frame_total;
   uint32_t frame_head;
