@@ -26,7 +26,14 @@ public struct DebugFilePaths: Sendable {
       return paths
     }
     let folder = imagePath[..<slash]
-    return paths + ["\(folder)/\(link)", "\(folder)/.debug/\(link)", "\(directory)\(folder)/\(link)"]
+    paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
+    // An image that was loaded by `$ORIGIN/../lib` has such a folder, but it names no place below the directory.
+    return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
+  }
+
+  /// Whether a path has a component `..`, which may lead out of the directory that the path begins with.
+  public static func leadsUp(_ path: some StringProtocol) -> Bool {
+    path.split(separator: "/").contains { $0 == ".." }
   }
 
   /// One component of a path: the image chose it, and a slash in it would lead anywhere.

@@ -1,5 +1,6 @@
 import CCrashDaemon
 import CDaemonTestSupport
+import CrashSymbols
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -76,12 +77,7 @@ struct ForeignFileTests {
     arguments: [false, true])
   func hangingImage(isSent: Bool) async throws {
     let image = try DeadImage()
-    let isOver = MutexFlag()
-    // Where crashd waits for the file system all the same, the test fails instead of standing.
-    try Thread.start(named: "alarm") {
-      for _ in 0..<600 where !isOver.isSet { usleep(100_000) }
-      if isOver.set() { image.end() }
-    }
+    let isOver = try MutexFlag.alarm(image.end)
     var limits = Limits.patient
     (limits.imageLook_ms, limits.symbolWait_ms) = (1_000, 1_000)
     (limits.symbolJob_ms, limits.unwindTables_ms) = (1_000, 1_000)
@@ -109,6 +105,32 @@ struct ForeignFileTests {
       if isOver.set() { image.end() }
     }
     withExtendedLifetime(image) {}
+  }
+
+  @Test("F8: a debug file that hangs is not opened as one of the machine's through ..", .enabled(if: canMount))
+  func hangingDebugFile() async throws {
+    let image = try DeadImage()
+    let isOver = try MutexFlag.alarm(image.end)
+    let directory = try TestDirectory()
+    let (debug, stored) = ("\(directory.path)/debug", "\(directory.path)/caches")
+    // Paths live for the calls.
+    #expect(unsafe mkdir(debug, 0o755) == 0 && mkdir(stored, 0o755) == 0)
+    var contents = SymbolCacheContents(
+      base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
+      hasDebugInformation: false)
+    contents.debugLink = "shop.debug"
+    let file = try directory.write([], to: "caches/abcd.cssym")
+    try SymbolCacheWriter.write(contents, to: Descriptor(owning: unsafe open(file, O_WRONLY | O_CLOEXEC)).number)
+    let caches = SymbolCaches(
+      SymbolCaches.Configuration(
+        directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,
+        ledger: Ledger(logger: TestLog.logger, limits: .patient), logger: TestLog.logger))
+    // The directory stands in front of it.
+    let path = String(repeating: "/..", count: 8) + image.path
+    await caches.prepare([self.image(path)], for: 54_321)
+    #expect(await caches.caches(of: ["abcd": []], for: 54_321, timeout_ms: 600_000)["abcd"] != nil)
+    #expect(!isOver.isSet)
+    if isOver.set() { image.end() }
   }
 
   private func image(_ path: String, descriptor: Descriptor? = nil) -> ImageFile {
@@ -163,7 +185,7 @@ extension TestDirectory {
 }
 
 /// A flag that is set once.
-private final class MutexFlag: Sendable {
+final class MutexFlag: Sendable {
   private let state = Mutex(false)
 
   var isSet: Bool { state.withLock { $0 } }
@@ -174,5 +196,15 @@ private final class MutexFlag: Sendable {
       defer { state = true }
       return !state
     }
+  }
+
+  /// Where crashd waits for a file system all the same, the test fails instead of standing.
+  static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
+    let isOver = MutexFlag()
+    try Thread.start(named: "alarm") {
+      for _ in 0..<600 where !isOver.isSet { usleep(100_000) }
+      if isOver.set() { end() }
+    }
+    return isOver
   }
 }

@@ -94,6 +94,24 @@ struct DebugFileTests {
     #expect(!DebugFilePaths.isName(link) && DebugFilePaths.isName("shop.debug"))
   }
 
+  @Test(
+    "F8: an image path with .. makes no file one of the machine's debug directory",
+    arguments: ["/../other/shop", "/x/../../other/shop", "DEBUG/../other/shop"])
+  func leavingPath(image: String) throws {
+    let directory = try TestDirectory()
+    let debug = "\(directory.path)/debug"
+    for folder in ["debug", "debug/x", "x", "other"] {
+      #expect(unsafe mkdir("\(directory.path)/\(folder)", 0o700) == 0)
+    }
+    _ = try directory.write([1], to: "other/shop.debug")
+    let files = debugFiles(debug, image: image.replacing("DEBUG", with: debug))
+    #expect(files.openInstalled(buildID: "abcd", link: "shop.debug").isEmpty)
+    #expect(files.paths(buildID: "abcd", link: "shop.debug").count == 3)
+    // An image of `$ORIGIN/../lib` has what lies beside it.
+    let beside = debugFiles(debug, image: "\(directory.path)/x/../other/shop")
+    #expect(beside.openBeside(buildID: "abcd", link: "shop.debug").count == 1)
+  }
+
   private func write(_ directory: TestDirectory, _ name: String, hasLines: Bool) throws {
     let output = Descriptor(
       owning: unsafe open(try directory.write([], to: name), O_WRONLY | O_CLOEXEC))

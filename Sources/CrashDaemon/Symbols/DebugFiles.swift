@@ -39,7 +39,10 @@ struct DebugFiles: Sendable {
     paths(buildID: buildID, link: link).filter { !isInstalled($0) }.compactMap { open($0, buildID) }
   }
 
-  private func isInstalled(_ path: String) -> Bool { path.hasPrefix(directory + "/") }
+  /// A process chooses the image's path: `..` in it leads from the machine's directory to any other.
+  private func isInstalled(_ path: String) -> Bool {
+    path.hasPrefix(directory + "/") && !DebugFilePaths.leadsUp(path.dropFirst(directory.utf8.count))
+  }
 
   private func open(_ path: String, _ buildID: String) -> ImageFile.Opened? {
     let file = ImageFile(buildID: buildID, path: path, isExecutable: false, descriptor: nil)
