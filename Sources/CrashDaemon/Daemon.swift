@@ -63,7 +63,7 @@ public final class Daemon: Sendable {
         CPUAccounts.Allowance(
           burst_ms: configuration.limits.lookBurst_ms, share_percent: configuration.limits.lookShare_percent),
         users: configuration.limits.accounts),
-      store: store, hub: EventHub(),
+      store: store, hub: EventHub(configuration.limits),
       trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,
       settings: live, policy: policy)

@@ -150,6 +150,10 @@ public struct Limits: Sendable, Equatable {
   public var listReports = 1_000
   /// Events read from the store at once for a subscriber.
   public var eventBatch = 16
+  /// Bytes of them, unless one alone has more.
+  public var eventBatchBytes = 4 << 20
+  /// Subscribers of one user who is not root that hold events at the same time; the others wait.
+  public var eventPagesPerUser = 4
 
   /// Refusals of which the time of the last log line is remembered.
   public var rememberedRefusals = 1_024

@@ -80,10 +80,11 @@ extension ReportStore {
     public var isLast: Bool
   }
 
-  /// Events after `cursor`, of which at most `limit` are looked at.
+  /// Events after `cursor`: at most `limit`, and at most `limitBytes` unless the first one alone has more.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
-    after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int
+    after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,
+    limitBytes: Int = ReportStore.eventPageLimitBytes
   ) throws(StoreError) -> EventPage {
     let (pool, epoch) = try current
     return try Self.translating(path) {
@@ -91,19 +92,32 @@ extension ReportStore {
         try Self.check(cursor, epoch: epoch, in: database)
         var wanted = ReportConditions(filter, visibility)
         wanted.add(after: cursor.sequence)
-        let rows = try Row.fetchAll(
-          database, sql: "SELECT seq, id, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
+        // A row at a time: of a report that does not fit any more only the size is read.
+        let rows = try Row.fetchCursor(
+          database,
+          sql: "SELECT seq, id, length(json) AS bytes, json FROM reports \(wanted.clause) ORDER BY seq LIMIT :limit",
           arguments: wanted.arguments(["limit": limit]))
-        let events = rows.compactMap { try? StoredReport($0, epoch: epoch) }
-        let isLast = rows.count < limit
-        let last: Int64? = rows.last?["seq"]
-        let end = isLast ? try Self.newestSequence(in: database) : last ?? cursor.sequence
+        var (events, count, bytes, end): ([StoredReport], Int, Int, Int64) = ([], 0, 0, cursor.sequence)
+        var isFull = false
+        while !isFull, let row = try rows.next() {
+          bytes += row["bytes"] as Int
+          isFull = count > 0 && bytes > limitBytes
+          guard !isFull else { continue }
+          count += 1
+          end = row["seq"]
+          if let event = try? StoredReport(row, epoch: epoch) { events.append(event) }
+        }
+        let isLast = !isFull && count < limit
+        if isLast { end = try Self.newestSequence(in: database) }
         return EventPage(
-          events: events, unreadable: rows.count - events.count, end: StoreCursor(epoch: epoch, sequence: end),
+          events: events, unreadable: count - events.count, end: StoreCursor(epoch: epoch, sequence: end),
           isLast: isLast)
       }
     }
   }
+
+  /// Bytes of the reports of one page.
+  public static let eventPageLimitBytes = 4 << 20
 
   /// The cursor of the newest event.
   /// - Throws: `StoreError.unavailable`.

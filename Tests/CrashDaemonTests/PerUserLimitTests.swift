@@ -1,4 +1,6 @@
 import CShimRing
+import CrashReport
+import CrashStore
 import Glibc
 import Testing
 
@@ -148,6 +150,55 @@ struct PerUserLimitTests {
       #expect(try await process.attach(ring()) == .accepted)
       #expect(try await daemon.attach(as: second).attach(ring()) == .limit)
       #expect(try await daemon.attach(as: Self.other).attach(ring()) == .accepted)
+    }
+  }
+
+  @Test("F3: subscribers of one user who do not read hold few pages of events; others get theirs")
+  func subscribers() async throws {
+    let method = "io.crashshield.Crashd.Subscribe"
+    var limits = Limits.patient
+    limits.eventPagesPerUser = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      for id in 10..<14 {
+        var report = try CrashReport.sample(id: "aa\(id)", bytes: 1 << 20)
+        report.process.uid = Int(Self.greedy.uid)
+        _ = try daemon.store.put(report, raw: [])
+      }
+      let start = ["cursor": JSONValue.string("\(daemon.store.epoch)-0")]
+      let slow = try await daemon.client(as: Self.greedy)
+      try await slow.send(method, start, more: true)
+      // One byte of an event: the page is held until the rest is read.
+      _ = try await slow.reply()
+      let second = try await daemon.client(as: Self.greedy)
+      try await second.send(method, start, more: true)
+      _ = try await second.reply()
+      while daemon.hub.pages.waitingCount == 0 { await Task.yield() }
+      let root = try await daemon.client(as: Self.root)
+      try await root.send(method, start, more: true)
+      _ = try await root.reply()
+      for id in 10..<14 { #expect(try await root.event().id == "aa\(id)") }
+      #expect(daemon.hub.pages.waitingCount == 1)
+      slow.close()
+      for id in 10..<14 { #expect(try await second.event().id == "aa\(id)") }
+    }
+  }
+
+  @Test("F3: what a subscriber is sent costs its user CPU time")
+  func subscriberPace() async throws {
+    var limits = Limits.patient
+    (limits.callBurst_ms, limits.connectionCharge_us, limits.eventBatch) = (1, 0, 1)
+    try await TestDaemon.run(limits: limits) { daemon in
+      for id in 10..<18 {
+        var report = try CrashReport.sample(id: "aa\(id)", bytes: 100_000)
+        report.process.uid = Int(Self.greedy.uid)
+        _ = try daemon.store.put(report, raw: [])
+      }
+      let client = try await daemon.client(as: Self.greedy)
+      try await client.send(
+        "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
+      _ = try await client.reply()
+      for id in 10..<18 { #expect(try await client.event().id == "aa\(id)") }
+      #expect(try await daemon.refusals()["pace"] != nil)
     }
   }
 

@@ -11,7 +11,13 @@ final class EventHub: Sendable {
     var readers: [UInt64: StoreCursor] = [:]
   }
 
+  /// Subscribers that hold a page of events.
+  let pages: LookPlaces
   private let state = Mutex(State())
+
+  init(_ limits: Limits = Limits()) {
+    pages = LookPlaces(limit: limits.connections, limitPerUser: limits.eventPagesPerUser)
+  }
 
   /// Something was stored.
   func notify() {

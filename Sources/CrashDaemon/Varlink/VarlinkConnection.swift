@@ -19,25 +19,16 @@ struct VarlinkConnection {
         server.ledger.refuse("call", from: peer, because: "it is no Varlink call")
         return
       }
-      try await waitForCPU()
+      try await server.waitForCPU(of: peer)
       if call.method == "\(CrashdInterface.name).Subscribe", call.more == true {
-        if try await subscribe(call) { return }
+        let isAtEnd = try await CPUAccounts.$current.withValue(
+          { cpu.charge(uid, $0) }, operation: { try await subscribe(call) })
+        if isAtEnd { return }
         continue
       }
       let reply = await CPUAccounts.$current.withValue({ cpu.charge(uid, $0) }, operation: { await answer(call) })
       if call.oneway != true { try await writer.write(reply) }
     }
-  }
-
-  /// Until the user has CPU time again.
-  ///
-  /// Nothing is read from the connection meanwhile but what NIO holds: its sender waits, too.
-  private func waitForCPU() async throws {
-    let wait_ns = server.cpu.wait_ns(for: peer.uid)
-    guard wait_ns > 0 else { return }
-    server.ledger.refuse(
-      "pace", from: peer, because: "its calls cost too much CPU time, paused \(wait_ns / 1_000_000) ms")
-    try await Task.sleep(for: .nanoseconds(wait_ns))
   }
 
   private func answer(_ call: VarlinkCall) async -> ByteBuffer {
@@ -72,10 +63,9 @@ extension VarlinkConnection {
       try await writer.write(VarlinkReply.failure(error))
       return false
     }
-    // Listening begins before the first look into the store: no event falls between the two.
-    let stream = self.stream(from: cursor, filter, lost: lost, news: server.hub.news())
+    let pages = EventPages(server, client, writer, from: cursor, filter, lost: lost)
     await withTaskGroup { group in
-      group.addTask { await stream() }
+      group.addTask { await pages.write() }
       do {
         // The stream has no end but the connection's.
         if try await inbound.next() != nil {
@@ -110,47 +100,5 @@ extension VarlinkConnection {
     let missed = try interface.missed(after: cursor, visibility)
     guard missed.count == 0 || mayHaveExpired else { throw .cursorExpired(missed) }
     return (cursor, filter, missed.count)
-  }
-
-  private func stream(
-    from start: StoreCursor, _ filter: ReportFilter, lost: Int, news: AsyncStream<Void>
-  ) -> @Sendable () async -> Void {
-    let (store, hub, writer, batch) = (server.interface.store, server.hub, writer, server.limits.eventBatch)
-    let visibility = client.visibility
-    let reader = hub.beginReading(at: start)
-    return {
-      defer { hub.endReading(reader) }
-      do {
-        var cursor = start
-        // Told at the beginning, and what went since.
-        var (told, gone) = (lost, 0)
-        var news = news.makeAsyncIterator()
-        try await writer.write(
-          VarlinkReply.success(
-            SubscribeReply(ready: true, cursor: cursor.description, lost: lost > 0 ? lost : nil), continues: true))
-        repeat {
-          while true {
-            let page = try store.eventPage(after: cursor, filter, visibility: visibility, limit: batch)
-            let missing = try store.removed(after: cursor, through: page.end, visibility: visibility).count
-            gone += max(0, missing - told) + page.unreadable
-            told = max(0, told - missing)
-            for event in page.events {
-              let reply = SubscribeReply(
-                cursor: event.cursor.description, report: event.report, lost: gone > 0 ? gone : nil)
-              try await writer.write(VarlinkReply.success(reply, continues: true))
-              gone = 0
-            }
-            cursor = page.end
-            hub.read(reader, to: cursor)
-            if page.isLast { break }
-          }
-        } while await news.next() != nil
-      } catch let error as StoreError {
-        await writer.writeLast(VarlinkReply.failure(VarlinkError(error)))
-      } catch {
-        // The client went away.
-      }
-      writer.close()
-    }
   }
 }

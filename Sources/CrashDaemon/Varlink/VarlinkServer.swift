@@ -120,6 +120,16 @@ struct VarlinkServer: Service {
     }
   }
 
+  /// Returns when the user has CPU time again.
+  ///
+  /// Nothing is read from the connection meanwhile but what NIO holds: its sender waits, too.
+  func waitForCPU(of peer: Peer) async throws {
+    let wait_ns = cpu.wait_ns(for: peer.uid)
+    guard wait_ns > 0 else { return }
+    ledger.refuse("pace", from: peer, because: "its calls cost too much CPU time, paused \(wait_ns / 1_000_000) ms")
+    try await Task.sleep(for: .nanoseconds(wait_ns))
+  }
+
   private static func close(_ channel: Channel) async {
     // executeThenClose is the one way to let go of a NIOAsyncChannel; what it throws is of the closed socket.
     do { try await channel.executeThenClose { _, _ in } } catch {}

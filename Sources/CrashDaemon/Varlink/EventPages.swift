@@ -1,0 +1,98 @@
+import CrashStore
+import NIOCore
+
+/// Writes the events of one subscriber, a page of the store at a time.
+///
+/// A page stays in memory until its reader has taken it: few connections of one user have one at the same time, the others
+/// wait. What a page costs counts for the user, who waits for CPU time as for calls.
+struct EventPages: Sendable {
+  let server: VarlinkServer
+  let client: Client
+  let writer: ReplyWriter
+  let filter: ReportFilter
+  private let start: StoreCursor
+  private let lost: Int
+  private let news: AsyncStream<Void>
+  private let reader: UInt64
+
+  /// How far the subscriber has come.
+  private struct Progress {
+    var cursor: StoreCursor
+    /// Lost events that the first reply has counted.
+    var reported: Int
+    /// Those that no reply has counted yet.
+    var gone = 0
+  }
+
+  /// Ordering: listens for news before the store is read, so no event falls between the two.
+  init(
+    _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
+    lost: Int
+  ) {
+    (self.server, self.client, self.writer) = (server, client, writer)
+    (self.start, self.filter, self.lost) = (start, filter, lost)
+    news = server.hub.news()
+    reader = server.hub.beginReading(at: start)
+  }
+
+  /// Returns when the client has gone away, or the store fails; the connection is closed then.
+  func write() async {
+    defer { server.hub.endReading(reader) }
+    do {
+      try await writer.write(
+        VarlinkReply.success(
+          SubscribeReply(ready: true, cursor: start.description, lost: lost > 0 ? lost : nil), continues: true))
+      var progress = Progress(cursor: start, reported: lost)
+      var news = news.makeAsyncIterator()
+      repeat {
+        while try await !writePage(&progress) {}
+      } while await news.next() != nil
+    } catch let error as StoreError {
+      await writer.writeLast(VarlinkReply.failure(VarlinkError(error)))
+    } catch {
+      // The client went away.
+    }
+    writer.close()
+  }
+
+  /// - Returns: Whether there was nothing behind it.
+  private func writePage(_ progress: inout Progress) async throws -> Bool {
+    let uid = client.peer.uid
+    try await server.waitForCPU(of: client.peer)
+    let (places, account) = (UserAccounts.isTrusted(uid) ? nil : server.hub.pages, server.limits.account(of: uid))
+    await places?.enter(account)
+    defer { places?.leave(account) }
+    var page = try read(&progress)
+    while let reply = Self.next(&page, &progress) { try await writer.write(reply) }
+    progress.cursor = page.end
+    server.hub.read(reader, to: page.end)
+    return page.isLast
+  }
+
+  /// The next page, its last event first.
+  private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
+    let store = server.interface.store
+    let cursor = progress.cursor
+    let (found, missing) = try CPUAccounts.charging {
+      let page = try store.eventPage(
+        after: cursor, filter, visibility: client.visibility, limit: server.limits.eventBatch,
+        limitBytes: server.limits.eventBatchBytes)
+      return (page, try store.removed(after: cursor, through: page.end, visibility: client.visibility).count)
+    }
+    progress.gone += max(0, missing - progress.reported) + found.unreadable
+    progress.reported = max(0, progress.reported - missing)
+    var page = found
+    page.events.reverse()
+    return page
+  }
+
+  /// The next reply; its event is released before the reply is written.
+  private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
+    guard let event = page.events.popLast() else { return nil }
+    defer { progress.gone = 0 }
+    return VarlinkReply.success(
+      SubscribeReply(
+        cursor: event.cursor.description, report: event.report, lost: progress.gone > 0 ? progress.gone : nil),
+      continues: true)
+  }
+}
