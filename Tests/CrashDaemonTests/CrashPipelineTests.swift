@@ -78,6 +78,50 @@ struct CrashPipelineTests {
     try store.close()
   }
 
+  @Test("F20: the signal that ended a process is noted when there is a place, and without waiting for symbols")
+  func endWithoutSymbols() async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
+    let script = "#!/bin/sh\ntest $1 = build-cache && read line <'\(gate)'\nexit 65\n"
+    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    var ring = TestRing()
+    ring.addImage(0, path: try directory.write([1], to: "image"))
+    ring.addCrash(slot: 0)
+    ring.addCrash(slot: 1, message: "", signal: SIGSEGV, address: 0x50_0000)
+    let process = try Process(ring).attached
+    let daemon = try TestDaemon(directory, analysePath: program)
+    var analysis = daemon.analysis
+    let (places, account) = (analysis.places, analysis.limits.account(of: process.facts.peer.uid))
+    // The image's symbols are being made as long as the gate is closed.
+    analysis.limits.symbolWait_ms = 1
+    await places.enter(account)
+    guard case .stored(let id, _) = await analysis.look(at: process, seen: nil, isFinal: true).outcome else {
+      Issue.record("it is not stored")
+      return
+    }
+    analysis.limits.symbolWait_ms = 600_000
+    for _ in 1..<analysis.limits.looksPerUser { await places.enter(account) }
+    let isOver = try MutexFlag.alarm { Self.pass(writer) }
+    let noting = Task { [analysis] in
+      await analysis.noteEnd(EndedProcess(process: process, end: .status(SIGSEGV)), report: id)
+    }
+    while places.waitingCount == 0 && !isOver.isSet { await Task.yield() }
+    #expect(places.waitingCount == 1)
+    for _ in 0..<analysis.limits.looksPerUser { places.leave(account) }
+    await noting.value
+    #expect(!isOver.isSet)
+    #expect(try daemon.store.report(idPrefix: id).report.signal.name == "SIGSEGV")
+    if isOver.set() { Self.pass(writer) }
+  }
+
+  /// Lets those go on that wait for a line.
+  private static func pass(_ gate: Descriptor) {
+    // The text has as many bytes.
+    #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)
+  }
+
   @Test("F10: a crash of the year 1970 or 2554 happened when crashd saw it", arguments: [0, UInt64.max])
   func impossibleTime(time_ns: UInt64) async throws {
     var process = try Process(hasCrashed: false)

@@ -239,6 +239,12 @@ struct CrashAnalysis: Sendable {
     await openCaches(SymbolQuestion(contents), nil, for: process.facts.peer.uid)
   }
 
+  /// The symbols of today, as far as they need not be waited for.
+  func openCachesThatAreThere(for contents: RingContents, of process: AttachedProcess) async -> OpenCaches {
+    let wanted = contents.addressesOfFrames
+    return await judged(wanted, await caches.answer(to: wanted, for: process.facts.peer.uid, timeout_ms: 0))
+  }
+
   /// What the frames of a ring need.
   private struct SymbolQuestion: Sendable {
     var wanted: [String: Set<UInt64>]
@@ -263,6 +269,10 @@ struct CrashAnalysis: Sendable {
       await caches.prepare(question.images, for: user)
       answer = await caches.answer(to: wanted, for: user, timeout_ms: limits.symbolWait_ms)
     }
+    return await judged(wanted, answer)
+  }
+
+  private func judged(_ wanted: [String: Set<UInt64>], _ answer: SymbolCaches.Answer) async -> OpenCaches {
     var open = OpenCaches(asked: wanted, caches: answer.caches, gaps: answer.gaps)
     open.unreadable = await caches.judge.unreadable(of: open.names)
     return open

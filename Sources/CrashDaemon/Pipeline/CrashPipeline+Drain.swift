@@ -45,7 +45,7 @@ extension CrashPipeline {
     }
     // Read anew: it may have come while the ring was looked at.
     if isFinal, let now = self.entry(number), let ended = now.end {
-      if now.hasCrashed, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
+      if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
       change(number) { $0.note(outcome) }
       await end(number)

@@ -30,6 +30,9 @@ struct PipelineEntry: Sendable {
   /// Whoever crashed has told how he ends, as far as anybody can know now.
   var isSettled: Bool { !isBusy && !isDirty && (!isEnding || (hasCrashed && isRead)) }
 
+  /// Threads crashed at once: its end shows which of them ended it.
+  var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
+
   /// Everything of it is stored, and nothing more can come: one that goes on may leave another ring any moment.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }

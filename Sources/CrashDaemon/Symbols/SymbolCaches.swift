@@ -368,7 +368,8 @@ extension SymbolCaches {
   ) async -> [String: SymbolCache] {
     let names = Set(wanted.keys.flatMap { find($0, user) })
     for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
-    let hasty = isSettled(names) ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
+    let waits = timeout_ms > 0 && !isSettled(names)
+    let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found: [String: SymbolCache] = [:]
     for name in names {
       if case .ready(let cache, _) = entries[name] {
