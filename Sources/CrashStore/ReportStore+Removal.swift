@@ -95,10 +95,10 @@ extension ReportStore {
   }
 
   /// Whether a report went, and is not to come back.
-  static func isRemoved(_ id: String, _ uid: Int64, in database: Database) throws -> Bool {
+  static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
     try Bool.fetchOne(
-      database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid = ?)"),
-      arguments: [id, uid]) ?? false
+      database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid IN (?, ?))"),
+      arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
   /// Raw records go with their reports.

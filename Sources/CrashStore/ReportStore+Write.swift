@@ -11,6 +11,7 @@ extension ReportStore {
   ///
   /// A replaced report gets a new cursor, so that subscribers see it again. A report that differs from the stored one
   /// in nothing but its timing changes nothing, nor does one that was removed: what comes late of it was counted already.
+  /// A report of a restricted process stays one: its user does not see it because crashd learned less the second time.
   /// - Parameters:
   ///   - report: The report.
   ///   - raw: What the process wrote.
@@ -38,8 +39,8 @@ extension ReportStore {
   private func put(
     _ sized: SizedReport, replacing expected: StoreCursor?, knownAs ownPID: Int?, into pool: DatabasePool
   ) throws -> StoreChange {
-    let report = sized.report
     return try pool.write { database in
+      var (sized, report) = (sized, sized.report)
       let old = try Row.fetchOne(
         database.cachedStatement(sql: "SELECT seq, uid, pid, json FROM reports WHERE id = ?"), arguments: [report.id])
       if let expected, old.map({ $0["seq"] as Int64 }) != expected.sequence {
@@ -47,12 +48,17 @@ extension ReportStore {
       }
       if let old {
         let pid: Int = old["pid"]
-        guard old["uid"] == report.process.ownerKey, pid == report.process.pid || pid == ownPID else {
+        let owner: Int64 = old["uid"]
+        guard OwnerKey.uid(owner) == report.process.uid, pid == report.process.pid || pid == ownPID else {
           throw StoreError.identifierTaken(id: report.id)
+        }
+        if OwnerKey.isRestricted(owner), report.process.isRestricted != true {
+          sized = try sized.restricted()
+          report = sized.report
         }
         if Self.isSame(old["json"], report) { return .unchanged }
         try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
-      } else if try Self.isRemoved(report.id, report.process.ownerKey, in: database) {
+      } else if try Self.isRemoved(report.id, report.process.uid, in: database) {
         return .unchanged
       }
       let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)

@@ -53,6 +53,37 @@ struct RestrictedProcessTests {
     }
   }
 
+  @Test(
+    "F6: a copy of its ring in the spool makes no second report, and hands none to its user", arguments: [false, true])
+  func spooled(hasMore: Bool) async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(id: 5)
+      ring.addCrash(stack: Self.secret + [UInt8](repeating: 1, count: 48))
+      var user = Self.user
+      user.isRestricted = true
+      let process = try await daemon.attach(as: user)
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      try process.wake()
+      let client = try await daemon.client()
+      try await client.untilReports(1)
+      let before = try daemon.store.report(idPrefix: ring.id)
+      process.hangUp()
+      try await client.until {
+        try await client.call("io.crashshield.Crashd.Processes").array("processes").isEmpty
+      }
+      if hasMore { ring.addCrash(slot: 1, stack: Self.secret + [UInt8](repeating: 1, count: 48)) }
+      try SpoolTests.leave(ring, in: daemon.directories.spool, owner: 54_021)
+      try await SpoolTests.untilEmpty(daemon, client)
+      #expect(try daemon.store.count() == 1 && daemon.store.count(visibility: .user(54_021)) == 0)
+      let (stored, raw) = try daemon.store.reportAndRaw(idPrefix: ring.id)
+      #expect((stored.cursor == before.cursor) == !hasMore)
+      #expect(stored.report.threads.count == (hasMore ? 2 : 1))
+      #expect(stored.report.process.isRestricted == true && stored.report.process.isPIDClaimed == nil)
+      let excerpt = try #require(RingExcerpt.unpack(raw))
+      #expect(excerpt.firstRange(of: Self.secret) == nil)
+    }
+  }
+
   @Test("a process that has ended says nothing by the owner of its directory in /proc")
   func owners() throws {
     let own = try #require(ProcessStat.read(pid: getpid()))

@@ -473,7 +473,7 @@ struct SpoolTests {
     #expect(SpooledRing.hasNews(found, beside: stored) == hasNews)
   }
 
-  private static func untilEmpty(_ daemon: TestDaemon, _ client: TestClient) async throws {
+  static func untilEmpty(_ daemon: TestDaemon, _ client: TestClient) async throws {
     try await client.until {
       try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).isEmpty
     }

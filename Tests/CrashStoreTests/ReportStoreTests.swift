@@ -59,8 +59,16 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      report.process.isRestricted = nil
-      #expect(throws: StoreError.identifierTaken(id: "ab12")) { try store.put(report, raw: [1]) }
+      // A look that did not learn of the rights replaces it, and does not hand it to the user.
+      (report.process.isRestricted, report.reason) = (nil, "once more")
+      guard case .updated = try store.put(report, raw: [1]) else {
+        Issue.record("it is another report")
+        return
+      }
+      #expect(try store.count(visibility: .user(1_000)) == 0 && store.count() == 1)
+      #expect(try store.report(idPrefix: "ab").report.process.isRestricted == true)
+      _ = try store.remove(idPrefix: "ab")
+      #expect(try store.put(report, raw: [1]) == .unchanged && store.count() == 0)
     }
   }
 

@@ -4,7 +4,7 @@ import CrashStore
 
 /// A ring in the spool, beside what is stored of it.
 ///
-/// A process that has told crashd of its crash leaves its ring in the spool as well. A crashd that was killed may have
+/// A process that has announced its crash leaves its ring in the spool as well. A crashd that was killed may have
 /// stored it, or an earlier look at it, and not have removed the file.
 enum SpooledRing: Sendable {
   /// All of it is stored.
@@ -35,31 +35,36 @@ extension CrashAnalysis {
     do throws(StoreError) {
       (old, raw) = try stored(facts)
     } catch {
-      // Anything else that is wrong is found by whoever stores it, and counted.
+      // What else is wrong shows when it is stored, and is counted then.
       return error.isOutage ? .unknown(error) : .news(process)
     }
+    // The id alone says nothing: another user's process may have chosen it.
+    guard old.report.process.uid == Int(facts.peer.uid) else { return .news(process) }
     if let before = try? Reanalysis.process(of: old.report, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))
     {
       return .stored
     }
-    // Its pid and its unit are what a connection has told.
+    // A connection showed its pid, its unit and its rights, of which a file shows nothing.
     var known = facts
     known.peer.pid = Int32(clamping: old.report.process.pid)
     known.unit = old.report.process.unit
     known.isPIDClaimed = old.report.process.isPIDClaimed == true
+    known.isRestricted = facts.isRestricted || old.report.process.isRestricted == true
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 
-  /// A report may be made again just then, with late symbols or by a second unwinding.
+  /// The report with the ring's id, also one that its user may not read: that of a restricted process is root's.
+  ///
+  /// It may be made again just then, with late symbols or by a second unwinding.
   private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoredReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {
-        return try store.reportAndRaw(idPrefix: facts.identity.ringID, visibility: .user(facts.peer.uid))
+        return try store.reportAndRaw(idPrefix: facts.identity.ringID, visibility: .all)
       } catch .changedMeanwhile {
         continue
       }
     }
-    return try store.reportAndRaw(idPrefix: facts.identity.ringID, visibility: .user(facts.peer.uid))
+    return try store.reportAndRaw(idPrefix: facts.identity.ringID, visibility: .all)
   }
 }
