@@ -6,14 +6,14 @@ import Glibc
 public enum CoreFile: Sendable, Equatable {
   /// A file.
   case file(String)
-  /// systemd-coredump has it, if anybody.
+  /// systemd-coredump may have it.
   case systemd
-  /// Nobody can say where it would be, or it is not there; for people.
+  /// It is not there, or its place is unknown; for people.
   case none(because: String)
 
   /// Looks for it.
   /// - Parameters:
-  ///   - report: What is told of the process.
+  ///   - report: The report of the process.
   ///   - pattern: The content of `/proc/sys/kernel/core_pattern`.
   ///   - addsPid: Whether `/proc/sys/kernel/core_uses_pid` is not 0.
   /// - Returns: Where it is.
@@ -26,7 +26,7 @@ public enum CoreFile: Sendable, Equatable {
     }
     guard pattern.hasPrefix("/") else {
       let name = pattern.isEmpty ? "core" : pattern
-      return .none(because: "the kernel writes cores as '\(name)' into the process's directory, which nobody knows now")
+      return .none(because: "the kernel writes cores as '\(name)' into the process's directory, which is unknown now")
     }
     let hasPid = pattern.contains("%p") || pattern.contains("%P")
     guard let place = CorePlace(pattern + (addsPid && !hasPid ? ".%p" : ""), report) else {
@@ -38,27 +38,34 @@ public enum CoreFile: Sendable, Equatable {
       return .none(because: "the directory of cores, '\(error.directory)', cannot be read: \(error.reason)")
     }
     // The kernel writes it after the report's time; one of an earlier process of that number is older.
-    let found = candidates.filter { $0.modified_s >= crash_s }.min { $0.modified_s < $1.modified_s }
-    let missing = "the kernel would have written it as '\(pattern)': it is not there"
-    return found.map { .file($0.path) } ?? .none(because: missing)
+    let new = candidates.filter { $0.modified_s >= crash_s }
+    // A process gives itself its name, of which the core's name is made, and lldb writes its arguments into commands.
+    let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
+    if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
+    if !new.isEmpty {
+      return .none(because: "its file in '\(place.directory)' has characters that a debugger may take for commands")
+    }
+    return .none(because: "the kernel would have written it as '\(pattern)': it is not there")
   }
 }
 
-/// A pattern of core(5) for one process: what it does not tell of itself may be anything.
+/// A pattern of core(5) for one process: what its report does not have may be anything.
 private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
     case anything
   }
 
-  /// Who looks may not, or there is none.
+  /// The caller may not read it, or there is none.
   struct Unreadable: Error {
     var directory: String
     var reason: String
   }
 
-  private let directory: String
+  let directory: String
   private let name: [Part]
+  /// Users whose files may be cores of the process: of what another user has put there nothing is taken.
+  private let owners: Set<Int>
 
   /// nil when not even the directory is known.
   init?(_ pattern: String, _ report: CrashReport) {
@@ -78,6 +85,7 @@ private struct CorePlace {
       directory += text
     }
     self.directory = directory.isEmpty ? "/" : directory
+    owners = [0, report.process.uid, Int(geteuid())]
     name = Array(path[(slash + 1)...])
   }
 
@@ -88,7 +96,7 @@ private struct CorePlace {
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
-    // The kernel writes the path of the file; what is no absolute path is a word of the process.
+    // The kernel writes the path of the file; the process itself made up what is no absolute path.
     case "E" where report.process.executable.hasPrefix("/"):
       .text(report.process.executable.replacing("/", with: "!"))
     default: .anything
@@ -98,7 +106,7 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // The system's word is shorter than Foundation's, which names its own error codes. strerror of glibc ≥ 2.32 returns
+      // The system's message is shorter than Foundation's, which names its own error codes. strerror of glibc ≥ 2.32 returns
       // a constant or a thread-local string, never nil.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : unsafe String(cString: strerror(errno)))
@@ -107,7 +115,9 @@ private struct CorePlace {
       let path = directory + "/" + name
       var status = stat()
       // lstat fills the struct that it is given; a link is no core of the kernel's.
-      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+        owners.contains(Int(status.st_uid))
+      else { return nil }
       return (path, Int(status.st_mtim.tv_sec))
     }
   }

@@ -2,7 +2,7 @@ internal import CrashReport
 
 /// The executable of a report, as an argument for a debugger.
 ///
-/// The path is the crashed process's own word, and a debugger obeys words: to gdb `-ex=shell …` is an option, and lldb
+/// The crashed process chose the path, and a debugger obeys its arguments: to gdb `-ex=shell …` is an option, and lldb
 /// writes its arguments into commands, which a line feed ends and a backtick opens. Hence only an absolute path of plain
 /// characters passes, and only while its file has the report's build id.
 ///
@@ -31,7 +31,7 @@ struct DebuggedProgram {
   }
 
   /// Letters of all scripts, digits, blanks and the signs that no debugger gives a meaning inside quotation marks.
-  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+  static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "'", "`", "\\", "$", "\u{fffd}": false
     default: !CleanText.isUnsafe(scalar) && scalar != "\t" && scalar != "\n"

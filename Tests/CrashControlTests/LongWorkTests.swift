@@ -118,6 +118,46 @@ struct LongWorkTests {
     }
   }
 
+  private func leaveCore(at path: String) throws {
+    let crash = try #require(ISO8601DateFormatter().date(from: "2026-11-21T08:10:11Z"))
+    try Data("core".utf8).write(to: URL(filePath: path))
+    try FileManager.default.setAttributes([.modificationDate: crash.addingTimeInterval(1)], ofItemAtPath: path)
+  }
+
+  @Test(
+    "F1: a core that was found is no argument with a name that lldb would read as commands",
+    arguments: ["x\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\u{1b}b"])
+  func coreName(name: String) throws {
+    let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try leaveCore(at: "\(directory)/core.\(name).4711")
+    let find = { CoreFile.find(of: try report(), pattern: "\(directory)/core.%e.%p", addsPid: false) }
+    guard case .none(let reason) = try find() else {
+      Issue.record("it is an argument")
+      return
+    }
+    #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
+    // A plain one beside it is found.
+    try leaveCore(at: "\(directory)/core.shop.4711")
+    #expect(try find() == .file("\(directory)/core.shop.4711"))
+  }
+
+  @Test("F1: a core of another user is none of the process", .enabled(if: geteuid() == 0))
+  func coreOwner() throws {
+    let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let path = "\(directory)/core.shop.4711"
+    try leaveCore(at: path)
+    let uid = UInt32(try report().process.uid)
+    for (owner, isFound) in [(uid, true), (0, true), (uid + 1, false)] {
+      #expect(unsafe chown(path, owner, owner) == 0)
+      let found = CoreFile.find(of: try report(), pattern: "\(directory)/core.%e.%p", addsPid: false)
+      #expect((found == .file(path)) == isFound, "\(owner): \(found)")
+    }
+  }
+
   @Test(
     "where a core cannot be looked for, it is said why",
     arguments: [
