@@ -7,15 +7,18 @@ public struct DanglingState: Sendable, Equatable {
   public var uid: UInt32
   /// The executable's path.
   public var program: String
+  /// They have more rights than their user, who may not see it.
+  public var isRestricted: Bool
   /// The policy's state.
   public var policy: [UInt8]
   /// The statistics of its classes.
   public var classes: [UInt8]
 
   /// Makes a state from its parts.
-  public init(uid: UInt32, program: String, policy: [UInt8], classes: [UInt8]) {
+  public init(uid: UInt32, program: String, isRestricted: Bool = false, policy: [UInt8], classes: [UInt8]) {
     self.uid = uid
     self.program = program
+    self.isRestricted = isRestricted
     self.policy = policy
     self.classes = classes
   }
@@ -29,16 +32,21 @@ public struct DanglingEvent: Sendable, Equatable {
   public var uid: UInt32
   /// The executable's path.
   public var program: String
+  /// They have more rights than their user, who may not see it.
+  public var isRestricted: Bool
   /// RFC 3339 in UTC.
   public var time: String
   /// All of it.
   public var json: [UInt8]
 
   /// Makes an event from its parts.
-  public init(sequence: Int64 = 0, uid: UInt32, program: String, time: String, json: [UInt8]) {
+  public init(
+    sequence: Int64 = 0, uid: UInt32, program: String, isRestricted: Bool = false, time: String, json: [UInt8]
+  ) {
     self.sequence = sequence
     self.uid = uid
     self.program = program
+    self.isRestricted = isRestricted
     self.time = time
     self.json = json
   }
@@ -60,11 +68,13 @@ extension ReportStore {
             INSERT INTO dangling_services (uid, program, policy, classes) VALUES (?, ?, ?, ?)
             ON CONFLICT (uid, program) DO UPDATE SET policy = excluded.policy, classes = excluded.classes
             """,
-          arguments: [Int64(state.uid), state.program, Data(state.policy), Data(state.classes)])
+          arguments: [
+            Self.owner(state.uid, state.isRestricted), state.program, Data(state.policy), Data(state.classes),
+          ])
         for event in events {
           try database.execute(
             sql: "INSERT INTO dangling_events (uid, program, time, json) VALUES (?, ?, ?, ?)",
-            arguments: [Int64(event.uid), event.program, event.time, Data(event.json)])
+            arguments: [Self.owner(event.uid, event.isRestricted), event.program, event.time, Data(event.json)])
         }
         guard !events.isEmpty else { return }
         try Self.evict(
@@ -73,14 +83,19 @@ extension ReportStore {
     }
   }
 
+  private static func owner(_ uid: UInt32, _ isRestricted: Bool) -> Int64 {
+    OwnerKey.of(uid: Int(uid), isRestricted: isRestricted)
+  }
+
   /// Forgets a service; its events stay.
   /// - Throws: `StoreError.unavailable`.
-  public func forgetDangling(uid: UInt32, program: String) throws(StoreError) {
+  public func forgetDangling(uid: UInt32, program: String, isRestricted: Bool = false) throws(StoreError) {
     let pool = try pool
     try Self.translating(path) {
       try pool.write { database in
         try database.execute(
-          sql: "DELETE FROM dangling_services WHERE uid = ? AND program = ?", arguments: [Int64(uid), program])
+          sql: "DELETE FROM dangling_services WHERE uid = ? AND program = ?",
+          arguments: [Self.owner(uid, isRestricted), program])
       }
     }
   }
@@ -94,8 +109,11 @@ extension ReportStore {
         let rows = try Row.fetchAll(
           database, sql: "SELECT uid, program, policy, classes FROM dangling_services ORDER BY uid, program")
         return rows.map { row in
-          DanglingState(
-            uid: row["uid"], program: row["program"], policy: Array(row["policy"] as Data),
+          let owner: Int64 = row["uid"]
+          return DanglingState(
+            uid: UInt32(clamping: OwnerKey.uid(owner)), program: row["program"],
+            isRestricted: OwnerKey.isRestricted(owner),
+            policy: Array(row["policy"] as Data),
             classes: Array(row["classes"] as Data))
         }
       }
@@ -124,10 +142,11 @@ extension ReportStore {
         var events: [DanglingEvent] = []
         while events.count < limit, let row = try cursor.next() {
           guard programs?.contains(row["program"]) != false else { continue }
+          let owner: Int64 = row["uid"]
           events.append(
             DanglingEvent(
-              sequence: row["seq"], uid: row["uid"], program: row["program"], time: row["time"],
-              json: Array(row["json"] as Data)))
+              sequence: row["seq"], uid: UInt32(clamping: OwnerKey.uid(owner)), program: row["program"],
+              isRestricted: OwnerKey.isRestricted(owner), time: row["time"], json: Array(row["json"] as Data)))
         }
         return events
       }

@@ -95,6 +95,31 @@ struct PolicyKeeperTests {
     }
   }
 
+  @Test("F6: a user neither sees nor changes the policy of a process with more rights; it survives a restart")
+  func restricted() async throws {
+    try await Self.withStore { store in
+      let (clock, board) = (TestClock(), ProtectionBoard())
+      let keeper = Self.keeper(store, clock, board)
+      var facts = Self.facts()
+      facts.isRestricted = true
+      let key = ServiceKey(facts)
+      try await Self.crash(keeper, clock, times: 0..<1, className: "App.Session")
+      await keeper.stored(try Self.report(className: "App.Secret"), of: facts)
+      await keeper.protect([key], "App.Secret", ServicePolicy.Wish())
+      #expect(await keeper.find(nil, .user(1_000)) == [Self.key])
+      #expect(await keeper.find(nil, .all) == [Self.key, key])
+      #expect(board.plan(of: Self.key) == nil)
+      #expect(board.plan(of: key)?.words.contains { $0.name == "App.Secret" } == true)
+      #expect(try store.danglingEvents(visibility: .user(1_000), limit: 9).isEmpty)
+      #expect(try Set(store.danglingEvents(limit: 9).map(\.uid)) == [1_000])
+
+      let next = ProtectionBoard()
+      let again = Self.keeper(store, clock, next)
+      #expect(await again.find(nil, .user(1_000)) == [Self.key])
+      #expect(next.plan(of: key) == board.plan(of: key) && next.plan(of: Self.key) == nil)
+    }
+  }
+
   @Test("where no crash names a class, all of the program's own are protected")
   func unknownClass() async throws {
     try await Self.withStore { store in

@@ -29,7 +29,7 @@ extension PolicyKeeper {
   /// Services that may be seen, whose name contains this or whose program it is; all of them without one.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
-      visibility.includes(Peer(pid: 0, uid: key.uid))
+      visibility.includes(key)
         && (name.map { services[key]?.policy.name.contains($0) == true || key.program == $0 } ?? true)
     }
   }

@@ -113,7 +113,8 @@ actor PolicyKeeper {
           let policy = try JSONDecoder().decode(ServicePolicy.self, from: Data(state.policy))
           var service = Service(policy: policy, counted_s: time_s)
           service.book = try JSONDecoder().decode(ClassBook.self, from: Data(state.classes))
-          services[ServiceKey(uid: state.uid, program: state.program)] = service
+          let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
+          services[key] = service
         } catch {
           // Another version wrote it: what it had learned is learned again.
           logger.warning(
@@ -221,11 +222,12 @@ extension PolicyKeeper {
     do {
       let encoder = JSONEncoder()
       let state = DanglingState(
-        uid: key.uid, program: key.program, policy: Array(try encoder.encode(service.policy)),
-        classes: Array(try encoder.encode(service.book)))
+        uid: key.uid, program: key.program, isRestricted: key.isRestricted,
+        policy: Array(try encoder.encode(service.policy)), classes: Array(try encoder.encode(service.book)))
       let events = try decisions.map { decision in
         DanglingEvent(
-          uid: key.uid, program: key.program, time: decision.time, json: Array(try encoder.encode(decision)))
+          uid: key.uid, program: key.program, isRestricted: key.isRestricted, time: decision.time,
+          json: Array(try encoder.encode(decision)))
       }
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
@@ -244,7 +246,9 @@ extension PolicyKeeper {
     }
     let limits = configuration.limits
     let account = limits.account(of: key.uid)
-    let own = services.filter { limits.account(of: $0.key.uid) == account }
+    let own = services.filter {
+      limits.account(of: $0.key.uid) == account && $0.key.isRestricted == key.isRestricted
+    }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
       // A user's own programs make room for one another; those that somebody has spoken of stay.
@@ -275,7 +279,7 @@ extension PolicyKeeper {
     services[key] = nil
     board.set(nil, for: key)
     do throws(StoreError) {
-      try store.forgetDangling(uid: key.uid, program: key.program)
+      try store.forgetDangling(uid: key.uid, program: key.program, isRestricted: key.isRestricted)
     } catch {
       logger.error("cannot forget the dangling statistics of '\(key.program)': \(error)")
     }

@@ -168,7 +168,8 @@ struct DanglingEventsReply: Encodable, Sendable {
       sequence = Int(event.sequence)
       uid = Int(event.uid)
       program = event.program
-      name = names[ServiceKey(uid: event.uid, program: event.program)] ?? event.program
+      name =
+        names[ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)] ?? event.program
       self.decision = decision
     }
   }
