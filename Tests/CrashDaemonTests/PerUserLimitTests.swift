@@ -132,6 +132,25 @@ struct PerUserLimitTests {
     }
   }
 
+  @Test("F3: a client too many is refused at once, also while others hold all threads for untrusted calls")
+  func refusedAtOnce() async throws {
+    var limits = Limits.patient
+    limits.connectionsPerUser = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let isOver = try MutexFlag.alarm {}
+      // Calls that cost, on as many threads as there may be.
+      let busy = (0..<4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))).map { _ in
+        Task.detached(priority: .low) { while !isOver.isSet {} }
+      }
+      let first = try await daemon.client(as: Self.greedy)
+      let second = try await daemon.client(as: Self.greedy)
+      #expect(try await second.reply().string("error") == "io.crashshield.Crashd.TooManyClients")
+      #expect(isOver.set())
+      for task in busy { await task.value }
+      #expect(try await !first.call("io.crashshield.Crashd.Status").isEmpty)
+    }
+  }
+
   @Test("F11: clients and processes of a user's subordinate uids take the places of that user")
   func subordinates() async throws {
     let directory = try TestDirectory()

@@ -8,15 +8,15 @@ import Synchronization
 struct VarlinkServer: Service {
   typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
 
-  /// A connection, and whose it is.
+  /// A connection that has a place, and its client.
   struct Accepted: Sendable {
     var channel: Channel
-    var client: Result<Client, any Error>
+    var client: Client
+    /// Under which its place counts; asked once, because the ranges of users may change while it is connected.
+    var account: UInt32
 
     /// Work for trusted clients goes before that for others, and has threads of its own: each priority has a pool.
-    var priority: TaskPriority {
-      if case .success(let client) = client, UserAccounts.isTrusted(client.peer.uid) { .medium } else { .low }
-    }
+    var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
   var listener: Descriptor
@@ -48,23 +48,25 @@ struct VarlinkServer: Service {
     // The server's channel owns and closes its own copy.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
-    let (messageBytes, access, ledger) = (limits.messageBytes, interface.access, ledger)
+    let messageBytes = limits.messageBytes
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        channel.eventLoop.makeCompletedFuture {
+        // On the loop: connections beyond the limits take no room of those who wait to be served.
+        channel.eventLoop.makeCompletedFuture { () -> Accepted? in
+          guard let (client, account) = enter(channel) else { return nil }
           let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
           try channel.pipeline.syncOperations.addHandlers(decoder, VarlinkCallReader())
           let connection = try Channel(wrappingChannelSynchronously: channel)
           if !unserved.add(connection) { Task { await Self.close(connection) } }
-          return Accepted(channel: connection, client: Result { try Self.client(of: channel, access, ledger) })
+          return Accepted(channel: connection, client: client, account: account)
         }
       }
     var failure: (any Error)?
     do {
       try await server.executeThenClose { inbound in
         try await withThrowingDiscardingTaskGroup { group in
-          for try await accepted in inbound {
+          for try await case let accepted? in inbound {
             group.addTask(priority: accepted.priority) { await serve(accepted) }
           }
         }
@@ -78,30 +80,29 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  private func serve(_ accepted: Accepted) async {
-    let channel = accepted.channel
-    unserved.remove(channel)
-    let client: Client
+  /// Takes a place for a connection; nil: it is refused, and closed as soon as it is active.
+  private func enter(_ channel: any NIOCore.Channel) -> (Client, account: UInt32)? {
     do {
-      client = try accepted.client.get()
+      let client = try Self.client(of: channel, interface.access, ledger)
+      let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
+      // To accept and to close one costs more than most calls, on threads whose time shows nothing of its user.
+      cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
+      guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
+      ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
+      try channel.pipeline.syncOperations.addHandler(
+        Refusal(reply: VarlinkReply.failure(.tooManyClients(limit: limit))))
     } catch {
       ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "no peer: \(error)")
-      await Self.close(channel)
-      return
+      do { try channel.pipeline.syncOperations.addHandler(Refusal(reply: nil)) } catch { channel.close(promise: nil) }
     }
+    return nil
+  }
+
+  private func serve(_ accepted: Accepted) async {
+    let (channel, client) = (accepted.channel, accepted.client)
     let peer = client.peer
-    // Asked once: the ranges of users may change while it is connected.
-    let account = limits.account(of: peer.uid)
-    if let limit = connections.enter(peer.uid, account, limits: limits) {
-      ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
-      // It stands in the client's socket before the end does.
-      channel.channel.writeAndFlush(VarlinkReply.failure(.tooManyClients(limit: limit)), promise: nil)
-      await Self.close(channel)
-      return
-    }
-    defer { connections.leave(account) }
-    // To accept and to close one costs more than most calls, on threads whose time tells nothing of its user.
-    cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
+    unserved.remove(channel)
+    defer { connections.leave(accepted.account) }
     do {
       try await channel.executeThenClose { inbound, _ in
         let writer = ReplyWriter(
@@ -111,12 +112,12 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as VarlinkFrameDecoder.TooLong {
-          // Told before the connection is closed: who sees it closed finds it in the log.
+          // Logged before the connection is closed: a client that sees it closed finds the line.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
     } catch {
-      // The client went away, or crashd stops: nobody is left to tell.
+      // The client went away, or crashd stops.
     }
   }
 
@@ -135,9 +136,9 @@ struct VarlinkServer: Service {
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// Who it is, and what it may as long as it is connected.
+  /// The client, with its rights for as long as it is connected.
   ///
-  /// On the loop the channel's descriptor is open as long as this runs; the kernel is asked, and nobody waited for.
+  /// On the loop the channel's descriptor is open as long as this runs; it asks the kernel, and does not wait.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
@@ -147,6 +148,25 @@ struct VarlinkServer: Service {
     guard let client else { throw SystemError("ask for a peer", code: ENOTSUP) }
     return client
   }
+}
+
+/// Sends a last reply, if any, and closes the connection.
+private final class Refusal: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let reply: ByteBuffer?
+
+  init(reply: ByteBuffer?) { self.reply = reply }
+
+  func channelActive(context: ChannelHandlerContext) {
+    // It stands in the client's socket before the end does.
+    if let reply { context.writeAndFlush(Self.wrapOutboundOut(reply), promise: nil) }
+    context.close(promise: nil)
+  }
+
+  /// Drops what the client sends.
+  func channelRead(context _: ChannelHandlerContext, data _: NIOAny) {}
 }
 
 /// Connections that were accepted and are not served yet.
@@ -160,7 +180,7 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Keeps it until it is served; false: nobody will.
+  /// Keeps it until it is served; false: crashd stops, and serves no more.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -174,7 +194,7 @@ private final class UnservedConnections: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Those that nobody will serve any more.
+  /// Those that are not served any more.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
@@ -189,9 +209,9 @@ private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
   /// - Parameters:
-  ///   - uid: Whose connection.
+  ///   - uid: The client's.
   ///   - account: Under which it counts.
-  ///   - limits: What there is.
+  ///   - limits: Those of crashd.
   /// - Returns: The limit that is reached; nil: there was a place.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
