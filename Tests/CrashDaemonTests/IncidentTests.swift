@@ -93,6 +93,26 @@ struct IncidentTests {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
+  @Test("F13: a turn that is for a process that has gone reads the ring for those who share the turn")
+  func goneLeader() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
+    continuation.yield(.attached(try Self.attached(ring, number: 5), []))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    // Its entry is no more: a later connection has the ring.
+    await pipeline.observe(try Self.attached(ring, number: 4))
+    #expect(try daemon.store.incidents(limit: 9).count == 1)
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
+  }
+
   /// What the policy counts when rings with 20 incidents each attach, one after the other, and four ask at once each time.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {
     let daemon = try TestDaemon(TestDirectory())

@@ -28,9 +28,19 @@ extension CrashPipeline {
   private func observeAlone(_ process: AttachedProcess) async {
     // The policy takes what it sees of those that it knows.
     await register.settle()
-    guard entry(process.number) != nil else { return }
     let ring = RingKey(process.facts)
+    guard let process = attached(with: ring, first: process.number) else { return }
     rings.note(await analysis.observe(process, seen: rings.occurrences(of: ring)), of: ring)
+  }
+
+  /// A process that has the ring: the one of this number, or another one when that has gone.
+  ///
+  /// Those who wait for a turn of the ring share it, whichever of its processes they mean.
+  private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
+    state.withLock { state in
+      if let entry = state.entries[number] { return entry.process }
+      return state.entries.values.first { RingKey($0.process.facts) == ring }?.process
+    }
   }
 
   /// Counts what its last look could not store.
