@@ -60,9 +60,9 @@ extension ReportStore {
   /// Stores the state of a service and what was decided, both or neither.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
-    let (pool, fairShare) = (try pool, fairShare)
+    let fairShare = fairShare
     try Self.translating(path) {
-      try pool.write { database in
+      try write { database in
         try database.execute(
           sql: """
             INSERT INTO dangling_services (uid, program, policy, classes) VALUES (?, ?, ?, ?)
@@ -90,9 +90,8 @@ extension ReportStore {
   /// Forgets a service; its events stay.
   /// - Throws: `StoreError.unavailable`.
   public func forgetDangling(uid: UInt32, program: String, isRestricted: Bool = false) throws(StoreError) {
-    let pool = try pool
     try Self.translating(path) {
-      try pool.write { database in
+      try write { database in
         try database.execute(
           sql: "DELETE FROM dangling_services WHERE uid = ? AND program = ?",
           arguments: [Self.owner(uid, isRestricted), program])

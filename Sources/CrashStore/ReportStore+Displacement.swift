@@ -51,10 +51,13 @@ extension ReportStore {
     }
   }
 
-  /// The log and its index are the open database's, or of no use to another one.
+  /// A log that another database brought stays with it: it may hold transactions that its file lacks.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
-    for suffix in ["-wal", "-shm"] { _ = unsafe unlink(path + suffix) }
-    guard unsafe access(path, F_OK) == 0, !files.isDatabase(at: path) else { return nil }
+    let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
+    if !isReplaced || files.isLog(at: path) {
+      for suffix in ["-wal", "-shm"] { _ = unsafe unlink(path + suffix) }
+    }
+    guard isReplaced else { return nil }
     return try setAside(path: path, as: "replaced", at: time)
   }
 

@@ -110,7 +110,7 @@ extension ReportStore {
       }
       let keys = Set(found.map { $0["group_key"] as String })
       guard let key = keys.first, keys.count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
-      try pool.write { database in
+      try write { database in
         for row in found {
           let uid: Int64 = row["uid"]
           if isResolved {

@@ -11,10 +11,10 @@ extension ReportStore {
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
-    let (pool, fairShare) = (try pool, fairShare)
+    let fairShare = fairShare
     try Self.translating(path) {
       let rows = try incidents.map { ($0, try JSONEncoder().encode($0)) }
-      try pool.write { database in
+      try write { database in
         for (incident, json) in rows {
           // A new row with the next number, also of one that is there: the numbers are crashd's own order, and none that
           // a process has a say in.

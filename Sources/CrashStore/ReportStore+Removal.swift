@@ -56,9 +56,8 @@ extension ReportStore {
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
     guard !prefix.isEmpty else { throw .noSuchReport(id: prefix) }
     let id = try report(idPrefix: prefix, visibility: visibility).report.id
-    let pool = try pool
     try Self.translating(path) {
-      try pool.write { try Self.remove([id], isCounted: false, in: $0) }
+      try write { try Self.remove([id], isCounted: false, in: $0) }
     }
     return id
   }
@@ -67,9 +66,8 @@ extension ReportStore {
   /// - Returns: How many it removed.
   /// - Throws: `StoreError.unavailable`.
   public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
-    let pool = try pool
     return try Self.translating(path) {
-      try pool.write { database in
+      try write { database in
         let ids = try String.fetchAll(
           database,
           sql: """
@@ -123,8 +121,7 @@ extension ReportStore {
   }
 
   func foldRemoved(beyond limit: Int) throws(StoreError) {
-    let pool = try pool
-    try Self.translating(path) { try pool.write { try Self.foldRemoved(beyond: limit, in: $0) } }
+    try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
   /// Forgets which events went the longest ago, and keeps how many they were.

@@ -233,8 +233,7 @@ extension ReportStore {
   }
 
   private func takeOver(_ rows: [OldRow], keepsNumbers: Bool) throws -> Int {
-    let pool = try pool
-    return try pool.write { database in
+    try write { database in
       var count = 0
       for row in rows {
         let isThere = try Bool.fetchOne(
@@ -258,7 +257,7 @@ extension ReportStore {
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
       // A table that a later schema shapes otherwise stays behind; the set-aside file has it.
-      try? pool.write { database in
+      try? write { database in
         for row in rows { try database.execute(sql: sql, arguments: StatementArguments(row.databaseValues)) }
       }
     }

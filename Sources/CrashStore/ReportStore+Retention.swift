@@ -63,7 +63,7 @@ extension ReportStore {
         return old == true || tooMany == true
       }
       guard isNeeded else { return }
-      try pool.write { database in
+      try write { database in
         try database.execute(sql: "DELETE FROM group_past WHERE last < ?", arguments: [limit])
         try Self.evict(
           from: "group_past", key: "(group_key, uid, hour, build, name, executable)", order: "last",
@@ -108,7 +108,7 @@ extension ReportStore {
       while let name = try nextGrown(limit, pool) {
         // Before the look: one that grows during it is noted again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
-        let (ids, surplus) = try pool.write { database in
+        let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
           try Self.remove(ids, isCounted: true, in: database)
           return (ids, surplus)
@@ -210,9 +210,9 @@ extension ReportStore {
 
   /// The oldest events of the user whose reports take the most bytes: a flood evicts its own.
   private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
-    let (pool, fairShare) = (try pool, fairShare)
+    let fairShare = fairShare
     let count = try Self.translating(path) {
-      try pool.write { database in
+      try write { database in
         let rows = try Row.fetchAll(database, sql: "SELECT uid, bytes, reports FROM user_shares")
         let amounts = rows.map { row -> (Int64, Int) in (row["uid"], row["bytes"]) }
         guard let uid = fairShare.largest(of: Dictionary(amounts) { $1 }),
@@ -231,9 +231,8 @@ extension ReportStore {
 
   /// Shortens the file by some of its free pages.
   private func giveBack() throws(StoreError) -> Int {
-    let pool = try pool
     return try Self.translating(path) {
-      try pool.writeWithoutTransaction { database in
+      try writeWithoutTransaction { database in
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -20,9 +20,8 @@ extension ReportStore {
   /// How far the subscriber has come; a name that is new begins behind the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
   public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = try current
     return try Self.translating(path) {
-      try pool.write { database in
+      try writeInEpoch { database, epoch in
         let key: StatementArguments = ["name": name, "uid": Int64(uid), "time": time]
         let known = try Int64.fetchOne(
           database, sql: "SELECT acked FROM subscribers WHERE name = ? AND uid = ?", arguments: [name, Int64(uid)])
@@ -51,9 +50,8 @@ extension ReportStore {
   public func acknowledge(
     _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
   ) throws(StoreError) -> StoreCursor {
-    let (pool, epoch) = try current
     return try Self.translating(path) {
-      try pool.write { database in
+      try writeInEpoch { database, epoch in
         try Self.check(cursor, epoch: epoch, in: database)
         try database.execute(
           sql: "UPDATE subscribers SET acked = max(acked, ?), time = ? WHERE name = ? AND uid = ?",
@@ -75,9 +73,8 @@ extension ReportStore {
   /// Forgets the subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
-    let pool = try pool
     try Self.translating(path) {
-      try pool.write { database in
+      try write { database in
         _ = try Self.acknowledged(name, uid, in: database)
         try database.execute(
           sql: "DELETE FROM subscribers WHERE name = ? AND uid = ?", arguments: [name, Int64(uid)])

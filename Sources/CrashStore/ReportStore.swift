@@ -22,7 +22,7 @@ public final class ReportStore: Sendable {
   }
 
   private let state: Mutex<State>
-  /// Held while a report is written, and while the database is replaced: no report goes into the one that is set aside.
+  /// Held while something is written, and while the database is replaced: nothing goes into the one that is set aside.
   let writing = Mutex<Void>(())
   /// Who gives when something is too much.
   let fairShare: FairShare
@@ -79,6 +79,26 @@ public final class ReportStore: Sendable {
 
   /// Readers of the old one go on until they have ended.
   func replace(by new: Opened) { replace(by: .open(new)) }
+
+  /// Runs a transaction in the database that is open now.
+  ///
+  /// Ordering: the database is not replaced meanwhile, so that no write goes into one that was set aside.
+  func write<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
+    try writing.withLock { _ in try pool.write(updates) }
+  }
+
+  /// The same without a transaction.
+  func writeWithoutTransaction<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
+    try writing.withLock { _ in try pool.writeWithoutTransaction(updates) }
+  }
+
+  /// The same, with the epoch of that database.
+  func writeInEpoch<Value: Sendable>(_ updates: (Database, String) throws -> Value) throws -> Value {
+    try writing.withLock { _ in
+      let (pool, epoch) = try current
+      return try pool.write { try updates($0, epoch) }
+    }
+  }
 
   /// Closes the database; later calls fail with `unavailable`.
   public func close() throws(StoreError) {

@@ -41,6 +41,9 @@ struct StoreFiles: Sendable {
   /// Whether the database itself stands under the path.
   func isDatabase(at path: String) -> Bool { Self.find(path) == database }
 
+  /// Whether the log that stands beside the path is that of the database itself.
+  func isLog(at path: String) -> Bool { Self.find(path + "-wal") == log }
+
   private static func find(_ path: String) -> Finding {
     var status = stat()
     // lstat writes one struct stat.

@@ -1,5 +1,5 @@
 import CrashReport
-import FoundationEssentials
+import Foundation
 import GRDB
 import Glibc
 import Testing
@@ -74,6 +74,61 @@ struct DisplacementTests {
     #expect(try next.count() == 41 && next.raw(id: "ab1007") == [7] && next.check() == nil)
     #expect(next.epoch == cursor.epoch)
     try next.close()
+  }
+
+  @Test("F18: another database that is put in its place keeps its own write-ahead log")
+  func replacedWithLog() throws {
+    let (directory, files) = (try TestDirectory(), FileManager.default)
+    let path = directory.path + "/r.sqlite"
+    let store = try ReportStore(path: path)
+    _ = try store.put(report(0), raw: [])
+    let other = try DatabasePool(path: path + ".backup")
+    try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
+    // As it stands on the disk while it is open: what was written is in the log.
+    for suffix in ["", "-wal"] {
+      try files.removeItem(atPath: path + suffix)
+      try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)
+    }
+    try other.close()
+    let aside = try #require(try store.writeAnew(at: Self.time))
+    let kept = try DatabaseQueue(path: aside)
+    #expect(try kept.read { try Int.fetchOne($0, sql: "SELECT number FROM backup") } == 7)
+    try kept.close()
+    #expect(try store.count() == 1)
+    try store.close()
+  }
+
+  @Test("F18: what is written while the database is written anew is in the new one")
+  func writtenMeanwhile() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let store = try ReportStore(path: path)
+    _ = try store.put(report(0), raw: [])
+    try FileManager.default.removeItem(atPath: path)
+    let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (isAnew, isWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    Thread.detachNewThread {
+      try? store.opened.pool.write { _ in
+        isHeld.signal()
+        gate.wait()
+      }
+    }
+    isHeld.wait()
+    Thread.detachNewThread {
+      _ = try? store.writeAnew(at: Self.time)
+      isAnew.signal()
+    }
+    // It has taken the lock, and waits for the writer.
+    while store.writing.withLockIfAvailable({ _ in true }) != nil { sched_yield() }
+    Thread.detachNewThread {
+      _ = try? store.enter(subscriber: "mail", uid: 1_000, at: Self.time)
+      isWritten.signal()
+    }
+    gate.signal()
+    isAnew.wait()
+    isWritten.wait()
+    #expect(try store.subscribers().map(\.name) == ["mail"])
+    try store.close()
   }
 
   @Test("F16: a store whose directory cannot be used now is there all the same, and opens when it can")
