@@ -12,14 +12,21 @@ extension ReportStore {
   /// - Returns: Whether it was written.
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {
-    let pool = try pool
     return try Self.translating(path) {
       let json = try JSONEncoder().encode(report)
-      return try pool.write { database in
+      return try write { database in
+        let old = try Row.fetchOne(
+          database, sql: "SELECT uid, length(json) AS bytes FROM reports WHERE id = ? AND seq = ?",
+          arguments: [report.id, expected.sequence])
+        guard let old else { return false }
+        try database.execute(sql: "UPDATE reports SET json = ? WHERE id = ?", arguments: [json, report.id])
+        // Its owner's share is what the rows of its groups add up to.
+        let growth = json.count - (old["bytes"] as Int)
         try database.execute(
-          sql: "UPDATE reports SET json = ? WHERE id = ? AND seq = ?",
-          arguments: [json, report.id, expected.sequence])
-        return database.changesCount == 1
+          sql: "UPDATE group_reports SET bytes = bytes + ? WHERE id = ? AND bytes > 0", arguments: [growth, report.id])
+        try database.execute(
+          sql: "UPDATE user_shares SET bytes = bytes + ? WHERE uid = ?", arguments: [growth, old["uid"] as Int64])
+        return true
       }
     }
   }

@@ -1,5 +1,6 @@
 import CrashReport
 import FoundationEssentials
+import GRDB
 import Testing
 
 @testable import CrashStore
@@ -54,6 +55,29 @@ struct FairShareTests {
       #expect(try store.count(visibility: .user(0)) == 400)
       let left = try store.count(visibility: .user(65_534))
       #expect(left > 0 && left < 100)
+    }
+  }
+
+  @Test("F9: an amended report counts for its owner with the bytes that it has now")
+  func amended() throws {
+    try withStore { store in
+      var amended = report(1, uid: 1_000)
+      _ = try store.put(amended, raw: [1, 2])
+      let cursor = try store.newestCursor()
+      for text in [String(repeating: "x", count: 40_000), "x"] {
+        amended.breadcrumbs = [.init(time: "", text: text)]
+        #expect(try store.amend(amended, at: cursor))
+        let bytes = try store.opened.pool.read { database in
+          try [
+            "SELECT length(json) + 2 FROM reports", "SELECT bytes FROM user_shares", "SELECT bytes FROM group_reports",
+          ]
+          .map { try Int.fetchOne(database, sql: $0) }
+        }
+        #expect(bytes[0] != nil && Set(bytes).count == 1)
+      }
+      _ = try store.remove(idPrefix: amended.id)
+      let rest = try store.opened.pool.read { try Int.fetchOne($0, sql: "SELECT bytes FROM user_shares") }
+      #expect(rest ?? 0 == 0)
     }
   }
 
