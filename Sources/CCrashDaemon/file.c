@@ -59,10 +59,13 @@ int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor
 
 static int look(int descriptor, const char *path, int flags, cd_file_facts *ret_facts) {
   struct statx status;
-  const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO;
+  const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO | STATX_SIZE | STATX_CTIME;
   if (statx(descriptor, path, flags | AT_STATX_DONT_SYNC, wanted, &status) != 0) return errno;
   *ret_facts = (cd_file_facts){.device = makedev(status.stx_dev_major, status.stx_dev_minor),
                                .inode = status.stx_ino,
+                               .size = status.stx_size,
+                               .changed_s = status.stx_ctime.tv_sec,
+                               .changed_ns = status.stx_ctime.tv_nsec,
                                .mode = status.stx_mode,
                                .owner = status.stx_uid};
   return 0;

@@ -251,6 +251,51 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
   }
 
+  @Test("F20: a file that is replaced in place has its symbols, whatever was named of it before")
+  func replaced() async throws {
+    let directory = try TestDirectory()
+    let output = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
+    try SymbolCacheWriter.write(
+      SymbolCacheContents(
+        base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0]),
+      to: output.number)
+    let caches = try caches(
+      directory, script: #"read image; test "$image" = "$3" || exit 65; cat '\#(directory.path)/ready'"#)
+    let path = try directory.write(Array("none\n".utf8), to: "image")
+    let image = { (name: String) in ImageFile(buildID: name, path: path, isExecutable: true, descriptor: nil) }
+    for name in ["a1", "a2", "abcd"] {
+      await caches.prepare([image(name)], for: geteuid())
+      #expect(await caches.caches(of: [name: []], for: geteuid(), timeout_ms: 600_000).isEmpty)
+    }
+    let file = Descriptor(owning: unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
+    // Both lines are shorter than a page; the file keeps its inode.
+    #expect(unsafe ftruncate(file.number, 0) == 0 && Glibc.write(file.number, "abcd\n#\n", 7) == 7)
+    await caches.prepare([image("abcd")], for: geteuid())
+    #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).count == 1)
+  }
+
+  @Test("F20: jobs for one build id of a file count as one claim", .enabled(if: geteuid() == 0))
+  func sameClaim() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    limits.accounts = UserAccounts(
+      ranges: try directory.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
+    let path = try directory.write([1], to: "image", mode: 0o666)
+    let image = ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
+    let users: [UInt32] = [54_021, 54_300, 54_301]
+    for user in users { await caches.prepare([image], for: user) }
+    #expect(await caches.entries.count == users.count)
+    // Open for both: neither this nor a child waits for the other.
+    let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
+    for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
+    for user in users {
+      #expect(await caches.caches(of: ["abcd": []], for: user, timeout_ms: 600_000).isEmpty)
+    }
+  }
+
   @Test("F20: a user whose images cost too much CPU time waits; the images of another do not")
   func cost() async throws {
     let directory = try TestDirectory()

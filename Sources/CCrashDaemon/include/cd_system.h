@@ -101,6 +101,10 @@ int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor
 typedef struct cd_file_facts {
   uint64_t device;
   uint64_t inode;
+  uint64_t size;
+  // When its contents or its inode changed last, by the kernel's clock: no owner can set it.
+  int64_t changed_s;
+  int64_t changed_ns;
   uint32_t mode;
   uint32_t owner;
 } cd_file_facts;

@@ -60,6 +60,10 @@ final class Descriptor: Sendable {
 struct FileFacts {
   var device: UInt
   var inode: UInt
+  var size: UInt64
+  /// When it changed last, by the kernel's clock.
+  var changed_s: Int64
+  var changed_ns: Int64
   var mode: UInt32
   var owner: UInt32
 
@@ -68,6 +72,7 @@ struct FileFacts {
     // The call writes one structure.
     try SystemError.check(unsafe cd_file_look(number, &facts), "look at descriptor \(number)")
     (device, inode, mode, owner) = (UInt(facts.device), UInt(facts.inode), facts.mode, facts.owner)
+    (size, changed_s, changed_ns) = (facts.size, facts.changed_s, facts.changed_ns)
   }
 
   var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }

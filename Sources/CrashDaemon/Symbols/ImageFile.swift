@@ -37,14 +37,20 @@ struct ImageFile: Sendable {
     var identity: Identity
   }
 
-  /// Which file it is, whatever its name.
+  /// Which file it is, whatever its name, and since when as it is: one that is replaced in place is another one.
   struct Identity: Sendable, Hashable {
     var device: UInt
     var number: UInt
+    var size: UInt64 = 0
+    var changed_s: Int64 = 0
+    var changed_ns: Int64 = 0
 
     init(device: UInt, number: UInt) { (self.device, self.number) = (device, number) }
 
-    init(_ facts: FileFacts) { self.init(device: facts.device, number: facts.inode) }
+    init(_ facts: FileFacts) {
+      self.init(device: facts.device, number: facts.inode)
+      (size, changed_s, changed_ns) = (facts.size, facts.changed_s, facts.changed_ns)
+    }
   }
 
   /// Checks the descriptor: only a regular file that is open for reading alone is taken.

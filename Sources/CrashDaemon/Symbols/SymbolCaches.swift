@@ -23,12 +23,6 @@ actor SymbolCaches {
     var file: ImageFile.Identity
   }
 
-  /// A file, and who says what it is.
-  struct Claim: Hashable {
-    var account: UInt32
-    var file: ImageFile.Identity
-  }
-
   struct Job {
     var name: CacheName
     var path: String
@@ -75,18 +69,11 @@ actor SymbolCaches {
   var entries: [CacheName: Entry] = [:]
   /// How often each has failed.
   private var failures: [Failure: Int] = [:]
-  /// How many build ids of one file came to nothing, by who had named them: an image has one.
-  ///
-  /// By user, so that no user's inventions keep another's images from being read.
-  private var wrongClaims: [Claim: Int] = [:]
-  /// How many build ids of one file a user may get wrong: one of before and one of after the file was replaced.
-  static let claims = 2
+  private var wrongClaims: WrongClaims
   /// How often a file is tried that fails by passing trouble: a job that takes too long costs its minute each time.
   private static let attempts = 3
   var waiting: [Job] = []
-  private var running: [UInt32: Int] = [:]
-  /// The claims of jobs that run.
-  private var runningClaims: [Claim: Int] = [:]
+  private var running: [Job] = []
   /// Starts jobs of users who have CPU time again.
   private var alarm: Task<Void, Never>?
   private var clock: UInt64 = 0
@@ -123,6 +110,7 @@ actor SymbolCaches {
 
   init(_ configuration: Configuration) {
     self.configuration = configuration
+    wrongClaims = WrongClaims(most: configuration.limits.openCaches)
     judge = NameJudge(configuration)
     scopes = ScopeReader(configuration)
     (lateReports, lateContinuation) = AsyncStream.makeStream(
@@ -176,7 +164,7 @@ extension SymbolCaches {
         let name = CacheName(buildID: image.buildID, owner: opened.owner)
         if hasFailed(Failure(name: name, file: opened.identity)) { continue }
         let claim = claim(of: user, to: opened.identity)
-        guard mayClaim(claim) else {
+        guard wrongClaims.admit(image.buildID, of: claim, beside: buildIDs(of: claim)) else {
           refuse(name, because: "its file was named with other build ids, and has none of them")
           continue
         }
@@ -214,9 +202,8 @@ extension SymbolCaches {
   }
 
   func startJobs() {
-    while running.values.reduce(0, +) < configuration.limits.symbolJobs, let next = takeNext() {
-      running[configuration.limits.account(of: next.user), default: 0] += 1
-      runningClaims[claim(of: next.user, to: next.file), default: 0] += 1
+    while running.count < configuration.limits.symbolJobs, let next = takeNext() {
+      running.append(next)
       let job = SymbolJob(
         program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
         output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms,
@@ -237,12 +224,11 @@ extension SymbolCaches {
 
   /// Fair between users, of whom none has all places; then what a crash waits for, then first come.
   private func takeNext() -> Job? {
-    let limits = configuration.limits
     var waits_ns: [UInt32: UInt64] = [:]
     for user in Set(waiting.map(\.user)) { waits_ns[user] = configuration.cpu.wait_ns(for: user) }
     let possible = waiting.indices.filter {
       let user = waiting[$0].user
-      return waits_ns[user] == 0 && running[limits.account(of: user), default: 0] < limits.symbolJobsAtOncePerUser
+      return waits_ns[user] == 0 && runningCount(user) < configuration.limits.symbolJobsAtOncePerUser
     }
     if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { startAgain(after: wait_ns) }
     let index = possible.min { left, right in
@@ -252,7 +238,13 @@ extension SymbolCaches {
   }
 
   private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (running[configuration.limits.account(of: job.user), default: 0], job.isUrgent ? 0 : 1, job.order)
+    (runningCount(job.user), job.isUrgent ? 0 : 1, job.order)
+  }
+
+  /// Of a user's account.
+  private func runningCount(_ user: UInt32) -> Int {
+    let limits = configuration.limits
+    return running.count { limits.account(of: $0.user) == limits.account(of: user) }
   }
 
   private func startAgain(after wait_ns: UInt64) {
@@ -270,14 +262,13 @@ extension SymbolCaches {
   }
 
   private func finish(_ job: Job, _ result: Result<[String], any Error>) {
-    let claim = claim(of: job.user, to: job.file)
-    running[claim.account] = running[claim.account].flatMap { $0 > 1 ? $0 - 1 : nil }
-    runningClaims[claim] = runningClaims[claim].flatMap { $0 > 1 ? $0 - 1 : nil }
+    running.removeAll { $0.order == job.order }
     do {
       for problem in try result.get() {
         configuration.logger.notice("a debug file of '\(job.path)' is not used: \(problem)")
       }
       try open(job.name)
+      if !job.isDebugFile { wrongClaims.forget(claim(of: job.user, to: job.file)) }
       fetchDebugInformation(of: job.name)
     } catch {
       fail(job, error)
@@ -306,15 +297,16 @@ extension SymbolCaches {
   /// Whether it would fail again.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
-  private func claim(of user: UInt32, to file: ImageFile.Identity) -> Claim {
-    Claim(account: configuration.limits.account(of: user), file: file)
+  private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
+    WrongClaims.Claim(account: configuration.limits.account(of: user), file: file)
   }
 
-  /// Whether one more build id of a file is looked for.
-  private func mayClaim(_ claim: Claim) -> Bool {
-    let limits = configuration.limits
-    let waits = waiting.count { $0.file == claim.file && limits.account(of: $0.user) == claim.account }
-    return wrongClaims[claim, default: 0] + runningClaims[claim, default: 0] + waits < Self.claims
+  /// The build ids for which jobs of a claim wait or run.
+  private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
+    let isOfClaim = { (job: Job) in
+      job.file == claim.file && !job.isDebugFile && self.configuration.limits.account(of: job.user) == claim.account
+    }
+    return Set(waiting.filter(isOfClaim).map(\.name.buildID) + running.filter(isOfClaim).map(\.name.buildID))
   }
 
   /// The next file may have what this one has not.
@@ -329,8 +321,9 @@ extension SymbolCaches {
     // Trouble of crashd's own, such as a full disk, says nothing about the file.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
-    if wrongClaims.count >= configuration.limits.openCaches { wrongClaims = [:] }
-    if !failure.isPassing, !job.isDebugFile { wrongClaims[claim(of: job.user, to: job.file), default: 0] += 1 }
+    if !failure.isPassing, !job.isDebugFile {
+      wrongClaims.note(job.name.buildID, of: claim(of: job.user, to: job.file))
+    }
     // Passing trouble says little about it, the first times.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
   }

@@ -31,15 +31,17 @@ actor UnwindTables {
   private var waiting: [Job] = []
   private var running: [Job] = []
   private var failures: Set<Failure> = []
-  /// As `SymbolCaches` counts them.
-  private var wrongClaims: [SymbolCaches.Claim: Int] = [:]
+  private var wrongClaims: WrongClaims
   /// Starts jobs of users who have CPU time again.
   private var alarm: Task<Void, Never>?
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
   private var clock: UInt64 = 0
 
-  init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
+  init(_ configuration: SymbolCaches.Configuration) {
+    self.configuration = configuration
+    wrongClaims = WrongClaims(most: configuration.limits.openCaches)
+  }
 
   private func tick() -> UInt64 {
     clock += 1
@@ -81,19 +83,21 @@ extension UnwindTables {
       } catch { continue }
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
       let ofFile = (waiting + running).filter { $0.file == opened.identity }
-      let account = configuration.limits.account(of: user)
+      let claim = claim(of: user, to: opened.identity)
+      let begun = ofFile.filter { configuration.limits.account(of: $0.user) == claim.account }.map(\.name.buildID)
       let isKnown =
         failures.contains(Failure(name: name, file: opened.identity)) || ofFile.contains { $0.name == name }
-      // An image has one build id, see `SymbolCaches.claims`.
-      let claim = SymbolCaches.Claim(account: account, file: opened.identity)
-      let claims = ofFile.count { configuration.limits.account(of: $0.user) == account }
-      if isKnown || wrongClaims[claim, default: 0] + claims >= SymbolCaches.claims { continue }
+      if isKnown || !wrongClaims.admit(image.buildID, of: claim, beside: Set(begun)) { continue }
       waiting.append(
         Job(
           name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
     }
     startJobs()
     return unseen
+  }
+
+  private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
+    WrongClaims.Claim(account: configuration.limits.account(of: user), file: file)
   }
 
   private func startJobs() {
@@ -152,14 +156,13 @@ extension UnwindTables {
   private func note(_ job: Job, _ result: Result<Void, any Error>) {
     do {
       try result.get()
+      wrongClaims.forget(claim(of: job.user, to: job.file))
     } catch let error as HelperChild.Failure {
       // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
-        if wrongClaims.count >= configuration.limits.openCaches { wrongClaims = [:] }
-        let claim = SymbolCaches.Claim(account: configuration.limits.account(of: job.user), file: job.file)
-        wrongClaims[claim, default: 0] += 1
+        wrongClaims.note(job.name.buildID, of: claim(of: job.user, to: job.file))
       }
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
