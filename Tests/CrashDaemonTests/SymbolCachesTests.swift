@@ -316,6 +316,32 @@ struct SymbolCachesTests {
     #expect(await caches.waiting.map(\.name.buildID) == ["a2"])
   }
 
+  @Test("F20: a user with a short debt of CPU time does not wait for one with a long debt", arguments: [false, true])
+  func shortDebt(isOfTables: Bool) async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    (limits.childBurst_ms, limits.childShare_percent) = (0, 1)
+    let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
+    let configuration = await caches.configuration
+    let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
+    // An hour, and a second.
+    cpu.charge(1_001, 36_000_000_000)
+    cpu.charge(1_002, 10_000_000)
+    for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {
+      let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
+      let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
+      let image = ImageFile(
+        buildID: id, path: path, isExecutable: true, descriptor: Descriptor(owning: number))
+      if isOfTables { await tables.prepare([image], for: user) } else { await caches.prepare([image], for: user) }
+    }
+    if isOfTables {
+      await tables.settle(["b1"], for: 1_002, timeout_ms: 600_000)
+    } else {
+      #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
+    }
+    #expect(try String(contentsOfFile: "\(directory.path)/runs", encoding: .utf8) == "b1\n")
+  }
+
   @Test("each kind of missing symbols has its reason")
   func gaps() async throws {
     let directory = try TestDirectory()

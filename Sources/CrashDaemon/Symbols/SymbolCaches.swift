@@ -75,7 +75,7 @@ actor SymbolCaches {
   var waiting: [Job] = []
   private var running: [Job] = []
   /// Starts jobs of users who have CPU time again.
-  private var alarm: Task<Void, Never>?
+  private var alarm = Alarm()
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
   var hastyWaiting: [HastyJob] = []
@@ -230,7 +230,7 @@ extension SymbolCaches {
       let user = waiting[$0].user
       return waits_ns[user] == 0 && runningCount(user) < configuration.limits.symbolJobsAtOncePerUser
     }
-    if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { startAgain(after: wait_ns) }
+    if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { alarm.set(after: wait_ns) { await self.startAgain() } }
     let index = possible.min { left, right in
       rank(waiting[left]) < rank(waiting[right])
     }
@@ -247,14 +247,9 @@ extension SymbolCaches {
     return running.count { limits.account(of: $0.user) == limits.account(of: user) }
   }
 
-  private func startAgain(after wait_ns: UInt64) {
-    guard alarm == nil else { return }
-    alarm = Task {
-      // It is cancelled by nobody.
-      try? await Task.sleep(for: .nanoseconds(wait_ns))
-      alarm = nil
-      startJobs()
-    }
+  private func startAgain() {
+    alarm.end()
+    startJobs()
   }
 
   func debugFiles(of path: String, _ name: CacheName, for user: UInt32) -> DebugFiles {

@@ -33,7 +33,7 @@ actor UnwindTables {
   private var failures: Set<Failure> = []
   private var wrongClaims: WrongClaims
   /// Starts jobs of users who have CPU time again.
-  private var alarm: Task<Void, Never>?
+  private var alarm = Alarm()
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
   private var clock: UInt64 = 0
@@ -113,15 +113,13 @@ extension UnwindTables {
 
   private func mayStart(_ user: UInt32, most: Int) -> Bool {
     let wait_ns = configuration.cpu.wait_ns(for: user)
-    if wait_ns > 0, alarm == nil {
-      alarm = Task {
-        // It is cancelled by nobody.
-        try? await Task.sleep(for: .nanoseconds(wait_ns))
-        alarm = nil
-        startJobs()
-      }
-    }
+    if wait_ns > 0 { alarm.set(after: wait_ns) { await self.startAgain() } }
     return wait_ns == 0 && runningCount(user) < most
+  }
+
+  private func startAgain() {
+    alarm.end()
+    startJobs()
   }
 
   private func start(_ job: Job) {
