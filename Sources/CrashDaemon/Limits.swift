@@ -61,12 +61,12 @@ public struct Limits: Sendable, Equatable {
   public var heldDescriptors = 2048
   /// Symbol jobs of one user that wait.
   public var symbolJobsPerUser = 1024
-  /// Symbol jobs at once.
-  public var symbolJobs = 3
+  /// Symbol jobs at once; of these and of the other jobs below, `places` keeps one for root and for crashd's own user.
+  public var symbolJobs = 4
   /// Symbol jobs at once of one user: fewer than in all, so that his slow images hold up nobody else's.
   public var symbolJobsAtOncePerUser = 2
   /// Symbol jobs at once that know only the frames of one crash.
-  public var hastySymbolJobs = 3
+  public var hastySymbolJobs = 4
   /// Those at once of one user.
   public var hastySymbolJobsPerUser = 2
   /// How long one of them may take.
@@ -84,7 +84,7 @@ public struct Limits: Sendable, Equatable {
   /// How long it may take to look at the names of one report.
   public var judgeNames_ms = 5_000
   /// Places of faults whose variables are looked at, at once; others go without.
-  public var scopes = 3
+  public var scopes = 4
   /// Those of one user.
   public var scopesPerUser = 2
   /// How long looking at the variables of one place may take.
@@ -114,13 +114,15 @@ public struct Limits: Sendable, Equatable {
   /// Images of one user whose unwind tables wait to be taken.
   public var unwindTablesPerUser = 1024
   /// Images whose unwind tables are taken at once.
-  public var unwindTableJobs = 2
+  public var unwindTableJobs = 3
+  /// Those of one user.
+  public var unwindTableJobsPerUser = 1
   /// How long taking the unwind tables of one image may take.
   public var unwindTables_ms = 10_000
   /// How long a second unwinding waits for the tables that it needs.
   public var unwindTablesWait_ms = 5_000
   /// Second unwindings at once.
-  public var unwinds = 2
+  public var unwinds = 3
   /// Second unwindings that wait; later ones do not take place.
   public var waitingUnwinds = 256
   /// Second unwindings of one user that run or wait.
@@ -179,8 +181,16 @@ public struct Limits: Sendable, Equatable {
   /// The limits that crashd uses.
   public init() {}
 
-  /// How many of all places a user may take: a sixteenth is kept for root and for crashd's own user.
-  func places(_ all: Int, for uid: UInt32) -> Int { UserAccounts.isTrusted(uid) ? all : all - all / 16 }
+  /// How many of all places a user may take: a sixteenth, or one, is kept for root and for crashd's own user.
+  func places(_ all: Int, for uid: UInt32) -> Int {
+    UserAccounts.isTrusted(uid) || all < 2 ? all : all - max(1, all / 16)
+  }
+
+  /// Whether a user may take one more of `all` places, beside those whose accounts are given, and `most` for one account.
+  func hasPlace(_ uid: UInt32, beside taken: some Collection<UInt32>, of all: Int, most: Int) -> Bool {
+    let account = account(of: uid)
+    return taken.count < places(all, for: uid) && taken.count { $0 == account } < most
+  }
 
   /// The uid under which a uid counts, see `UserAccounts`.
   func account(of uid: UInt32) -> UInt32 { accounts.account(of: uid) }

@@ -56,6 +56,22 @@ struct LedgerTests {
     #expect((4...8 + 4 * seconds).contains(log.lines.count) && ledger.refusals == ["attach": 1_000])
   }
 
+  @Test("F11: a user with many uids takes neither the shares nor the log lines of others")
+  func subordinates() throws {
+    let directory = try TestDirectory()
+    var limits = Limits()
+    limits.rememberedRefusals = 32
+    limits.accounts = UserAccounts(
+      ranges: try directory.write(Array("54021:100000:65536\n".utf8), to: "subuid"), users: "/nowhere")
+    let log = TestLog()
+    let ledger = Ledger(logger: log.logger, limits: limits)
+    for uid in 100_000..<UInt32(100_100) { ledger.refuse("hello", from: Peer(pid: 1, uid: uid), because: "short") }
+    ledger.refuse("hello", from: Peer(pid: 1, uid: 1_001), because: "short")
+    #expect(ledger.refusals(of: 100_000) == ["hello": 1] && ledger.refusals(of: 100_050).isEmpty)
+    #expect(ledger.refusals(of: 1_001) == ["hello": 1] && ledger.refusals == ["hello": 101])
+    #expect(log.contains("refused hello from pid 1, uid 1001"))
+  }
+
   @Test("F17: counters of losses saturate, and one ring reports at most 2^32 of a kind")
   func saturation() {
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())

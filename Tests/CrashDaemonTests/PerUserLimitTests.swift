@@ -235,6 +235,12 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
+  @Test("F11: of few places, too, one is kept for root", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  func fewPlaces(all: Int, rest: Int) {
+    let limits = Limits()
+    #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)
+  }
+
   @Test("F21: another user's losses, refusals and store are no part of a user's status and metrics")
   func ownStatus() async throws {
     try await TestDaemon.run { daemon in
@@ -263,7 +269,10 @@ struct PerUserLimitTests {
     #expect(2 * limits.ringsPerUser <= limits.rings && 2 * limits.processesPerUser <= limits.processes)
     #expect(2 * limits.symbolJobsPerUser <= limits.heldDescriptors)
     #expect(2 * limits.connectionsPerUser <= limits.connections && 2 * limits.endingsPerUser <= limits.endings)
-    #expect(limits.symbolJobsAtOncePerUser < limits.symbolJobs)
-    #expect(limits.hastySymbolJobsPerUser < limits.hastySymbolJobs)
+    let places = [
+      (limits.symbolJobsAtOncePerUser, limits.symbolJobs), (limits.hastySymbolJobsPerUser, limits.hastySymbolJobs),
+      (limits.scopesPerUser, limits.scopes), (limits.unwindTableJobsPerUser, limits.unwindTableJobs),
+    ]
+    for (own, all) in places { #expect(own < limits.places(all, for: Self.greedy.uid)) }
   }
 }

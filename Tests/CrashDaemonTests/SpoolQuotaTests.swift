@@ -59,6 +59,23 @@ struct SpoolQuotaTests {
     #expect(try spool.tidy(limits).excess == [:])
   }
 
+  @Test("F11: files of a user's subordinate uids count as that user's own", .enabled(if: geteuid() == 0))
+  func subordinates() throws {
+    let (directory, other) = (try TestDirectory(), try TestDirectory())
+    let spool = try SpoolDirectory(path: directory.path)
+    for uid in UInt32(54_300)..<54_304 {
+      let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: "\(uid).ring")
+      // The path lives for the call.
+      #expect(unsafe chown(path, uid, uid) == 0)
+    }
+    var limits = Limits()
+    limits.spoolBytesPerUser = 20_000
+    limits.accounts = UserAccounts(
+      ranges: try other.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
+    #expect(try spool.tidy(limits).excess == [54_021: 2])
+    #expect(try names(directory).count == 2)
+  }
+
   @Test("F12: a foreign name goes while crashd runs, and is counted as a refusal")
   func whileRunning() async throws {
     try await TestDaemon.run(prepare: { try Data([1]).write(to: URL(fileURLWithPath: $0.spool + "/before")) }) {

@@ -543,7 +543,7 @@ struct SymbolCachesTests {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
     // They have their places, and wait for more.
-    while await caches.hastyRunning[1_001] != 2 { await Task.yield() }
+    while await caches.hastyRunning != [1_001, 1_001] { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
@@ -558,7 +558,7 @@ struct SymbolCachesTests {
   func waitingLimit() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
-    (limits.symbolJobs, limits.symbolJobsAtOncePerUser, limits.symbolJobsPerUser) = (2, 1, 1)
+    (limits.symbolJobs, limits.symbolJobsAtOncePerUser, limits.symbolJobsPerUser) = (3, 1, 1)
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
     let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
@@ -577,6 +577,51 @@ struct SymbolCachesTests {
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
+  }
+
+  @Test("F11: images of a user's subordinate uids wait as that user's own")
+  func subordinates() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    (limits.symbolJobsAtOncePerUser, limits.symbolJobsPerUser) = (1, 1)
+    limits.accounts = UserAccounts(
+      ranges: try directory.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
+    // One runs, one waits, one is refused.
+    for (id, user) in [("a1", 54_021), ("a2", 54_300), ("a3", 54_301)] as [(String, UInt32)] {
+      let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
+      await caches.prepare(
+        [ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)], for: user)
+    }
+    #expect(await caches.waiting.map(\.name.buildID) == ["a2"])
+    #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
+    // Open for both: neither this nor a child waits for the other.
+    let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
+    for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
+    #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)
+  }
+
+  @Test("F11: slow images of several users leave a place for root's", arguments: [false, true])
+  func keptPlace(isHasty: Bool) async throws {
+    let directory = try TestDirectory()
+    let (caches, gate) = try fairness(directory, isHasty: isHasty)
+    let slow: [(String, String, UInt32)] = [("slow1", "a1", 1_001), ("slow2", "a2", 1_002), ("slow3", "a3", 1_003)]
+    var waiting: [Task<Int, Never>] = []
+    for (name, id, user) in slow {
+      let image = ImageFile(buildID: id, path: "\(directory.path)/\(name)", isExecutable: true, descriptor: nil)
+      await caches.prepare([image], for: user)
+      waiting.append(Task { await caches.caches(of: [id: [1]], for: user, timeout_ms: 600_000).count })
+    }
+    while await caches.hastyRunning.count != 3 { await Task.yield() }
+    let image = ImageFile(buildID: "f0", path: "\(directory.path)/fast", isExecutable: true, descriptor: nil)
+    await caches.prepare([image], for: geteuid())
+    let found = await caches.caches(of: ["f0": [1]], for: geteuid(), timeout_ms: 600_000)
+    #expect(found["f0"]?.isPartial == isHasty)
+    for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
+    for task in waiting { #expect(await task.value == 1) }
+    withExtendedLifetime(gate) {}
   }
 
   @Test("only files of root or crashd's user make caches for everybody")

@@ -7,7 +7,7 @@ extension SpoolDirectory {
   struct Tidying {
     /// Files and directories whose names no shield gives.
     var foreign: [(name: String, owner: UInt32)] = []
-    /// Rings beyond their owner's quota, and how many.
+    /// How many rings there were beyond the quota of each account.
     var excess: [UInt32: Int] = [:]
     /// Somebody is writing a file, or has left one half written.
     var hasPartial = false
@@ -24,7 +24,7 @@ extension SpoolDirectory {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign names, and of each user but root the files that changed the longest ago, until the others fit the quota.
+  /// Removes foreign names, and of each account but root's the files that changed the longest ago, until the others fit the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -38,13 +38,13 @@ extension SpoolDirectory {
       // In blocks of 512 bytes, whatever the file system's are. The time of the change is the kernel's.
       let entry = Entry(
         name: name, bytes: Int(status.st_blocks) * 512, changed: (status.st_ctim.tv_sec, status.st_ctim.tv_nsec))
-      entries[status.st_uid, default: []].append(entry)
+      entries[limits.account(of: status.st_uid), default: []].append(entry)
       return true
     }
     let quota = quotaBytes(limits)
-    for (user, own) in entries where user != 0 {
+    for (account, own) in entries where account != 0 {
       let count = removeOldest(of: own, downTo: quota)
-      if count > 0 { found.excess[user] = count }
+      if count > 0 { found.excess[account] = count }
     }
     return found
   }

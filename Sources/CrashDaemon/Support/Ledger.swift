@@ -16,7 +16,7 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
-    var uid: UInt32
+    var account: UInt32
   }
 
   private struct Quiet {
@@ -27,6 +27,7 @@ final class Ledger: Sendable {
 
   /// What concerns one user.
   private struct Share {
+    var account: UInt32
     var losses: [String: Int] = [:]
     var refusals: [String: Int] = [:]
   }
@@ -42,7 +43,7 @@ final class Ledger: Sendable {
 
   private let state = Mutex(State())
   private let logger: Logger
-  private let rememberedLimit: Int
+  private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
   /// Reports of a user that are logged without a pause: services that take each other down are all in the log.
   private static let reportsAtOnce: UInt64 = 8
@@ -61,12 +62,21 @@ final class Ledger: Sendable {
   }
 
   private func remembers(_ uid: UInt32, _ state: State) -> Bool {
-    state.shares[uid] != nil || state.shares.count < rememberedLimit
+    let (all, taken) = (limits.rememberedRefusals, state.shares.values.lazy.map(\.account))
+    return state.shares[uid] != nil || limits.hasPlace(uid, beside: taken, of: all, most: max(1, all / 16))
   }
+
+  /// Changes what is known of a uid, as far as it can be remembered.
+  private func change(_ uid: UInt32, _ state: inout State, _ body: (inout Share) -> Void) {
+    guard remembers(uid, state) else { return }
+    body(&state.shares[uid, default: Share(account: limits.account(of: uid))])
+  }
+
+  private func line(_ kind: String, _ peer: Peer) -> Line { Line(kind: kind, account: limits.account(of: peer.uid)) }
 
   init(logger: Logger, limits: Limits) {
     self.logger = logger
-    rememberedLimit = limits.rememberedRefusals
+    self.limits = limits
   }
 
   var losses: [String: Int] { state.withLock { $0.losses } }
@@ -87,8 +97,8 @@ final class Ledger: Sendable {
   func refuse(_ kind: String, from peer: Peer, because reason: String) {
     let omitted = state.withLock { state in
       Self.add([kind: 1], to: &state.refusals)
-      if remembers(peer.uid, state) { Self.add([kind: 1], to: &state.shares[peer.uid, default: Share()].refusals) }
-      return Self.admit(Line(kind: kind, uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+      change(peer.uid, &state) { Self.add([kind: 1], to: &$0.refusals) }
+      return Self.admit(line(kind, peer), to: &state.quiet, limit: limits.rememberedRefusals)
     }
     guard let omitted else { return }
     logger.notice("refused \(kind) from \(peer): \(CleanText.line(reason))\(Self.more(omitted))")
@@ -98,8 +108,8 @@ final class Ledger: Sendable {
   func report(_ id: String, of peer: Peer, process name: String, sentence: String) {
     let omitted = state.withLock { state in
       state.stored = Self.sum(state.stored, 1)
-      let line = Line(kind: "report", uid: peer.uid)
-      return Self.admit(line, to: &state.quiet, limit: rememberedLimit, atOnce: Self.reportsAtOnce)
+      let line = line("report", peer)
+      return Self.admit(line, to: &state.quiet, limit: limits.rememberedRefusals, atOnce: Self.reportsAtOnce)
     }
     guard let omitted else { return }
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
@@ -108,7 +118,7 @@ final class Ledger: Sendable {
   /// Something of a process cannot be kept now, and is still where it was.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
-      Self.admit(Line(kind: "postponed", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+      Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)
     }
     guard let omitted else { return }
     logger.error("cannot store \(what) of '\(name)' (\(peer)) now: \(CleanText.line(reason))\(Self.more(omitted))")
@@ -119,8 +129,8 @@ final class Ledger: Sendable {
     guard !losses.isEmpty else { return }
     let omitted = state.withLock { state in
       Self.add(losses, to: &state.losses)
-      if remembers(peer.uid, state) { Self.add(losses, to: &state.shares[peer.uid, default: Share()].losses) }
-      return Self.admit(Line(kind: "loss", uid: peer.uid), to: &state.quiet, limit: rememberedLimit)
+      change(peer.uid, &state) { Self.add(losses, to: &$0.losses) }
+      return Self.admit(line("loss", peer), to: &state.quiet, limit: limits.rememberedRefusals)
     }
     guard let omitted else { return }
     let list = losses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

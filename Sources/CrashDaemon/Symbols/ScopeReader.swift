@@ -8,7 +8,8 @@ import Logging
 /// as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
-  private var running: [UInt32: Int] = [:]
+  /// The account of each job.
+  private var running: [UInt32] = []
   /// What was told of a place to whom: a program that crashes again and again there costs one process.
   private struct Question: Hashable {
     var user: UInt32
@@ -45,14 +46,11 @@ actor ScopeReader {
     if let known = known[question], now - known.time_ns < Self.knowledge_ns { return known.answer }
     let limits = configuration.limits
     guard let program = configuration.program, configuration.cpu.wait_ns(for: user) == 0,
-      running.values.reduce(0, +) < limits.scopes,
-      running[user, default: 0] < limits.scopesPerUser
+      limits.hasPlace(user, beside: running, of: limits.scopes, most: limits.scopesPerUser)
     else { return nil }
-    running[user, default: 0] += 1
-    defer {
-      running[user, default: 1] -= 1
-      if running[user] == 0 { running[user] = nil }
-    }
+    let account = limits.account(of: user)
+    running.append(account)
+    defer { if let place = running.firstIndex(of: account) { running.remove(at: place) } }
     let job = Job(
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       charge: configuration.charge(user),

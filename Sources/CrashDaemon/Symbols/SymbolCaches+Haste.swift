@@ -11,6 +11,8 @@ extension SymbolCaches {
     var number: UInt64
     /// Whose crash it is.
     var user: UInt32
+    /// Under which the user counts.
+    var account: UInt32
     var addresses: Set<UInt64>
   }
 
@@ -20,7 +22,9 @@ extension SymbolCaches {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
         addresses.count <= configuration.limits.hastyAddresses
       else { continue }
-      hastyWaiting.append(HastyJob(name: name, number: number, user: user, addresses: addresses))
+      let account = configuration.limits.account(of: user)
+      hastyWaiting.append(
+        HastyJob(name: name, number: number, user: user, account: account, addresses: addresses))
     }
     startHastyJobs()
   }
@@ -30,18 +34,16 @@ extension SymbolCaches {
     // Nobody waits for these any more.
     hastyWaiting.removeAll { waiters[$0.number]?.names.contains($0.name) != true }
     let limits = configuration.limits
-    while hastyRunning.values.reduce(0, +) < limits.hastySymbolJobs {
+    let taken = { (index: Int) in self.hastyRunning.count { $0 == self.hastyWaiting[index].account } }
+    while true {
       let possible = hastyWaiting.indices.filter {
         let user = hastyWaiting[$0].user
         // A user without CPU time waits for the whole caches, as long as a crash waits.
-        return hastyRunning[user, default: 0] < limits.hastySymbolJobsPerUser
+        return limits.hasPlace(
+          user, beside: hastyRunning, of: limits.hastySymbolJobs, most: limits.hastySymbolJobsPerUser)
           && configuration.cpu.wait_ns(for: user) == 0
       }
-      guard
-        let next = possible.min(by: {
-          (hastyRunning[hastyWaiting[$0].user, default: 0], $0) < (hastyRunning[hastyWaiting[$1].user, default: 0], $1)
-        })
-      else { return }
+      guard let next = possible.min(by: { (taken($0), $0) < (taken($1), $1) }) else { return }
       start(hastyWaiting.remove(at: next))
     }
   }
@@ -58,15 +60,14 @@ extension SymbolCaches {
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
       }
-      hastyRunning[hasty.user, default: 0] += 1
+      hastyRunning.append(hasty.account)
     } catch {
       configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
     }
   }
 
   private func finish(_ hasty: HastyJob, _ result: Result<SymbolCache, any Error>) {
-    hastyRunning[hasty.user, default: 1] -= 1
-    if hastyRunning[hasty.user] == 0 { hastyRunning[hasty.user] = nil }
+    if let place = hastyRunning.firstIndex(of: hasty.account) { hastyRunning.remove(at: place) }
     switch result {
     case .success(let cache):
       waiters[hasty.number]?.hasty[hasty.name] = cache

@@ -42,8 +42,8 @@ extension SymbolCaches {
       guard sources.updateValue(source, forKey: file.identity) == nil else { continue }
       waiting.append(
         Job(
-          name: name, path: image.path, user: user, image: file.descriptor, file: file.identity,
-          isUrgent: image.isExecutable, order: tick(), isDebugFile: true))
+          name: name, path: image.path, user: user, account: configuration.limits.account(of: user),
+          image: file.descriptor, file: file.identity, isUrgent: image.isExecutable, order: tick(), isDebugFile: true))
     }
     if sources.isEmpty { return }
     entries[name] = .pending(sources)

@@ -27,6 +27,8 @@ actor SymbolCaches {
     var name: CacheName
     var path: String
     var user: UInt32
+    /// Under which the user counts.
+    var account: UInt32
     var image: Descriptor
     var file: ImageFile.Identity
     var isUrgent: Bool
@@ -79,8 +81,8 @@ actor SymbolCaches {
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
   var hastyWaiting: [HastyJob] = []
-  /// By user.
-  var hastyRunning: [UInt32: Int] = [:]
+  /// The account of each.
+  var hastyRunning: [UInt32] = []
   var queue = FetchQueue()
   /// Paths at which nothing could be opened, and when that was.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
@@ -175,8 +177,8 @@ extension SymbolCaches {
         entries[name] = .pending(files)
         waiting.append(
           Job(
-            name: name, path: image.path, user: user, image: opened.descriptor, file: opened.identity,
-            isUrgent: image.isExecutable, order: tick()))
+            name: name, path: image.path, user: user, account: claim.account, image: opened.descriptor,
+            file: opened.identity, isUrgent: image.isExecutable, order: tick()))
       } catch {
         // A process in a container names files that are not here; it can send them.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
@@ -197,12 +199,13 @@ extension SymbolCaches {
   }
 
   private func hasRoom(for user: UInt32) -> Bool {
-    waiting.count < configuration.limits.heldDescriptors
-      && waiting.count(where: { $0.user == user }) < configuration.limits.symbolJobsPerUser
+    let limits = configuration.limits
+    return limits.hasPlace(
+      user, beside: waiting.lazy.map(\.account), of: limits.heldDescriptors, most: limits.symbolJobsPerUser)
   }
 
   func startJobs() {
-    while running.count < configuration.limits.symbolJobs, let next = takeNext() {
+    while let next = takeNext() {
       running.append(next)
       let job = SymbolJob(
         program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
@@ -224,11 +227,13 @@ extension SymbolCaches {
 
   /// Fair between users, of whom none has all places; then what a crash waits for, then first come.
   private func takeNext() -> Job? {
+    let (limits, taken) = (configuration.limits, running.map(\.account))
     var waits_ns: [UInt32: UInt64] = [:]
     for user in Set(waiting.map(\.user)) { waits_ns[user] = configuration.cpu.wait_ns(for: user) }
     let possible = waiting.indices.filter {
       let user = waiting[$0].user
-      return waits_ns[user] == 0 && runningCount(user) < configuration.limits.symbolJobsAtOncePerUser
+      return waits_ns[user] == 0
+        && limits.hasPlace(user, beside: taken, of: limits.symbolJobs, most: limits.symbolJobsAtOncePerUser)
     }
     if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { alarm.set(after: wait_ns) { await self.startAgain() } }
     let index = possible.min { left, right in
@@ -238,13 +243,7 @@ extension SymbolCaches {
   }
 
   private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (runningCount(job.user), job.isUrgent ? 0 : 1, job.order)
-  }
-
-  /// Of a user's account.
-  private func runningCount(_ user: UInt32) -> Int {
-    let limits = configuration.limits
-    return running.count { limits.account(of: $0.user) == limits.account(of: user) }
+    (running.count { $0.account == job.account }, job.isUrgent ? 0 : 1, job.order)
   }
 
   private func startAgain() {
@@ -299,7 +298,7 @@ extension SymbolCaches {
   /// The build ids for which jobs of a claim wait or run.
   private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
     let isOfClaim = { (job: Job) in
-      job.file == claim.file && !job.isDebugFile && self.configuration.limits.account(of: job.user) == claim.account
+      job.account == claim.account && job.file == claim.file && !job.isDebugFile
     }
     return Set(waiting.filter(isOfClaim).map(\.name.buildID) + running.filter(isOfClaim).map(\.name.buildID))
   }

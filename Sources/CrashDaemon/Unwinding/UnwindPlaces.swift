@@ -1,4 +1,4 @@
-/// Who may unwind again: a few at once, those who wait by turns of their users, and of each user only so many.
+/// Permits of second unwindings: a few at once, the others by turns of their users' accounts, so many of each.
 struct UnwindPlaces {
   private struct Waiter {
     var user: UInt32
@@ -7,11 +7,11 @@ struct UnwindPlaces {
   }
 
   private let limits: Limits
-  /// Of each user, who is in: those that wait for tables or for a place, and those that have one.
-  private var inside: [UInt32: Int] = [:]
+  /// The account of each that waits for tables or for a place, or has one.
+  private var inside: [UInt32] = []
   private var running = 0
   private var waiting: [Waiter] = []
-  /// When each user who is in had his last turn.
+  /// When each account that is in had its last turn.
   private var turns: [UInt32: UInt64] = [:]
   private var clock: UInt64 = 0
   private(set) var isStopped = false
@@ -20,29 +20,29 @@ struct UnwindPlaces {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether one who comes now is let in, and has not to wait.
-  func hasRoom(for user: UInt32) -> Bool {
-    !isStopped && waiting.isEmpty && running < limits.unwinds && inside[user, default: 0] < limits.unwindsPerUser
-  }
+  /// Whether one more unwinding of a user begins without waiting.
+  func hasRoom(for user: UInt32) -> Bool { isOpen(for: user) && waiting.isEmpty && mayRun(user) }
 
-  /// Whether one who comes now is let in.
+  /// Whether one more of a user is let in.
   func isOpen(for user: UInt32) -> Bool {
-    !isStopped && inside.values.reduce(0, +) < limits.unwinds + limits.waitingUnwinds
-      && inside[user, default: 0] < limits.unwindsPerUser
+    !isStopped
+      && limits.hasPlace(
+        user, beside: inside, of: limits.unwinds + limits.waitingUnwinds, most: limits.unwindsPerUser)
   }
 
-  /// Lets one in, who leaves by `leave`; false when too many are in.
+  private func mayRun(_ user: UInt32) -> Bool { running < limits.places(limits.unwinds, for: user) }
+
+  /// Lets one in, which leaves by `leave`; false when too many are in.
   mutating func enter(_ user: UInt32) -> Bool {
     guard isOpen(for: user) else { return false }
-    inside[user, default: 0] += 1
+    inside.append(limits.account(of: user))
     return true
   }
 
   mutating func leave(_ user: UInt32) {
-    inside[user, default: 1] -= 1
-    guard inside[user] == 0 else { return }
-    inside[user] = nil
-    turns[user] = nil
+    let account = limits.account(of: user)
+    if let place = inside.firstIndex(of: account) { inside.remove(at: place) }
+    if !inside.contains(account) { turns[account] = nil }
   }
 
   /// Gives the continuation true once there is a place, or false when crashd stops.
@@ -57,7 +57,7 @@ struct UnwindPlaces {
     hand()
   }
 
-  /// Sends away everybody who waits, now and later.
+  /// Ends the waiting of all, now and later.
   mutating func stop() {
     isStopped = true
     for waiter in waiting { waiter.continuation.resume(returning: false) }
@@ -65,17 +65,19 @@ struct UnwindPlaces {
   }
 
   private mutating func hand() {
-    while running < limits.unwinds,
-      let next = waiting.indices.min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
+    while let next = waiting.indices.filter({ mayRun(waiting[$0].user) })
+      .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
     {
       let waiter = waiting.remove(at: next)
       running += 1
-      turns[waiter.user] = tick()
+      turns[limits.account(of: waiter.user)] = tick()
       waiter.continuation.resume(returning: true)
     }
   }
 
-  private func rank(_ waiter: Waiter) -> (UInt64, UInt64) { (turns[waiter.user] ?? 0, waiter.order) }
+  private func rank(_ waiter: Waiter) -> (UInt64, UInt64) {
+    (turns[limits.account(of: waiter.user)] ?? 0, waiter.order)
+  }
 
   private mutating func tick() -> UInt64 {
     clock += 1

@@ -4,12 +4,14 @@ import Logging
 
 /// The unwind files of all images: made when a process attaches, found by build id when one crashes.
 ///
-/// Two are made at once, for different users: each takes milliseconds, unless its file is on a disk of its user's making,
-/// and nobody waits for them but a crash that came at once.
+/// Each user has one made at a time: it takes milliseconds, unless its file is on a disk of its user's making, and only a
+/// crash right after the attach waits for it.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
     var user: UInt32
+    /// Under which the user counts.
+    var account: UInt32
     var image: Descriptor
     var file: ImageFile.Identity
     var isUrgent: Bool
@@ -63,10 +65,12 @@ extension UnwindTables {
   /// - Returns: Images that have to be looked at first.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
+    let limits = configuration.limits
     var unseen: [ImageFile] = []
     for image in images where !names(image.buildID, user).contains(where: isThere) {
-      guard waiting.count < configuration.limits.heldDescriptors,
-        waiting.count(where: { $0.user == user }) < configuration.limits.unwindTablesPerUser
+      guard
+        limits.hasPlace(
+          user, beside: waiting.lazy.map(\.account), of: limits.heldDescriptors, most: limits.unwindTablesPerUser)
       else {
         configuration.ledger.refuse(
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
@@ -84,13 +88,14 @@ extension UnwindTables {
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
       let ofFile = (waiting + running).filter { $0.file == opened.identity }
       let claim = claim(of: user, to: opened.identity)
-      let begun = ofFile.filter { configuration.limits.account(of: $0.user) == claim.account }.map(\.name.buildID)
+      let begun = ofFile.filter { $0.account == claim.account }.map(\.name.buildID)
       let isKnown =
         failures.contains(Failure(name: name, file: opened.identity)) || ofFile.contains { $0.name == name }
       if isKnown || !wrongClaims.admit(image.buildID, of: claim, beside: Set(begun)) { continue }
       waiting.append(
         Job(
-          name: name, user: user, image: opened.descriptor, file: opened.identity, isUrgent: false, order: tick()))
+          name: name, user: user, account: claim.account, image: opened.descriptor, file: opened.identity,
+          isUrgent: false, order: tick()))
     }
     startJobs()
     return unseen
@@ -101,20 +106,20 @@ extension UnwindTables {
   }
 
   private func startJobs() {
-    let limit = configuration.limits.unwindTableJobs
-    // One is left for another user; then fair between users, then what a crash waits for, then first come.
-    while running.count < limit,
-      let index = waiting.indices.filter({ mayStart(waiting[$0].user, most: max(1, limit - 1)) })
-        .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
+    // Fair between users, then what a crash waits for, then first come.
+    while let index = waiting.indices.filter({ mayStart(waiting[$0].user) })
+      .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
     {
       start(waiting.remove(at: index))
     }
   }
 
-  private func mayStart(_ user: UInt32, most: Int) -> Bool {
+  private func mayStart(_ user: UInt32) -> Bool {
+    let (limits, taken) = (configuration.limits, running.lazy.map(\.account))
     let wait_ns = configuration.cpu.wait_ns(for: user)
     if wait_ns > 0 { alarm.set(after: wait_ns) { await self.startAgain() } }
-    return wait_ns == 0 && runningCount(user) < most
+    return wait_ns == 0
+      && limits.hasPlace(user, beside: taken, of: limits.unwindTableJobs, most: limits.unwindTableJobsPerUser)
   }
 
   private func startAgain() {
@@ -140,10 +145,8 @@ extension UnwindTables {
   }
 
   private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (runningCount(job.user), job.isUrgent ? 0 : 1, job.order)
+    (running.count { $0.account == job.account }, job.isUrgent ? 0 : 1, job.order)
   }
-
-  private func runningCount(_ user: UInt32) -> Int { running.count { $0.user == user } }
 
   private func finish(_ job: Job, _ result: Result<Void, any Error>) {
     running.removeAll { $0.order == job.order }
