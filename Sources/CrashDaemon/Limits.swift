@@ -57,6 +57,15 @@ public struct Limits: Sendable, Equatable {
   /// Bytes of spool files of one user who is not root; of the file system's a quarter at most.
   public var spoolBytesPerUser = 256 << 20
 
+  /// Threads that wait for file systems which processes chose.
+  public var foreignThreads = 32
+  /// Those of one user.
+  public var foreignThreadsPerUser = 4
+  /// Work of one user that waits for them; while there is as much, the user's processes are refused.
+  public var foreignWorkPerUser = 1_024
+  /// That of root and of crashd's own user.
+  public var trustedForeignWork = 4_096
+
   /// Image descriptors held for symbol jobs.
   public var heldDescriptors = 2048
   /// Symbol jobs of one user that wait.

@@ -11,29 +11,74 @@ import Testing
 /// One after the other: a child that a test forks closes what others have open, also what hangs.
 @Suite("Files that others choose", .serialized)
 struct ForeignFileTests {
+  /// A pipe: what reads from it hangs until as many bytes are written.
+  private struct Hanging {
+    let reader: Descriptor
+    let writer: Descriptor
+
+    init() {
+      var pipes: [Int32] = [-1, -1]
+      // pipe writes two numbers.
+      #expect(unsafe pipe(&pipes) == 0)
+      for number in pipes { #expect(fcntl(number, F_SETFD, FD_CLOEXEC) == 0) }
+      (reader, writer) = (Descriptor(owning: pipes[0]), Descriptor(owning: pipes[1]))
+    }
+
+    var work: @Sendable () -> Void {
+      { [reader] in
+        var byte: UInt8 = 0
+        // One byte is read into one.
+        _ = unsafe read(reader.number, &byte, 1)
+      }
+    }
+
+    func end(_ count: Int) {
+      // As many bytes as the string has.
+      #expect(unsafe write(writer.number, String(repeating: "x", count: count), count) == count)
+    }
+  }
+
   @Test("F8: a place that hangs holds one thread; other places and other users go on")
   func hangingPlace() async throws {
-    var pipes: [Int32] = [-1, -1]
-    // pipe writes two numbers.
-    #expect(unsafe pipe(&pipes) == 0)
-    for number in pipes { #expect(fcntl(number, F_SETFD, FD_CLOEXEC) == 0) }
-    let (reader, writer) = (Descriptor(owning: pipes[0]), Descriptor(owning: pipes[1]))
-    let work = ForeignFileWork(ForeignFileWork.Limits(threads: 4, threadsPerUser: 2, waitingPerUser: 2))
-    let hang: @Sendable () -> Void = {
-      var byte: UInt8 = 0
-      // One byte is read into one.
-      _ = unsafe read(reader.number, &byte, 1)
-    }
-    work.submit(of: 1, at: "dead", hang)
-    // They stand behind the first one.
+    var limits = Limits()
+    (limits.foreignThreads, limits.foreignThreadsPerUser, limits.foreignWorkPerUser) = (5, 2, 1)
+    let (work, hanging) = (ForeignFileWork(limits), Hanging())
+    work.submit(of: 1, at: "dead", hanging.work)
+    while work.isFull(1) { await Task.yield() }
+    // They stand behind the first one, and are withdrawn when their time is over.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
-    #expect(work.isFull(1) && !work.isFull(2))
+    #expect(!work.isFull(1))
     #expect(await work.result(of: 1, at: "alive", timeout_ms: 600_000) { 3 } == 3)
     #expect(work.wait(of: 2, at: "dead", timeout_ms: 600_000) { 4 } == 4)
-    #expect(unsafe write(writer.number, "x", 1) == 1)
+    hanging.end(1)
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 600_000) { 5 } == 5)
-    #expect(!work.isFull(1))
+  }
+
+  @Test("F8: a user with too much waiting work has its next answer at once; root has threads and room of its own")
+  func fullUser() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits()
+    (limits.foreignThreads, limits.foreignThreadsPerUser, limits.foreignWorkPerUser) = (2, 1, 1)
+    limits.trustedForeignWork = 3
+    limits.accounts = UserAccounts(
+      ranges: try directory.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
+    let (work, hanging) = (ForeignFileWork(limits), Hanging())
+    work.submit(of: 54_021, at: "dead", hanging.work)
+    while work.isFull(54_021) { await Task.yield() }
+    for user: UInt32 in [54_300, 54_022] { work.submit(of: user, at: "dead", hanging.work) }
+    #expect(work.isFull(54_021) && work.isFull(54_301) && work.isFull(54_022) && !work.isFull(54_023))
+    #expect(await work.result(of: 54_301, at: "alive", timeout_ms: 600_000) { 1 } == nil)
+    #expect(work.wait(of: 54_301, at: "alive", timeout_ms: 600_000) { 2 } == nil)
+    // Users hold all threads but one.
+    let root = geteuid()
+    #expect(await work.result(of: root, at: "alive", timeout_ms: 600_000) { 3 } == 3)
+    work.submit(of: root, at: "dead", hanging.work)
+    work.submit(of: root, at: "dead") {}
+    #expect(!work.isFull(root))
+    hanging.end(4)
+    while work.isFull(54_021) || work.isFull(54_022) { await Task.yield() }
+    #expect(await work.result(of: root, at: "dead", timeout_ms: 600_000) { 4 } == 4)
   }
 
   /// Whether a file system can be mounted that hangs.

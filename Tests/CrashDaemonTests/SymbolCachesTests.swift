@@ -304,7 +304,8 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "exit 65", limits: limits)
     let image = { (id: String) in
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
-      return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
+      let sent = Descriptor(owning: unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC))
+      return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: sent)
     }
     await caches.prepare([try image("a1")], for: 1_001)
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).isEmpty)
@@ -314,6 +315,11 @@ struct SymbolCachesTests {
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
     #expect(await caches.waiting.map(\.name.buildID) == ["a2"])
+    // To open its files costs that time, too.
+    var unseen = try image("a3")
+    unseen.descriptor = nil
+    await caches.prepare([unseen], for: 1_001)
+    #expect(await caches.gaps(of: ["a3"], [:], for: 1_001)["a3"]?.reason.contains("CPU time") == true)
   }
 
   @Test("F20: a user with a short debt of CPU time does not wait for one with a long debt", arguments: [false, true])

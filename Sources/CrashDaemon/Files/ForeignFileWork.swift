@@ -8,38 +8,78 @@ import Synchronization
 /// own, or of a dead server, may never answer.
 ///
 /// Nothing of that happens on Swift's cooperative pool or on the attach thread. Threads of their own do it, a few for each
-/// user, and one for each place: a place that hangs holds one thread, and what its user has elsewhere goes on.
+/// user's account, and one for each place: a place that hangs holds one thread, and what its user has elsewhere goes on.
 final class ForeignFileWork: Sendable {
-  struct Limits: Sendable {
-    /// Threads in all.
-    var threads = 32
-    /// Threads of one user.
-    var threadsPerUser = 4
-    /// Pieces of work of one user that wait; of more the user's processes are refused.
-    var waitingPerUser = 1_024
+  /// Work that waits or runs.
+  struct Piece: Sendable {
+    fileprivate var account: UInt32
+    fileprivate var place: String
+    fileprivate var number: UInt64
+    fileprivate var run: @Sendable () -> Void
   }
 
-  private struct Piece {
-    var place: String
-    var run: @Sendable () -> Void
+  /// The work of one account.
+  private struct Queue {
+    /// By place, first come first served.
+    var waiting: [String: [Piece]] = [:]
+    /// Places where work waits and none runs, in the order of their turns.
+    var ready: [String] = []
+    var running: Set<String> = []
+    /// Pieces that wait.
+    var count = 0
+
+    var isIdle: Bool { count == 0 && running.isEmpty }
+
+    mutating func append(_ piece: Piece) {
+      if waiting[piece.place] == nil, !running.contains(piece.place) { ready.append(piece.place) }
+      waiting[piece.place, default: []].append(piece)
+      count += 1
+    }
+
+    mutating func next() -> Piece? {
+      guard let place = ready.first, let piece = waiting[place]?.first else { return nil }
+      ready.removeFirst()
+      remove(piece)
+      running.insert(place)
+      return piece
+    }
+
+    mutating func end(_ piece: Piece) {
+      running.remove(piece.place)
+      if waiting[piece.place] != nil { ready.append(piece.place) }
+    }
+
+    /// Removes a piece that waits.
+    mutating func remove(_ piece: Piece) {
+      guard let index = waiting[piece.place]?.firstIndex(where: { $0.number == piece.number }) else { return }
+      waiting[piece.place]?.remove(at: index)
+      count -= 1
+      guard waiting[piece.place]?.isEmpty == true else { return }
+      waiting[piece.place] = nil
+      ready.removeAll { $0 == piece.place }
+    }
   }
 
   private struct State {
-    var waiting: [UInt32: [Piece]] = [:]
-    var running: [UInt32: Set<String>] = [:]
+    var queues: [UInt32: Queue] = [:]
+    /// The account of each piece that runs.
+    var running: [UInt32] = []
     var threads = 0
+    var clock: UInt64 = 0
   }
 
-  static let shared = ForeignFileWork()
+  static let shared = ForeignFileWork(Limits())
 
   private let limits: Limits
   private let state = Mutex(State())
 
-  init(_ limits: Limits = Limits()) { self.limits = limits }
+  init(_ limits: Limits) { self.limits = limits }
 
   /// Whether so much of a user's waits that nothing more is to be taken from that user.
   func isFull(_ user: UInt32) -> Bool {
-    state.withLock { $0.waiting[user, default: []].count >= limits.waitingPerUser }
+    let most = UserAccounts.isTrusted(user) ? limits.trustedForeignWork : limits.foreignWorkPerUser
+    let account = limits.account(of: user)
+    return state.withLock { $0.queues[account]?.count ?? 0 >= most }
   }
 
   /// Runs work later, on a thread of its own; never waits.
@@ -48,36 +88,46 @@ final class ForeignFileWork: Sendable {
   ///   - user: Whose file it is about.
   ///   - place: What may hang: a device, a directory. One piece of work of a user is at a place at a time.
   ///   - body: The work.
-  func submit(of user: UInt32, at place: String, _ body: @escaping @Sendable () -> Void) {
-    let needsThread = state.withLock { state in
-      state.waiting[user, default: []].append(Piece(place: place, run: body))
-      guard state.threads < limits.threads, next(state, of: user) != nil else { return false }
-      state.threads += 1
-      return true
+  /// - Returns: The work, which can be withdrawn as long as it waits.
+  @discardableResult
+  func submit(of user: UInt32, at place: String, _ body: @escaping @Sendable () -> Void) -> Piece {
+    let account = limits.account(of: user)
+    let (piece, needsThread) = state.withLock { state in
+      state.clock += 1
+      let piece = Piece(account: account, place: place, number: state.clock, run: body)
+      state.queues[account, default: Queue()].append(piece)
+      let needsThread =
+        state.queues[account]?.ready.isEmpty == false && mayRun(account, state)
+        && state.threads < limits.places(limits.foreignThreads, for: account)
+      if needsThread { state.threads += 1 }
+      return (piece, needsThread)
     }
-    guard needsThread else { return }
+    guard needsThread else { return piece }
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
       // What waits is done with the next piece that finds a thread.
       state.withLock { $0.threads -= 1 }
     }
+    return piece
   }
 
-  /// The result of `body`, or nil when it does not come in time; then `body` goes on for as long as it takes.
+  /// The result of `body`; nil when it does not come in time, or too much of the user's waits.
+  ///
+  /// Where `body` has begun, it goes on for as long as it takes.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {
+    if isFull(user) { return nil }
     let answer = Answer<Value>()
+    let piece = submit(of: user, at: place) { answer.give(body()) }
     let alarm = Task {
       try await Task.sleep(for: .milliseconds(timeout_ms))
+      withdraw(piece)
       answer.give(nil)
     }
     defer { alarm.cancel() }
-    return await withCheckedContinuation { continuation in
-      answer.take(continuation)
-      submit(of: user, at: place) { answer.give(body()) }
-    }
+    return await withCheckedContinuation { answer.take($0) }
   }
 
   /// The same for a thread that may wait.
@@ -85,52 +135,69 @@ final class ForeignFileWork: Sendable {
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
     var number: Int32 = -1
-    guard unsafe cd_wake_create(&number) == 0 else { return nil }
+    guard !isFull(user), unsafe cd_wake_create(&number) == 0 else { return nil }
     let (event, found) = (Descriptor(owning: number), SharedValue<Value>())
-    submit(of: user, at: place) {
+    let piece = submit(of: user, at: place) {
       found.set(body())
       var one: UInt64 = 1
       // An eventfd takes eight bytes.
       _ = unsafe write(event.number, &one, 8)
     }
     var wanted = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
-    // One pollfd is given and one is told.
+    // poll reads and writes one pollfd.
     _ = unsafe poll(&wanted, 1, Int32(clamping: timeout_ms))
+    withdraw(piece)
     return found.value
   }
 
-  private func next(_ state: State, of user: UInt32) -> Int? {
-    let running = state.running[user, default: []]
-    guard running.count < limits.threadsPerUser else { return nil }
-    return state.waiting[user, default: []].firstIndex { !running.contains($0.place) }
+  /// Removes work that has not begun.
+  private func withdraw(_ piece: Piece) {
+    state.withLock { state in
+      state.queues[piece.account]?.remove(piece)
+      Self.forgetIdle(piece.account, &state)
+    }
   }
 
-  private func take() -> (user: UInt32, piece: Piece)? {
+  private static func forgetIdle(_ account: UInt32, _ state: inout State) {
+    if state.queues[account]?.isIdle == true { state.queues[account] = nil }
+  }
+
+  private func mayRun(_ account: UInt32, _ state: State) -> Bool {
+    limits.hasPlace(
+      account, beside: state.running, of: limits.foreignThreads, most: limits.foreignThreadsPerUser)
+  }
+
+  /// Of the accounts whose work may run, the one that has the fewest threads.
+  private func nextAccount(_ state: State) -> UInt32? {
+    state.queues.lazy.filter { !$0.value.ready.isEmpty && self.mayRun($0.key, state) }
+      .min { $0.value.running.count < $1.value.running.count }?.key
+  }
+
+  private func take() -> Piece? {
     state.withLock { state in
-      for user in state.waiting.keys {
-        guard let index = next(state, of: user), let piece = state.waiting[user]?.remove(at: index) else { continue }
-        if state.waiting[user]?.isEmpty == true { state.waiting[user] = nil }
-        state.running[user, default: []].insert(piece.place)
-        return (user, piece)
+      guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
+        // Under the same lock: what is submitted from now on finds no thread here.
+        state.threads -= 1
+        return nil
       }
-      // Under one lock with the look: what is submitted from now on finds no thread here.
-      state.threads -= 1
-      return nil
+      state.running.append(account)
+      return piece
     }
   }
 
   private func work() {
-    while let (user, piece) = take() {
+    while let piece = take() {
       piece.run()
       state.withLock { state in
-        state.running[user]?.remove(piece.place)
-        if state.running[user]?.isEmpty == true { state.running[user] = nil }
+        if let index = state.running.firstIndex(of: piece.account) { state.running.remove(at: index) }
+        state.queues[piece.account]?.end(piece)
+        Self.forgetIdle(piece.account, &state)
       }
     }
   }
 }
 
-/// Resumes a continuation once, by whichever comes first.
+/// Resumes a continuation once, with what comes first.
 private final class Answer<Value: Sendable>: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Value?, Never>?

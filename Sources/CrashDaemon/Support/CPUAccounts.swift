@@ -45,14 +45,21 @@ final class CPUAccounts: Sendable {
     return full > now_ns + burst_ns ? full - now_ns - burst_ns : 0
   }
 
-  /// Runs work on this thread, and tells what it costs.
+  /// Runs work on this thread, and measures what it costs.
   static func measure<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> (Value, UInt64) {
     let start_ns = Moment.thread_ns()
     let value = try body()
     return (value, Moment.thread_ns() - start_ns)
   }
 
-  /// Runs work on this thread for whoever `current` is.
+  /// Runs work for a user on this thread, and counts it.
+  func charging<Value>(_ uid: UInt32, _ body: () -> Value) -> Value {
+    let (value, cost_ns) = Self.measure(body)
+    charge(uid, cost_ns)
+    return value
+  }
+
+  /// Runs work on this thread, and counts it for `current`.
   static func charging<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let charge = current else { return try body() }
     let start_ns = Moment.thread_ns()

@@ -2,18 +2,20 @@ import Glibc
 
 /// Looks at images whose paths processes have named, where a file system may never answer.
 enum ForeignImages {
-  /// Opens what is not open, and finds out whose word the files are.
+  /// Opens what is not open, and finds out where the files come from.
   ///
-  /// One directory that hangs holds up only what lies in it: its images are refused after `timeout_ms`.
+  /// One directory that hangs holds up only what lies in it: its images are refused after `imageLook_ms`. What opening
+  /// them costs is the user's CPU time; a user in debt is refused.
   /// - Returns: The images, and why some of them are not used.
   static func look(
-    _ images: [ImageFile], for user: UInt32, timeout_ms: Int
+    _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration
   ) async -> (seen: [ImageFile], refused: [(ImageFile, String)]) {
-    await withTaskGroup(of: [(ImageFile, Result<ImageFile, SystemError>)].self) { group in
+    let (cpu, timeout_ms) = (configuration.cpu, configuration.limits.imageLook_ms)
+    return await withTaskGroup(of: [(ImageFile, Result<ImageFile, SystemError>)].self) { group in
       for (place, images) in Dictionary(grouping: images, by: \.place) {
         group.addTask {
           let found = await ForeignFileWork.shared.result(of: user, at: place, timeout_ms: timeout_ms) {
-            images.map { image in (image, look(image, for: user)) }
+            images.map { image in (image, look(image, for: user, cpu)) }
           }
           return found ?? images.map { ($0, .failure(SystemError("open image '\($0.path)'", code: ETIMEDOUT))) }
         }
@@ -32,7 +34,14 @@ enum ForeignImages {
     }
   }
 
-  private static func look(_ image: ImageFile, for user: UInt32) -> Result<ImageFile, SystemError> {
-    do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }
+  private static func look(
+    _ image: ImageFile, for user: UInt32, _ cpu: CPUAccounts
+  ) -> Result<ImageFile, SystemError> {
+    guard cpu.wait_ns(for: user) == 0 else {
+      return .failure(SystemError("open image '\(image.path)' with the CPU time that its user has", code: EAGAIN))
+    }
+    return cpu.charging(user) {
+      do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }
+    }
   }
 }

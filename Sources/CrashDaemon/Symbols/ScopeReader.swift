@@ -112,10 +112,11 @@ actor ScopeReader {
     /// The place of the image may hang: then it takes no more than the description may.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
-        Result { try image.open(for: user) }
+        CPUAccounts.measure { Result { try image.open(for: user) } }
       }
-      guard let result else { throw SystemError("open image '\(image.path)'", code: ETIMEDOUT) }
-      return try result.get()
+      guard let (opened, cost_ns) = result else { throw SystemError("open image '\(image.path)'", code: ETIMEDOUT) }
+      charge(cost_ns)
+      return try opened.get()
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {

@@ -17,9 +17,11 @@ extension SymbolCaches {
       guard case .ready(let cache, _) = entries[name] else { continue }
       let (files, link) = (debugFiles(of: image.path, name, for: user), cache.debugLink)
       improve(name, by: files.openInstalled(buildID: name.buildID, link: link), of: image, for: user)
-      guard let link, isTimeToLookBeside(name) else { continue }
+      let cpu = configuration.cpu
+      guard let link, !ForeignFileWork.shared.isFull(user), cpu.wait_ns(for: user) == 0, isTimeToLookBeside(name)
+      else { continue }
       ForeignFileWork.shared.submit(of: user, at: image.place) {
-        let found = files.openBeside(buildID: name.buildID, link: link)
+        let found = cpu.charging(user) { files.openBeside(buildID: name.buildID, link: link) }
         if !found.isEmpty { Task { await self.improve(name, by: found, of: image, for: user) } }
       }
     }

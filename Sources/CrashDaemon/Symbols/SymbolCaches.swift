@@ -131,7 +131,7 @@ extension SymbolCaches {
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
-    let (seen, refused) = await ForeignImages.look(unseen, for: user, timeout_ms: configuration.limits.imageLook_ms)
+    let (seen, refused) = await ForeignImages.look(unseen, for: user, configuration)
     for (image, reason) in refused {
       configuration.logger.debug("no symbols for '\(image.path)': \(reason)")
       let name = CacheName(buildID: image.buildID, owner: .user(user))

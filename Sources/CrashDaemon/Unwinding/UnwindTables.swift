@@ -57,7 +57,7 @@ extension UnwindTables {
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
-    let (seen, _) = await ForeignImages.look(unseen, for: user, timeout_ms: configuration.limits.imageLook_ms)
+    let (seen, _) = await ForeignImages.look(unseen, for: user, configuration)
     _ = begin(seen, for: user)
   }
 
