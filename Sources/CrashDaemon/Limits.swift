@@ -54,6 +54,8 @@ public struct Limits: Sendable, Equatable {
 
   /// Spool files taken in one scan.
   public var spoolFiles = 4096
+  /// Those of one user who is not root: as many as the user has rings.
+  public var spoolFilesPerUser = 2_048
   /// Bytes of spool files of one user who is not root; of the file system's a quarter at most.
   public var spoolBytesPerUser = 256 << 20
 

@@ -26,8 +26,13 @@ struct SpoolQuotaTests {
     _ = try directory.write([1], to: "full/file")
     _ = try directory.write([1], to: "a.ring")
     _ = try directory.write([1], to: "b.ring.partial")
+    for name in ["c.ring", "d.ring.partial"] { #expect(unsafe mkdir("\(directory.path)/\(name)", 0o700) == 0) }
+    #expect(unsafe symlink("/etc/passwd", directory.path + "/e.ring.partial") == 0)
     let found = try spool.tidy(Limits())
-    #expect(found.foreign.map(\.name).sorted() == ["empty", "file", "link", "pipe", "some.ring.part"])
+    #expect(
+      found.foreign.map(\.name).sorted() == [
+        "c.ring", "d.ring.partial", "e.ring.partial", "empty", "file", "link", "pipe", "some.ring.part",
+      ])
     #expect(found.hasPartial && found.excess.isEmpty)
     // Only its owner can empty a directory.
     #expect(try names(directory) == ["a.ring", "b.ring.partial", "full"])
@@ -57,6 +62,25 @@ struct SpoolQuotaTests {
     #expect(try spool.tidy(limits).excess == [54_021: 2])
     #expect(try names(directory) == ["c.ring.partial", "d.ring", "root.ring"])
     #expect(try spool.tidy(limits).excess == [:])
+  }
+
+  @Test("F12: empty files count, and there are only so many of a user", .enabled(if: geteuid() == 0))
+  func emptyFiles() throws {
+    let directory = try TestDirectory()
+    let spool = try SpoolDirectory(path: directory.path)
+    for index in 0..<8 {
+      let path = try directory.write([], to: "\(index).ring.partial")
+      // The path lives for the call.
+      #expect(unsafe chown(path, 54_021, 54_021) == 0)
+    }
+    var limits = Limits()
+    limits.spoolFilesPerUser = 6
+    // No ring is lost with them.
+    #expect(try spool.tidy(limits).excess.isEmpty)
+    #expect(try names(directory).count == 6)
+    limits.spoolBytesPerUser = 4 * 4_096
+    #expect(try spool.tidy(limits).excess.isEmpty)
+    #expect(try names(directory).count == 4)
   }
 
   @Test("F11: files of a user's subordinate uids count as that user's own", .enabled(if: geteuid() == 0))

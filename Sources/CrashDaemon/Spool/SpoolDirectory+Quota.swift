@@ -1,49 +1,55 @@
 import CShimRing
 import Glibc
 
-// Everybody may write into the spool directory: what is no spool file, and what is too much, is removed.
+// Each user may write into the spool directory: what is no spool file, and what is too much, is removed.
 extension SpoolDirectory {
-  /// What a look at the whole directory has removed.
+  /// What was removed of the whole directory.
   struct Tidying {
-    /// Files and directories whose names no shield gives.
+    /// What no shield makes: other names, and what is no regular file.
     var foreign: [(name: String, owner: UInt32)] = []
     /// How many rings there were beyond the quota of each account.
     var excess: [UInt32: Int] = [:]
-    /// Somebody is writing a file, or has left one half written.
+    /// A file is being written, or was left half written.
     var hasPartial = false
   }
 
   private struct Entry {
     var name: String
     var bytes: Int
+    var isEmpty: Bool
     var changed: (Int, Int)
   }
+
+  /// What a file counts at least: an empty one takes an inode and a name.
+  private static let leastBytes = 4_096
 
   /// Whether a shield gives such names.
   static func isOurs(_ name: String) -> Bool {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign names, and of each account but root's the files that changed the longest ago, until the others fit the quota.
+  /// Removes what no shield makes, and of each account but root's the files that changed the longest ago, until the others fit the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
     try forEachName { name in
       guard let status = status(of: name) else { return true }
-      guard Self.isOurs(name) else {
+      guard Self.isOurs(name), status.isRegular else {
         if removeForeign(name) { found.foreign.append((name, status.st_uid)) }
         return true
       }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
       // In blocks of 512 bytes, whatever the file system's are. The time of the change is the kernel's.
+      let bytes = Int(status.st_blocks) * 512
       let entry = Entry(
-        name: name, bytes: Int(status.st_blocks) * 512, changed: (status.st_ctim.tv_sec, status.st_ctim.tv_nsec))
+        name: name, bytes: max(bytes, Self.leastBytes), isEmpty: bytes == 0,
+        changed: (status.st_ctim.tv_sec, status.st_ctim.tv_nsec))
       entries[limits.account(of: status.st_uid), default: []].append(entry)
       return true
     }
     let quota = quotaBytes(limits)
     for (account, own) in entries where account != 0 {
-      let count = removeOldest(of: own, downTo: quota)
+      let count = removeOldest(of: own, downTo: quota, files: limits.spoolFilesPerUser)
       if count > 0 { found.excess[account] = count }
     }
     return found
@@ -59,20 +65,20 @@ extension SpoolDirectory {
       ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
   }
 
-  private func removeOldest(of entries: [Entry], downTo quota: Int) -> Int {
-    var bytes = entries.reduce(0) { $0 + $1.bytes }
-    var count = 0
-    for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota {
+  /// - Returns: How many files with something in them were removed.
+  private func removeOldest(of entries: [Entry], downTo quota: Int, files most: Int) -> Int {
+    var (bytes, files, lost) = (entries.reduce(0) { $0 + $1.bytes }, entries.count, 0)
+    for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota || files > most {
       guard unsafe unlinkat(directory.number, entry.name, 0) == 0 else { continue }
       bytes -= entry.bytes
-      if entry.bytes > 0 { count += 1 }
+      files -= 1
+      if !entry.isEmpty { lost += 1 }
     }
-    return count
+    return lost
   }
 
   /// - Returns: false: it is a directory that is not empty, which only its owner can empty.
-  func removeForeign(_ name: String) -> Bool {
-    guard !Self.isOurs(name) else { return false }
+  private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true
   }

@@ -21,12 +21,12 @@ enum CleanName {
 
 /// The directory where processes leave their rings when crashd is not there.
 ///
-/// Everybody may put files there, so each is checked: who owns it is who it is about.
+/// Each user may put files there, so each is checked: its owner is the user that it is about.
 struct SpoolDirectory: Sendable {
   let path: String
   let directory: Descriptor
 
-  /// A partial file that was not renamed for so long was left by a process that died.
+  /// A partial file that did not change for so long was left by a process that died.
   private static let partialAge_s = 600
 
   init(path: String) throws(SystemError) {
@@ -36,12 +36,12 @@ struct SpoolDirectory: Sendable {
     directory = Descriptor(owning: number)
   }
 
-  /// The finished files but for `known` ones; partial ones that nobody will finish are removed.
-  func list(limit: Int, except known: Set<String> = []) throws(SystemError) -> [String] {
+  /// The finished files but for `known` ones; partial ones that are old at `now_s` are removed.
+  func list(limit: Int, except known: Set<String> = [], at now_s: Int = time(nil)) throws(SystemError) -> [String] {
     var names: [String] = []
     try forEachName { name in
       if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX), !known.contains(name) { names.append(name) }
-      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name) }
+      if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { removeIfOld(name, at: now_s) }
       return names.count < limit
     }
     return names.sorted()
@@ -70,16 +70,16 @@ struct SpoolDirectory: Sendable {
   /// The process that left a file; nil for a name that is none of ours yet, or gone.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
-    let nobody = Peer(pid: 0, uid: geteuid())
+    let unknown = Peer(pid: 0, uid: geteuid())
     guard Self.ringID(of: name) != nil else {
-      throw SpoolRefusal(owner: nobody, reason: "is no ring's name")
+      throw SpoolRefusal(owner: unknown, reason: "is no ring's name")
     }
     var number: Int32 = -1
     let code = unsafe cd_file_open_regular(directory.number, name, false, &number)
     if code == ENOENT { return nil }
     guard code == 0 else {
       throw SpoolRefusal(
-        owner: nobody, reason: code == ENOTSUP ? "is no regular file" : "cannot be opened: \(SystemError.text(code))",
+        owner: unknown, reason: code == ENOTSUP ? "is no regular file" : "cannot be opened: \(SystemError.text(code))",
         isPassing: [EMFILE, ENFILE, ENOMEM, EIO].contains(code))
     }
     let file = Descriptor(owning: number)
@@ -87,7 +87,7 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "can be written by others") }
-      // A second name elsewhere: not made by rename, perhaps somebody else's file.
+      // A second name elsewhere: not made by rename, perhaps another user's file.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
@@ -96,7 +96,7 @@ struct SpoolDirectory: Sendable {
     } catch let error as SpoolRefusal {
       throw error
     } catch {
-      throw SpoolRefusal(owner: nobody, reason: "cannot be read: \(error)", isPassing: true)
+      throw SpoolRefusal(owner: unknown, reason: "cannot be read: \(error)", isPassing: true)
     }
   }
 
@@ -133,7 +133,7 @@ struct SpoolDirectory: Sendable {
   /// The name of the file of a ring.
   static func name(of ringID: String) -> String { ringID + CS_ATTACH_SPOOL_SUFFIX }
 
-  /// Who left a file; nil when there is none of this name.
+  /// The owner of a file; nil when there is none of this name.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
   /// Which file, and since when as it is: a file system gives the number of one that is gone to the next.
@@ -157,9 +157,9 @@ struct SpoolDirectory: Sendable {
     return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
-  /// Removes what a process has left of its ring, whose report is stored; nobody else's file of that name.
+  /// Removes what a process has left of its ring, whose report is stored; no other user's file of that name.
   ///
-  /// Between the look and the removal only the owner can put another file there: the directory is sticky.
+  /// Between the check and the removal only the owner can put another file there: the directory is sticky.
   func removeCopy(of ringID: String, owner: UInt32) {
     for name in [Self.name(of: ringID), Self.name(of: ringID) + CS_ATTACH_PARTIAL_SUFFIX]
     where self.owner(of: name) == owner {
@@ -174,11 +174,9 @@ struct SpoolDirectory: Sendable {
     throw SystemError("remove '\(CleanName.of(name))' from the spool directory")
   }
 
-  private func removeIfOld(_ name: String) {
-    var status = stat()
-    // fstatat writes one struct stat.
-    guard unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-    // Compared without a difference, which could overflow: the owner of a file gives it any time.
-    if status.st_mtim.tv_sec < time(nil) - Self.partialAge_s { _ = unsafe unlinkat(directory.number, name, 0) }
+  private func removeIfOld(_ name: String, at now_s: Int) {
+    // By the time of its change, which is the kernel's: the owner of a file gives it any other time.
+    guard let status = status(of: name), status.st_ctim.tv_sec < now_s - Self.partialAge_s else { return }
+    try? remove(name)
   }
 }

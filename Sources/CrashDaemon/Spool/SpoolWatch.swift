@@ -4,12 +4,12 @@ import Glibc
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
-  /// What came since the last look.
+  /// What came since the last turn.
   struct News: Equatable {
     var names: [String] = []
     /// Something was begun that may be no ring, or too much.
     var hasBegun = false
-    /// The kernel's queue was full: look at the whole directory.
+    /// The kernel's queue was full: the whole directory is to be read.
     var overflowed = false
   }
 
@@ -26,7 +26,8 @@ struct SpoolWatch: Sendable {
 
   /// What is there to read; never waits.
   ///
-  /// It takes a bounded part: who renames files without end must not hold the reader. The rest is there at the next turn.
+  /// It takes a bounded part: a process that renames files without end must not hold the reader. The rest is there at the
+  /// next turn.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)
