@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,12 +15,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-// A group that nobody is in.
+// A group without members.
 #define NO_GROUP 65534
 
-int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor) {
-  // O_PATH opens nothing yet: opening a device or a pipe has effects of its own.
-  int place = openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+// Opens the file that `place` (O_PATH, negative: not there) stands for, and closes that.
+static int open_place(int place, int *ret_descriptor) {
   if (place < 0) return errno;
   struct stat status;
   int result = fstat(place, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : ENOTSUP;
@@ -36,6 +36,20 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
   return result;
 }
 
+int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor) {
+  // O_PATH opens nothing yet: opening a device or a pipe has effects of its own.
+  return open_place(openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), ret_descriptor);
+}
+
+// By a path that leads through none of the links of /proc, whose targets may lie in the mounts of a container. Kernels
+// before 5.6 (ENOSYS) and filters that do not know openat2 (EPERM) follow them.
+static int open_named(const char *path, int *ret_descriptor) {
+  const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
+  int place = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+  if (place < 0 && (errno == ENOSYS || errno == EPERM)) place = open(path, O_PATH | O_CLOEXEC);
+  return open_place(place, ret_descriptor);
+}
+
 // The calling thread's alone: libc's functions of these names would change all threads.
 static void act_as(uint32_t user, uint32_t group) {
   syscall(SYS_setfsgid, group);
@@ -43,13 +57,13 @@ static void act_as(uint32_t user, uint32_t group) {
 }
 
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor) {
-  if (geteuid() != 0 || user == 0) return cd_file_open_regular(AT_FDCWD, path, true, ret_descriptor);
+  if (geteuid() != 0 || user == 0) return open_named(path, ret_descriptor);
   gid_t groups[64];
   const int count = getgroups(64, groups);
   const int dumpable = prctl(PR_GET_DUMPABLE);
   if (count < 0 || syscall(SYS_setgroups, 0, NULL) != 0) return EPERM;
   act_as(user, NO_GROUP);
-  const int result = cd_file_open_regular(AT_FDCWD, path, true, ret_descriptor);
+  const int result = open_named(path, ret_descriptor);
   act_as(0, getegid());
   syscall(SYS_setgroups, count, groups);
   // The kernel has taken it back with the change of the user.

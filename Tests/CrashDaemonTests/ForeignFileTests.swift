@@ -199,6 +199,23 @@ struct ForeignFileTests {
   }
 
   @Test(
+    "F14: a path through a link of /proc, which may lead into a container, opens nothing", arguments: [false, true])
+  func linksOfProcesses(isBehindLink: Bool) throws {
+    let directory = try TestDirectory()
+    let path = try directory.write([1], to: "image", mode: 0o644)
+    var through = "/proc/self/root" + path
+    if isBehindLink {
+      // The paths live for the call.
+      #expect(unsafe symlink(through, directory.path + "/link") == 0)
+      through = directory.path + "/link"
+    }
+    let user: UInt32 = 54_321
+    let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
+    #expect(try image(through, descriptor: sent).open(for: user).owner == .user(user))
+    #expect(throws: SystemError.self) { try image(through).open(for: user) }
+  }
+
+  @Test(
     "F19: crashd as root tells a user nothing of what lies in a closed directory", .enabled(if: geteuid() == 0),
     arguments: ["file", "link", "directory", "pipe", "nothing"])
   func closedDirectory(name: String) throws {

@@ -94,7 +94,8 @@ int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns);
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
 
 // The same by a path, as far as `user` may reach it: where crashd is root, the calling thread opens it with that user's
-// rights and without groups. May wait for the file system.
+// rights and without groups. ELOOP through a link of /proc, which may lead into a container. May wait for the file
+// system.
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
 
 // What the kernel knows of an open file without asking its file system, which may never answer (AT_STATX_DONT_SYNC).

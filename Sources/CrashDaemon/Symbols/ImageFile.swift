@@ -72,9 +72,10 @@ struct ImageFile: Sendable {
 
   /// Opens the path, which the process may have made up, or compares it with the descriptor.
   ///
-  /// Where the process sent none, only a regular file is taken that belongs to root, to crashd's own user or to the user
-  /// of the process, and that the user may read, so that nobody can have a file read that is not his. May wait for a
-  /// file system for ever: it is called on threads of ``ForeignFileWork`` only.
+  /// A path through a link of `/proc`, such as `/proc/7/root/lib/libc.so.6`, leads into the mounts of that process, and
+  /// opens nothing. Where the process sent no descriptor, only a regular file is taken that belongs to root, to crashd's
+  /// own user or to the user of the process, and that the user may read. May wait for a file system for ever: it is called
+  /// on threads of ``ForeignFileWork`` only.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
