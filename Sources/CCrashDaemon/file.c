@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -50,6 +51,15 @@ static int open_named(const char *path, int *ret_descriptor) {
   return open_place(place, ret_descriptor);
 }
 
+// Whether crashd is dumpable, as it was before the first thread changed its user: the kernel takes that back with the
+// change, and another thread may read it meanwhile.
+static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
+static int dumpable;
+
+static void note_dumpable(void) {
+  dumpable = prctl(PR_GET_DUMPABLE);
+}
+
 // The calling thread's alone: libc's functions of these names would change all threads.
 static void act_as(uint32_t user, uint32_t group) {
   syscall(SYS_setfsgid, group);
@@ -58,15 +68,14 @@ static void act_as(uint32_t user, uint32_t group) {
 
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor) {
   if (geteuid() != 0 || user == 0) return open_named(path, ret_descriptor);
+  pthread_once(&dumpable_once, note_dumpable);
   gid_t groups[64];
   const int count = getgroups(64, groups);
-  const int dumpable = prctl(PR_GET_DUMPABLE);
   if (count < 0 || syscall(SYS_setgroups, 0, NULL) != 0) return EPERM;
   act_as(user, NO_GROUP);
   const int result = open_named(path, ret_descriptor);
   act_as(0, getegid());
   syscall(SYS_setgroups, count, groups);
-  // The kernel has taken it back with the change of the user.
   prctl(PR_SET_DUMPABLE, dumpable);
   return result;
 }

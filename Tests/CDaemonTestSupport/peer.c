@@ -68,3 +68,7 @@ void cd_test_peer_end(int link, int32_t child) {
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
 }
+
+int cd_test_dumpable(void) {
+  return prctl(PR_GET_DUMPABLE);
+}

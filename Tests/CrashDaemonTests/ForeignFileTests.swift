@@ -234,6 +234,25 @@ struct ForeignFileTests {
     // The thread has root's rights again.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
+
+  @Test("F19: threads that open files for users leave crashd as dumpable as it was", .enabled(if: geteuid() == 0))
+  func dumpable() async throws {
+    let directory = try TestDirectory()
+    let path = try directory.write([1], to: "image", mode: 0o644)
+    let before = cd_test_dumpable()
+    let work = ForeignFileWork(Limits())
+    await withTaskGroup(of: Void.self) { group in
+      for user in 1..<UInt32(17) {
+        group.addTask {
+          let opened = await work.result(of: user, at: path, timeout_ms: 600_000) {
+            (0..<500).count { _ in (try? image(path).open(for: user)) != nil }
+          }
+          #expect(opened == 500)
+        }
+      }
+    }
+    #expect(cd_test_dumpable() == before)
+  }
 }
 
 extension TestDirectory {

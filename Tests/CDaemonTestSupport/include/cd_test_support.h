@@ -31,4 +31,7 @@ void cd_test_hang(const cd_test_mount *mount);
 // Ends it: what waits for it fails.
 void cd_test_unmount(const char *directory, const cd_test_mount *mount);
 
+// What the kernel says of a dump of this process (PR_GET_DUMPABLE).
+int cd_test_dumpable(void);
+
 #endif
