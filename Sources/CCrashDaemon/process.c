@@ -50,6 +50,6 @@ int cd_process_end(int pidfd, int *ret_status) {
 }
 
 bool cd_process_exists(int pidfd) {
-  // EPERM: somebody else's. ESRCH is told before the right to send is looked at.
+  // EPERM: another user's. ESRCH comes before the right to send is checked.
   return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }

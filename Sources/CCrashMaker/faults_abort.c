@@ -1,4 +1,4 @@
-// Deaths by abort(), by glibc's own checks and by a signal that somebody sent.
+// Deaths by abort(), by glibc's own checks and by a signal that was sent.
 #include "faults.h"
 
 #include <assert.h>

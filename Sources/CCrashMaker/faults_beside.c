@@ -71,7 +71,7 @@ FAULT void cs_fault_setxid(void) {
   _exit(raise_capabilities() && setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 ? 0 : 1);
 }
 
-// Where nobody may make one, with or without threads, that is no finding.
+// Where no process may make one, with or without threads, that is no finding.
 FAULT void cs_fault_userns(void) {
   _exit(unshare(CLONE_NEWUSER) == 0 || errno != EINVAL ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-// Deaths that somebody else decides on.
+// Deaths that another process or the kernel decides on.
 #include "faults.h"
 
 #include <signal.h>

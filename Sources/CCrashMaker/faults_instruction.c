@@ -42,7 +42,7 @@ FAULT void cs_fault_float_divide(void) {
 }
 
 FAULT void cs_fault_seccomp_sys(void) {
-  // personality(2) is called by nobody else here.
+  // personality(2) is called nowhere else here.
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 1),

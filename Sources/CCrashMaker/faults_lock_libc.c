@@ -112,7 +112,7 @@ FAULT void cs_fault_inside_setxid(void) {
   pthread_t other;
   sigset_t abort_only;
   self = gettid();
-  // Whoever started this program may have blocked it.
+  // The parent of this program may have blocked it.
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   pthread_sigmask(SIG_UNBLOCK, &abort_only, NULL);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The program asks here to be killed; -1 where nobody listens.
+// The program asks here to be killed; -1 where no process listens.
 static int asking = -1;
 
 // The first process of the namespace: without it no other can begin. Ends with the one that made it.

@@ -32,7 +32,7 @@ FAULT void cs_fault_no_memory(void) {
   *number = 42; // fault: no-memory
 }
 
-// A view of the file system that nobody else shares.
+// A view of the file system that no other process shares.
 static int unshare_mounts(void) {
   return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }

@@ -6,7 +6,7 @@ public struct Limits: Sendable, Equatable {
   public var processesPerUser = 1024
   /// Processes of one user who is not root that may attach in a minute; all of them at once, too.
   public var attachesPerMinute = 1_200
-  /// Processes that have ended, of which the kernel does not tell yet how: their parents have not waited for them.
+  /// Processes that have ended and whose exit status is not known yet: their parents have not waited for them.
   public var endings = 1024
   /// Those of one user who is not root.
   public var endingsPerUser = 256
@@ -22,21 +22,21 @@ public struct Limits: Sendable, Equatable {
   public var greeting_ms = 5_000
   /// Wake-ups of one process that brought nothing new, before later ones are ignored.
   public var emptyWakes = 100
-  /// How long it is remembered that somebody asked for the symbols of a list of images.
+  /// How long the symbols of a list of images are not asked for again.
   public var recentImages_ms = 1_000
-  /// How long what a process saw while it went on may wait until it is looked at.
+  /// How long what a process saw while it went on may wait until it is read.
   public var observation_ms = 30_000
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024
 
-  /// How long who changes a policy waits for the processes that it is about.
+  /// How long a change of a policy waits for the processes that it is about.
   public var control_ms = 2_000
   /// Programs whose dangling statistics are kept, in all.
   public var danglingServices = 1_024
   /// Those of one user who is not root.
   public var danglingServicesPerUser = 64
 
-  /// Rings that are looked at at once: read, symbolicated, stored.
+  /// Rings that are read, symbolicated and stored at once.
   public var looks = 6
   /// Those of one user.
   public var looksPerUser = 5
@@ -74,7 +74,7 @@ public struct Limits: Sendable, Equatable {
   public var symbolJobsPerUser = 1024
   /// Symbol jobs at once; of these and of the other jobs below, `places` keeps one for root and for crashd's own user.
   public var symbolJobs = 4
-  /// Symbol jobs at once of one user: fewer than in all, so that his slow images hold up nobody else's.
+  /// Symbol jobs at once of one user: fewer than in all, so that slow images hold up no other user's.
   public var symbolJobsAtOncePerUser = 2
   /// Symbol jobs at once that know only the frames of one crash.
   public var hastySymbolJobs = 4
@@ -90,21 +90,21 @@ public struct Limits: Sendable, Equatable {
   public var imageLook_ms = 20_000
   /// How long a crash waits for the symbols that its frames need.
   public var symbolWait_ms = 20_000
-  /// Bytes of the names that are looked at in one report, and of those that crashd remembers.
+  /// Bytes of the names that are checked in one report, and of those that crashd remembers.
   public var judgedNamesBytes = 4 << 20
-  /// How long it may take to look at the names of one report.
+  /// How long it may take to check the names of one report.
   public var judgeNames_ms = 5_000
-  /// Places of faults whose variables are looked at, at once; others go without.
+  /// Places of faults whose variables are described at once; others go without.
   public var scopes = 4
   /// Those of one user.
   public var scopesPerUser = 2
-  /// How long looking at the variables of one place may take.
+  /// How long it may take to describe the variables of one place.
   public var scope_ms = 5_000
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.
   public var openCaches = 512
-  /// Symbol caches kept on disk: those for everybody, and those of each user.
+  /// Symbol caches kept on disk: those for all users, and those of each user.
   public var cacheDirectoryBytes = 4 << 30
   /// All of them together.
   public var cacheBytes = 8 << 30
@@ -138,7 +138,7 @@ public struct Limits: Sendable, Equatable {
   public var waitingUnwinds = 256
   /// Second unwindings of one user that run or wait.
   public var unwindsPerUser = 32
-  /// How long no ring was looked at when a second unwinding begins: in a storm there is none between two crashes.
+  /// How long no ring was read when a second unwinding begins: in a storm there is none between two crashes.
   public var unwindQuiet_ms = 20
   /// How long a second unwinding waits for that; then it begins when no ring waits.
   public var unwindPatience_ms = 5_000
@@ -168,7 +168,7 @@ public struct Limits: Sendable, Equatable {
   /// Subscribers of one user who is not root that hold events at the same time; the others wait.
   public var eventPagesPerUser = 4
 
-  /// Refusals of which the time of the last log line is remembered.
+  /// Users whose losses and refusals are remembered, and kinds of log lines.
   public var rememberedRefusals = 1_024
 
   /// What crashd has open besides: the store, its sockets, pipes of children.

@@ -10,7 +10,7 @@
 
 // Functions return 0, or an errno value and leave their outputs alone, unless said otherwise.
 
-// Who is at the other end, as the kernel knows it (SO_PEERCRED).
+// The process and user at the other end, as the kernel knows them (SO_PEERCRED).
 typedef struct cd_peer {
   int32_t pid;
   uint32_t uid;
@@ -35,7 +35,7 @@ int cd_process_open(int32_t pid, int *ret_pidfd);
 // kernel does not tell.
 int cd_process_end(int pidfd, int *ret_status);
 
-// Whether something is left of the process, a zombie too: as long as it is, its pid is nobody else's.
+// Whether something is left of the process, a zombie too: as long as it is, its pid is no other's.
 bool cd_process_exists(int pidfd);
 
 // One message and the descriptors with it, all close-on-exec. Whatever descriptors arrive are the caller's to close.
@@ -113,8 +113,8 @@ int cd_file_look(int descriptor, cd_file_facts *ret_facts);
 // The same of the program that a process runs, by its link in /proc.
 int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 
-// Whether a file's owner was put there by who may be root on this machine: its mount honours set-user-id, which mounts
-// of users and of removable disks do not. May wait for the file system.
+// Whether only root on this machine can have set a file's owner: its mount honours set-user-id, which mounts of users
+// and of removable disks do not. May wait for the file system.
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
 // Whether a file lies in a file system that the boot of the machine has made: tmpfs.

@@ -2,7 +2,7 @@ import CCrashDaemon
 import Glibc
 import Synchronization
 
-/// A file descriptor that is closed when nobody uses it any more.
+/// A file descriptor that is closed when it is no longer used.
 final class Descriptor: Sendable {
   /// Valid as long as this object lives.
   let number: Int32
@@ -76,7 +76,7 @@ struct FileFacts {
   }
 
   var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-  /// Somebody else than the owner can change it.
+  /// Other users than the owner can change it.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
   /// What hangs together when it hangs.
@@ -89,6 +89,6 @@ struct FileFacts {
 extension stat {
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
   var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-  /// Somebody else than the owner can change it.
+  /// Other users than the owner can change it.
   var isSharedWritable: Bool { st_mode & 0o022 != 0 }
 }

@@ -1,7 +1,7 @@
 import CCrashDaemon
 import Glibc
 
-/// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd trusts nobody with.
+/// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd must not risk itself.
 struct HelperChild {
   var program: String
   var arguments: [String]
@@ -76,7 +76,7 @@ struct HelperChild {
     return status
   }
 
-  /// Waits for it elsewhere, for as long as it takes: nobody else shall.
+  /// Waits for it on another thread, for as long as it takes.
   private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
     do throws(SystemError) {
       try Thread.start(named: "reaper") {
@@ -96,7 +96,7 @@ struct HelperChild {
     while true {
       let now = Moment.monotonic_ns()
       var wanted = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      // One pollfd is given and one is told.
+      // poll reads and writes one pollfd.
       let count = unsafe Glibc.poll(&wanted, 1, now < end ? Int32(clamping: (end - now) / 1_000_000 + 1) : 0)
       if count > 0 { return true }
       if count == 0 && now >= end { return false }

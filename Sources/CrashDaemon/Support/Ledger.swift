@@ -2,7 +2,7 @@ import CrashReport
 import Logging
 import Synchronization
 
-/// Who is at the other end of a socket, or owns a file.
+/// The process and user at the other end of a socket, or the owner of a file.
 struct Peer: Sendable, Hashable, CustomStringConvertible {
   /// 0 when only the user is known.
   var pid: Int32
@@ -11,8 +11,8 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
   var description: String { pid == 0 ? "uid \(uid)" : "pid \(pid), uid \(uid)" }
 }
 
-/// Counts what was stored, refused and lost, and logs it so that nobody can flood the log: one line a kind and user in a
-/// second, of reports after the first eight; the next one tells how many were left out.
+/// Counts what was stored, refused and lost, and logs it so that no process can flood the log: one line a kind and user in a
+/// second, of reports after the first eight; the next one counts those that were left out.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -48,7 +48,7 @@ final class Ledger: Sendable {
   /// Reports of a user that are logged without a pause: services that take each other down are all in the log.
   private static let reportsAtOnce: UInt64 = 8
 
-  /// Of one kind, that one ring can report: the counts in a ring are the word of its process.
+  /// Of one kind, that one ring can report: the counts in a ring are claims of its process.
   static let mostLosses = 1 << 32
 
   /// Counters never wrap: at their end they stand still.

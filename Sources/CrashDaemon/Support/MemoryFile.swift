@@ -12,7 +12,7 @@ struct MemoryFile {
     descriptor = Descriptor(owning: number)
   }
 
-  /// Its size can change no more, whoever has it; nor can its bytes, unless it `staysWritable`.
+  /// Fixes its size for all holders of it, and its bytes, unless it `staysWritable`.
   func seal(staysWritable: Bool = true) throws(SystemError) {
     try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }

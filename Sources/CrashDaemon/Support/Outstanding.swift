@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what was begun and has not ended, for whoever stops.
+/// Counts what was begun and has not ended, for a stop that waits for it.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0

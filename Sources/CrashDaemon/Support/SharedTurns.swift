@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Work that is done by one at a time for each key, and whose result serves everybody who asked before it began.
+/// Work that is done by one at a time for each key, and whose result serves all callers that asked before it began.
 ///
-/// Two who look at one thing at once would both take for new what neither has noted yet.
+/// Two readers of one thing at once would both take for new what neither has noted yet.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
@@ -10,7 +10,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private struct Turn {
     /// They asked before the turn began.
     var served: [Asker] = []
-    /// They asked since: what they ask for may have happened after that look at it.
+    /// They asked since: what they ask for may have happened after that turn began.
     var next: [Asker] = []
   }
 
@@ -35,7 +35,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Does `work`, or nothing while somebody does it for that key.
+  /// Does `work`, or nothing while it is being done for that key.
   func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
     let leads = turns.withLock { turns in
       if turns[key] != nil { return false }

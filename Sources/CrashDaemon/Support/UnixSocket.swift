@@ -17,7 +17,7 @@ enum UnixSocket {
 
   /// Binds and listens; an old socket at the path is replaced.
   ///
-  /// Everybody may connect: what he may is decided by the peer's ids.
+  /// Every user may connect; the peer's ids decide what it may do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -56,7 +56,7 @@ enum UnixSocket {
     return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
   }
 
-  /// Who is at the other end.
+  /// The process and user at the other end.
   static func peer(of socket: Int32) throws(SystemError) -> Peer {
     var peer = cd_peer()
     try SystemError.check(unsafe cd_socket_peer(socket, &peer), "ask for a socket's peer")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The symbol caches and unwind files on disk, kept below a size: those for everybody in the directory itself, each
+/// The symbol caches and unwind files on disk, kept below a size: those for all users in the directory itself, each
 /// user's own ones in a directory below it.
 struct CacheDirectory {
   let path: String
@@ -23,10 +23,10 @@ struct CacheDirectory {
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
-  /// Removes the files that nobody has used for the longest time until the rest fits; a mapped one stays readable until
+  /// Removes the least recently used files until the rest fits; a mapped one stays readable until
   /// it is closed.
   ///
-  /// Who has the most loses first: nobody's files drive out another one's smaller share.
+  /// The directory that has the most loses first: no user's files drive out the smaller share of another.
   ///
   /// - Parameters:
   ///   - limitBytes: Of all files.

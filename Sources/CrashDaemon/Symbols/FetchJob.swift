@@ -4,7 +4,7 @@ import Glibc
 /// Gets the debug information of one build from servers, by `crash-fetch`, and lets `crash-analyse` make the symbol cache
 /// of it.
 struct FetchJob: Sendable {
-  /// Who is asked, and by which program.
+  /// The servers that are asked, and the program that asks them.
   struct Servers: Sendable {
     /// `crash-fetch`.
     var program: String

@@ -2,7 +2,7 @@ import CCrashDaemon
 import CrashRing
 import Glibc
 
-/// An image whose symbols somebody may need: as the process names it, with the descriptor that it sent, if any.
+/// An image whose symbols may be needed: as the process names it, with the descriptor that it sent, if any.
 struct ImageFile: Sendable {
   var buildID: String
   var path: String
@@ -113,7 +113,7 @@ struct ImageFile: Sendable {
   }
 }
 
-/// Who may use a cache.
+/// The users that may use a cache.
 ///
 /// A user could send a forged file under another program's build id. What came from a file that only root or crashd's
 /// user can change serves all; but a user can have files of root's in a container or on a disk image, so that counts
@@ -123,7 +123,7 @@ enum CacheOwner: Sendable, Hashable {
   case everybody
   case user(UInt32)
 
-  /// - Returns: nil when it depends on where the file comes from, and nobody has looked.
+  /// - Returns: nil when it depends on where the file comes from, and it is not known yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
@@ -136,7 +136,7 @@ enum CacheOwner: Sendable, Hashable {
   }
 }
 
-/// A symbol cache's name: in memory the key, on disk `BUILDID.cssym`, a user's own ones in a directory of his uid.
+/// A symbol cache's name: in memory the key, on disk `BUILDID.cssym`, a user's own ones in a directory of its uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner

@@ -20,7 +20,7 @@ actor NameJudge {
       do {
         keep(fresh, try await ask(fresh, program))
       } catch {
-        configuration.logger.warning("cannot look at names: \(error), showing them as they are")
+        configuration.logger.warning("cannot check names: \(error), showing them as they are")
       }
     }
     return mangled.filter { known[$0] != true }
@@ -60,7 +60,7 @@ actor NameJudge {
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
-    // Of a fixed size: a child that somebody has taken over cannot fill the memory.
+    // Of a fixed size: a child that was taken over cannot fill the memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {

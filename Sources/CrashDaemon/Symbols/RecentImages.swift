@@ -17,7 +17,7 @@ final class RecentImages: Sendable {
 
   init(memory_ms: Int) { self.memory_ms = memory_ms }
 
-  /// Whether nobody asked for these a moment ago.
+  /// Whether these were not asked for a moment ago.
   ///
   /// Descriptors that a process sent are always new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {

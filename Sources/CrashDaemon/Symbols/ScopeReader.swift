@@ -10,7 +10,7 @@ actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   /// The account of each job.
   private var running: [UInt32] = []
-  /// What was told of a place to whom: a program that crashes again and again there costs one process.
+  /// What was asked of a place: a program that crashes again and again there costs one process.
   private struct Question: Hashable {
     var user: UInt32
     var path: String
@@ -69,7 +69,7 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // What tells nothing makes room first: somebody may crash at ever other places.
+    // Empty answers make room first: a program may crash at ever other places.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
@@ -120,7 +120,7 @@ actor ScopeReader {
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {
-      // Of a fixed size: a child that somebody has taken over cannot fill the memory.
+      // Of a fixed size: a child that was taken over cannot fill the memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"

@@ -13,7 +13,7 @@ struct FetchQueue {
 }
 
 // Debug information from servers, for images that have none and for which none is installed. A process attaches, its
-// caches are made, and then servers are asked; a crash that comes meanwhile has names without lines, waits for nobody, and
+// caches are made, and then servers are asked; a crash that comes meanwhile has names without lines, does not wait, and
 // has the lines when they have come.
 extension SymbolCaches {
   /// What came of asking servers since crashd started, and how many builds wait for it.

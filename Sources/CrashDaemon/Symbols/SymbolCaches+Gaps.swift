@@ -51,7 +51,7 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Sees to it that the report is told of when the symbols of these builds come.
+  /// Has the report sent to `lateReports` when the symbols of these builds come.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
     // They came since.
@@ -77,7 +77,7 @@ extension SymbolCaches {
     }
   }
 
-  /// No more reports are told of.
+  /// Ends `lateReports`.
   func endLate() { lateContinuation.finish() }
 
   /// Keeps why a build has no cache.

@@ -29,9 +29,9 @@ extension SymbolCaches {
     startHastyJobs()
   }
 
-  /// Fair between users: one who has fewer jobs comes before one who has more, and nobody has all places.
+  /// Fair between users: one that has fewer jobs comes before one that has more, and none has all places.
   private func startHastyJobs() {
-    // Nobody waits for these any more.
+    // No crash waits for these any more.
     hastyWaiting.removeAll { waiters[$0.number]?.names.contains($0.name) != true }
     let limits = configuration.limits
     let taken = { (index: Int) in self.hastyRunning.count { $0 == self.hastyWaiting[index].account } }

@@ -3,7 +3,7 @@ import CrashSymbols
 // A cache with names only becomes a better one when a debug file has been installed since: looked for whenever a process
 // attaches or crashes, and when a report is analysed again.
 extension SymbolCaches {
-  /// How long it is remembered that somebody has looked beside an image.
+  /// How long no debug file is looked for again beside an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
   /// Has the caches of an image made anew from debug files that are there now and were not when the caches were made.

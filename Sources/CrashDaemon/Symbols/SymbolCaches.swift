@@ -6,7 +6,7 @@ import Logging
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// Being made, from these files: anybody may name a build id, and hand in a file that does not have it.
+    /// Being made, from these files: any process may name a build id, and hand in a file that does not have it.
     case pending([ImageFile.Identity: Source])
   }
 
@@ -17,7 +17,7 @@ actor SymbolCaches {
     var user: UInt32
   }
 
-  /// A file that is no image of this build id, whoever says so.
+  /// A file that is no image of this build id.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -44,7 +44,7 @@ actor SymbolCaches {
     var program: String?
     /// Where debug files of stripped images are installed.
     var debugDirectory = DebugFilePaths.standardDirectory
-    /// Who is asked for debug information; nil: nobody.
+    /// The servers that are asked for debug information, if any.
     var servers: FetchJob.Servers?
     var limits: Limits
     var ledger: Ledger
@@ -101,7 +101,7 @@ actor SymbolCaches {
 
   /// Why there is no cache, as far as that is known.
   var refusals: [CacheName: String] = [:]
-  /// Reports that wait for a cache, though nobody waits for them.
+  /// Reports that wait for a cache in the background.
   var late: [CacheName: Set<LateReport>] = [:]
   /// Those whose caches have come.
   nonisolated let lateReports: AsyncStream<LateReport>
@@ -143,7 +143,7 @@ extension SymbolCaches {
   }
 
   /// Begins what can be begun without waiting for a file system.
-  /// - Returns: Images that have to be looked at first.
+  /// - Returns: Images whose files have to be opened first.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
     for image in images {
@@ -191,7 +191,7 @@ extension SymbolCaches {
     return unseen
   }
 
-  /// Whether somebody has looked for it a moment ago: in a storm of crashes of a container nobody looks each time.
+  /// Whether it could not be opened a moment ago: a storm of crashes of a container does not ask each time.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }

@@ -75,7 +75,7 @@ struct SymbolJob: Sendable {
     return (partial, problems)
   }
 
-  /// The path of a cache that is written and nobody's yet.
+  /// The path of a cache that is written and has no name yet.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // No variadic argument but the mode, which open reads as one.

@@ -28,7 +28,7 @@ actor SnapshotUnwinder {
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
   }
 
-  /// Who waits for a place.
+  /// Unwindings that wait for a permit.
   nonisolated var waitingCount: Int { places.withLock { $0.waitingCount } }
 
   /// What a second unwinding led to.
@@ -41,7 +41,7 @@ actor SnapshotUnwinder {
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// There is no place, and whoever asked does not wait for one.
+  /// There is no permit, and the caller does not wait for one.
   struct Busy: Error {}
 
   /// The images that unwinding a ring again can need; nil where there is nothing to walk.
@@ -49,7 +49,7 @@ actor SnapshotUnwinder {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether one who comes now is let in; one who is not is counted.
+  /// Whether one more unwinding is let in; one that is not is counted.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || places.withLock({ $0.isOpen(for: user) }) { return true }
     skipped.add(1, ordering: .relaxed)
@@ -63,9 +63,9 @@ actor SnapshotUnwinder {
     return await unwind(with: images, for: user) { contents }
   }
 
-  /// The same; unless he `waits`, whoever asks is sent away when there is no place at once.
+  /// The same; unless it `waits`, throws when there is no permit at once.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // Nothing that has to be counted: the report stays as it is, and he may ask again.
+    // Nothing that has to be counted: the report stays as it is, and the caller may ask again.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !places.withLock({ $0.hasRoom(for: user) })
     {
@@ -85,11 +85,11 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { places.withLock { $0.leave(user) } }
-    // Those of an attached process are there, or under way; those of a spooled ring may be made now. Nobody has a place
-    // while he waits for them.
+    // Those of an attached process are there, or under way; those of a spooled ring may be made now. No permit is held
+    // while they are waited for.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Crashes come first. He may have waited for this longer than for anything else; nobody waits for him.
+    // Crashes come first; the report is stored already.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     guard await withCheckedContinuation({ continuation in places.withLock { $0.take(user, continuation) } }) else {
@@ -110,7 +110,7 @@ actor SnapshotUnwinder {
     }
   }
 
-  /// Lets what runs come to its end, which takes two seconds at most, and sends everybody else away.
+  /// Lets what runs come to its end, which takes two seconds at most, and ends the waiting of all others.
   func stop() async {
     places.withLock { $0.stop() }
     await tables.stop()
@@ -151,7 +151,7 @@ actor SnapshotUnwinder {
     to question: UnwindQuestion, _ files: [String: Descriptor], _ program: String, _ limits: Limits
   ) throws -> UnwindAnswer {
     let request = try question.request(tables: files, limitBytes: limits.unwindRequestBytes)
-    // Of a fixed size: a child that somebody has taken over cannot fill the memory.
+    // Of a fixed size: a child that was taken over cannot fill the memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
     try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)

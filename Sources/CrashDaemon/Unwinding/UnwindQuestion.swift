@@ -73,7 +73,7 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child has it as a file that can be written: a child that somebody has taken over must not fill it.
+    // The child has it as a file that can be written: a child that was taken over must not fill it.
     try file.seal(staysWritable: false)
     return file
   }

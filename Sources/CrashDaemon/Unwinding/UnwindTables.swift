@@ -62,7 +62,7 @@ extension UnwindTables {
   }
 
   /// Begins what can be begun without waiting for a file system.
-  /// - Returns: Images that have to be looked at first.
+  /// - Returns: Images whose files have to be opened first.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
     let limits = configuration.limits
@@ -198,7 +198,7 @@ extension UnwindTables {
     return found
   }
 
-  /// Whoever waits goes on with what there is, now and later.
+  /// Ends all waiting, now and later: callers go on with what there is.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }
@@ -226,7 +226,7 @@ extension UnwindTables {
     !(waiting + running).contains { names.contains($0.name) }
   }
 
-  /// A user's own file, or one for everybody.
+  /// A user's own file, or one for all users.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
     [CacheOwner.everybody, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
