@@ -14,8 +14,20 @@ struct WaitTests {
   }
 
   @Test(
+    "C-H1: is not what a main thread takes that waits for SIGPROF among all signals",
+    arguments: ["sigtimedwait-all", "sigwaitinfo-all", "sigwait-all", "sigwait-profiling", "signalfd-all"])
+  func threadThatTakesSignals(way: String) throws {
+    let contents = try capture("main-waits-\(way)")
+    #expect(contents.records.map(\.signal) == [11])
+    #expect(contents.threads.map(\.answer) == [.blocked])
+  }
+
+  @Test(
     "ends the process by its signal without a sweep",
-    arguments: ["busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read"])
+    arguments: [
+      "busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read", "sigwait-all", "sigwait-profiling",
+      "signalfd-all", "epoll-all",
+    ])
   func signalWithoutSweep(way: String) throws {
     let contents = try capture("main-waits-\(way)", environment: ["CRASHSHIELD_SWEEP_MS": "0"])
     #expect(contents.records.map(\.signal) == [11])
@@ -24,7 +36,9 @@ struct WaitTests {
 
   @Test(
     "ends the process by its signal where a handler that was installed later calls the shield's",
-    arguments: ["pause", "sleep", "epoll-wait", "sigtimedwait", "sem-timedwait", "recv-timeout"])
+    arguments: [
+      "pause", "sleep", "epoll-wait", "sigtimedwait", "sem-timedwait", "recv-timeout", "sigwait-all", "signalfd-all",
+    ])
   func signalBehindHandler(way: String) throws {
     let contents = try capture("main-waits-\(way)", environment: ["CRASH_MAKER_HANDLER": "slow"])
     #expect(contents.records.map(\.signal) == [11])

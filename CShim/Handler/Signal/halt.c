@@ -9,8 +9,11 @@
 // | the same; the signal comes after the sweep      | does not answer, and stays                                      |
 // | the same with CRASHSHIELD_SWEEP_MS=0            | does not answer, and stays                                      |
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
-// | it blocks SIGPROF; it waits for a vfork child   | goes on: no signal reaches it. No call of its own was           |
-// |                                                 | interrupted either                                              |
+// | it blocks SIGPROF, or waits for it by sigwait() | is sent nothing (reach.c) and goes on; none of its calls is     |
+// |                                                 | interrupted                                                     |
+// | it starts to do so between the look and the     | a program that takes SIGPROF for its own ends as it does by it  |
+// | signal                                          |                                                                 |
+// | it waits for a vfork child                      | goes on: the signal stays pending                               |
 // | it calls exit() or exec() before it stays       | it wins, as it may without us                                   |
 // | it forks before it stays                        | the child has the program's SIGPROF action, and does not stay   |
 // | it faults while it answers                      | stays (handler.c)                                               |
@@ -34,6 +37,7 @@
 #include "crasher.h"
 #include "cs_ring_access.h"
 #include "own_threads.h"
+#include "reach.h"
 #include "registers.h"
 #include "state.h"
 #include "sweep.h"
@@ -88,6 +92,7 @@ bool cs_halt_begin(void) SIGNAL_SAFE {
 
 void cs_halt_forget(void) SIGNAL_SAFE {
   cs_halt_forget_turns();
+  cs_reach_forget();
   __atomic_store_n(&is_last, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&staying, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&looking, 0, __ATOMIC_RELAXED);
@@ -97,6 +102,7 @@ void cs_halt_forget(void) SIGNAL_SAFE {
 // The process lives on.
 static void end_halt(void) SIGNAL_SAFE {
   cs_halt_forget_turns();
+  cs_reach_forget();
   __atomic_store_n(&is_last, 0, __ATOMIC_RELAXED);
   if (__atomic_exchange_n(&has_begun, 0, __ATOMIC_SEQ_CST) == 0) return;
   cs_sweep_give_signal_back();
@@ -108,6 +114,7 @@ static void stay(void) SIGNAL_SAFE {
   const uint64_t mask = cs_process.sweep_action.mask | UINT64_C(1) << (SIGPROF - 1);
   cs_sigmask(SIG_BLOCK, &mask);
   uint32_t empty = 0;
+  cs_reach_mark_set(cs_gettid(), CS_REACH_STAYS);
   __atomic_fetch_add(&staying, 1, __ATOMIC_RELAXED);
   for (int nap = 0; nap < STAY_NAPS && cs_halt_has_begun(); nap++) {
     sleep_while(&has_begun, 1, STAY_NAP_NS);
@@ -162,6 +169,14 @@ void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE {
   stay();
 }
 
+// Whether the thread stays or is to: it is sent SIGPROF, or is still in the handler since it was.
+static bool signal_one(int tid) SIGNAL_SAFE {
+  if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
+  if (cs_reach_of(tid) != CS_REACH_OPEN) return cs_reach_has_mark(tid, CS_REACH_SENT);
+  cs_reach_mark_set(tid, CS_REACH_SENT);
+  return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
+}
+
 // Says how many threads it has reached that have not crashed. false: the list of the threads cannot be read.
 static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   const int self = cs_gettid();
@@ -171,7 +186,7 @@ static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   for (int tid = cs_task_list_next(&list); tid != 0; tid = cs_task_list_next(&list)) {
     has_self = has_self || tid == self;
     if (tid == self || cs_own_is_idle(tid) || cs_crasher_of(tid) != NULL) continue;
-    count += cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
+    count += signal_one(tid);
   }
   cs_task_list_close(&list);
   *ret_count = count;
@@ -198,10 +213,9 @@ bool cs_halt_all(void) SIGNAL_SAFE {
   uint64_t seen = crash_count();
   for (int round = 0; round < ROUNDS; round++) {
     const bool was_last = __atomic_load_n(&is_last, __ATOMIC_RELAXED) != 0;
-    const uint32_t blocked = cs_sweep_blocked_count();
     uint32_t reached = 0;
     if (!signal_all(&reached)) return false;
-    if (await(reached > blocked ? reached - blocked : 0) || was_last) return true;
+    if (await(reached) || was_last) return true;
     const uint64_t count = crash_count();
     const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
     const uint64_t time_ns = cs_clock_ns(CLOCK_MONOTONIC);

@@ -2,6 +2,7 @@
 // goes on until it has been on a processor for a moment.
 #include "halt.h"
 
+#include "reach.h"
 #include "state.h"
 #include "trusted.h"
 
@@ -55,6 +56,7 @@ void cs_halt_remind(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);
     if (tid == 0 || __atomic_load_n(&turns[index].is_over, __ATOMIC_RELAXED) != 0) continue;
+    if (cs_reach_of(tid) != CS_REACH_OPEN) continue;
     cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   }
 }

@@ -3,6 +3,7 @@
 #include "crasher.h"
 #include "halt.h"
 #include "own_threads.h"
+#include "reach.h"
 #include "ring_counts.h"
 #include "state.h"
 #include "sweep_place.h"
@@ -19,9 +20,9 @@
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
-static cs_kernel_action host; // the program's action of SIGPROF
-static uint32_t under_way;    // atomic
-static uint32_t blocked;      // atomic: threads that cannot answer
+static cs_kernel_action host;                // the program's action of SIGPROF
+static uint32_t under_way;                   // atomic
+static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this place blocked SIGPROF, and was not sent it
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
@@ -38,23 +39,52 @@ static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
 }
 
 // false: it is gone.
-static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
-  cs_ring_thread *thread = &cs_process.ring->threads[index];
+static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   siginfo_t information = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
   information.si_pid = cs_process.pid;
   information.si_value.sival_int = (int)index;
+  is_unsent[index] = false;
+  cs_reach_mark_set(tid, CS_REACH_SENT);
+  long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
+  // A limit on queued signals, or a seccomp profile.
+  if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
+  return result == 0;
+}
+
+// The kernel answers for a thread that does not. `answer` is a cs_ring_answer.
+static void answer_for(cs_ring_thread *thread, uint32_t answer, const cs_task_status *status) SIGNAL_SAFE {
+  if (!cs_sweep_begin_to_write(thread, cs_sweep_state(CS_RING_STATE_ASKED))) return;
+  cs_ring_thread_record *record = &thread->record;
+  record->answer = answer;
+  record->run_state = status->run_state;
+  record->blocked_signals = status->blocked_signals;
+  memcpy(record->name, status->name, sizeof record->name);
+  if (status->run_state == 'R') cs_sweep_note_running();
+  cs_sweep_commit(thread);
+}
+
+static void answer_for_closed(cs_ring_thread *thread) SIGNAL_SAFE {
+  cs_task_status status = {0};
+  cs_task_status_read(thread->record.tid, &status);
+  answer_for(thread, CS_RING_ANSWER_BLOCKED, &status);
+}
+
+// false: it is gone.
+static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
+  cs_ring_thread *thread = &cs_process.ring->threads[index];
   uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
   // Who was asked after an earlier crash.
   if (thread->record.tid != 0) memset(&thread->record, 0, sizeof thread->record);
   thread->record.tid = tid;
   __atomic_store_n(&thread->state, asked, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_process.ring->header.thread_count, index + 1, __ATOMIC_RELEASE);
-  long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
-  // A limit on queued signals, or a seccomp profile.
-  if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
+  const cs_reach reach = cs_reach_of(tid);
+  is_unsent[index] = reach != CS_REACH_OPEN;
+  if (reach == CS_REACH_CLOSED) answer_for_closed(thread);
   // A profiler's SIGPROF may have come instead of ours: then the thread answers all the same, and keeps its place.
-  if (result == 0 || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
-                                                  __ATOMIC_RELAXED)) {
+  if (reach != CS_REACH_OPEN || signal_place(tid, index) ||
+      !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
+                                   __ATOMIC_RELAXED)) {
     return true;
   }
   thread->record.tid = 0;
@@ -113,36 +143,38 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
+// A thread that blocked SIGPROF for a moment when it was asked is sent it now.
+static void ask_again(void) SIGNAL_SAFE {
+  const uint32_t count = cs_thread_count(cs_process.ring);
+  for (uint32_t index = 0; index < count; index++) {
+    cs_ring_thread *thread = &cs_process.ring->threads[index];
+    if (!is_unsent[index] || cs_ring_thread_state_acquire(thread) != cs_sweep_state(CS_RING_STATE_ASKED)) continue;
+    if (cs_reach_of(thread->record.tid) != CS_REACH_OPEN) {
+      answer_for_closed(thread);
+    } else {
+      (void)signal_place(thread->record.tid, index);
+    }
+  }
+}
+
 // For those that have not answered, the kernel does; or only for those that cannot, because they block the signal.
 static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
     cs_ring_thread *thread = &cs_process.ring->threads[index];
-    const uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
-    if (cs_ring_thread_state_acquire(thread) != asked) continue;
+    if (cs_ring_thread_state_acquire(thread) != cs_sweep_state(CS_RING_STATE_ASKED)) continue;
     cs_task_status status = {0};
     if (now_ns() < deadline_ns) cs_task_status_read(thread->record.tid, &status);
     // A thread that has come as far as our handler blocks the signal as well, but does not wait for it any more.
     const uint64_t waiting = status.blocked_signals & status.pending_signals;
     const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
-    if ((only_blocked && !is_blocked) || !cs_sweep_begin_to_write(thread, asked)) continue;
-    cs_ring_thread_record *record = &thread->record;
-    record->answer = is_blocked ? CS_RING_ANSWER_BLOCKED : CS_RING_ANSWER_NONE;
-    if (is_blocked) __atomic_fetch_add(&blocked, 1, __ATOMIC_RELAXED);
-    record->run_state = status.run_state;
-    record->blocked_signals = status.blocked_signals;
-    memcpy(record->name, status.name, sizeof record->name);
-    if (status.run_state == 'R') cs_sweep_note_running();
-    cs_sweep_commit(thread);
+    if (only_blocked && !is_blocked) continue;
+    answer_for(thread, is_blocked ? CS_RING_ANSWER_BLOCKED : CS_RING_ANSWER_NONE, &status);
   }
 }
 
 bool cs_sweep_is_under_way(void) SIGNAL_SAFE {
   return __atomic_load_n(&under_way, __ATOMIC_SEQ_CST) != 0;
-}
-
-uint32_t cs_sweep_blocked_count(void) SIGNAL_SAFE {
-  return __atomic_load_n(&blocked, __ATOMIC_RELAXED);
 }
 
 static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
@@ -172,13 +204,14 @@ static bool sweep(void) SIGNAL_SAFE {
   const uint64_t start_ns = now_ns();
   const uint64_t deadline_ns = start_ns + cs_process.sweep_ms * NS_PER_MS;
   cs_sweep_forget_running();
-  __atomic_store_n(&blocked, 0, __ATOMIC_RELAXED);
+  if (!cs_halt_has_begun()) cs_reach_forget();
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_UNDER_WAY, __ATOMIC_RELAXED);
 
   const bool is_whole = ask_all(deadline_ns);
   const uint64_t soon_ns = now_ns() + SOON_NS;
   wait_for(CS_RING_STATE_ASKED, soon_ns < deadline_ns ? soon_ns : deadline_ns);
-  // A thread that waits for signals blocks them all: no use in waiting for it.
+  ask_again();
+  // A thread that began to block it after it was asked: no use in waiting for it.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
   // Where the process ends, a thread that wakes up late stays as well.

@@ -26,9 +26,6 @@ bool cs_sweep(void) SIGNAL_SAFE;
 // Whether one is under way, on another thread. A crash that has not the turn waits for its end, for it has SIGPROF.
 bool cs_sweep_is_under_way(void) SIGNAL_SAFE;
 
-// How many threads it met that block its signal: nothing reaches them.
-uint32_t cs_sweep_blocked_count(void) SIGNAL_SAFE;
-
 // Makes SIGPROF ours, and the program's again. false: refused.
 bool cs_sweep_take_signal(void) SIGNAL_SAFE;
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE;

@@ -6,7 +6,13 @@
 
 #define TASK_DIRECTORY "/proc/self/task"
 // State, name and mask stand in the first lines of a status file.
-#define STATUS_BYTES 1536
+#define STATUS_BYTES    1536
+#define STAT_BYTES      1024
+#define CALL_BYTES      256
+#define FILE_NAME_LIMIT 16
+// The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
+#define STAT_STATE   3
+#define STAT_BLOCKED 32
 // A program with more threads has as many as the kernel allows anybody.
 #define READ_LIMIT 8192
 
@@ -76,8 +82,8 @@ static uint64_t hexadecimal(const char *text) SIGNAL_SAFE {
   return value;
 }
 
-// "/proc/self/task/TID/status"
-static void status_path(int tid, char ret_path[48]) SIGNAL_SAFE {
+// "/proc/self/task/TID/status" and its neighbours; `file` has its slash.
+static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   char digits[12];
   int count = 0;
   do {
@@ -89,7 +95,23 @@ static void status_path(int tid, char ret_path[48]) SIGNAL_SAFE {
   char *at = ret_path + directory + 1;
   while (count > 0)
     *at++ = digits[--count];
-  memcpy(at, "/status", sizeof "/status");
+  for (int index = 0; index < FILE_NAME_LIMIT && file[index] != 0; index++)
+    *at++ = file[index];
+  *at = 0;
+}
+
+// The text of one of a thread's files, with a zero at its end. false: the thread is gone, or the file cannot be read.
+static bool read_text(int tid, const char *file, char *ret_text, size_t size) SIGNAL_SAFE {
+  char path[48];
+  path_of(tid, file, path);
+  int descriptor = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (cs_reserve_spend(descriptor)) descriptor = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (descriptor < 0) return false;
+  const long read = cs_read(descriptor, ret_text, size - 1);
+  cs_close(descriptor);
+  if (read <= 0) return false;
+  ret_text[read] = 0;
+  return true;
 }
 
 // The rest of the line that starts with `label`; the text ends with a line feed and a zero. NULL when there is none.
@@ -105,16 +127,8 @@ static const char *line_after(const char *text, const char *label, size_t label_
 }
 
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
-  char path[48];
   char text[STATUS_BYTES];
-  status_path(tid, path);
-  int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (cs_reserve_spend(file)) file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (file < 0) return;
-  const long size = cs_read(file, text, sizeof text - 1);
-  cs_close(file);
-  if (size <= 0) return;
-  text[size] = 0;
+  if (!read_text(tid, "/status", text, sizeof text)) return;
   const char *name = line_after(text, "Name:\t", 6);
   for (int index = 0; name != NULL && index < 15 && name[index] != '\n' && name[index] != 0; index++)
     ret_status->name[index] = (uint8_t)name[index];
@@ -124,4 +138,57 @@ void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
   if (pending != NULL) ret_status->pending_signals = hexadecimal(pending);
   const char *blocked = line_after(text, "SigBlk:\t", 8);
   if (blocked != NULL) ret_status->blocked_signals = hexadecimal(blocked);
+}
+
+// The fields of a line stand apart by one space each. NULL where it has fewer.
+static const char *field(const char *text, int skipped) SIGNAL_SAFE {
+  while (*text != 0 && skipped > 0) {
+    if (*text++ == ' ') skipped--;
+  }
+  return *text != 0 ? text : NULL;
+}
+
+static uint64_t decimal(const char *text) SIGNAL_SAFE {
+  uint64_t value = 0;
+  for (int index = 0; index < 20 && text[index] >= '0' && text[index] <= '9'; index++)
+    value = value * 10 + (uint64_t)(text[index] - '0');
+  return value;
+}
+
+bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE {
+  char text[STAT_BYTES];
+  if (!read_text(tid, "/stat", text, sizeof text)) return false;
+  // The name may have spaces and parentheses; what follows has none.
+  const char *rest = NULL;
+  for (const char *at = text; *at != 0; at++) {
+    if (at[0] == ')' && at[1] == ' ') rest = at + 2;
+  }
+  const char *blocked = rest == NULL ? NULL : field(rest, STAT_BLOCKED - STAT_STATE);
+  if (blocked == NULL) return false;
+  *ret_wait = (cs_task_wait){.blocked_signals = (uint32_t)decimal(blocked), .run_state = (uint8_t)rest[0]};
+  return true;
+}
+
+bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
+  char text[CALL_BYTES];
+  if (!read_text(tid, "/syscall", text, sizeof text)) return false;
+  *ret_call = (cs_task_call){.number = UINT64_MAX};
+  // "running", or -1 for a thread that waits outside of a call.
+  if (text[0] < '0' || text[0] > '9') return true;
+  const char *argument = field(text, 1);
+  if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
+  *ret_call = (cs_task_call){.number = decimal(text), .first_argument = hexadecimal(argument + 2)};
+  return true;
+}
+
+bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE {
+  char text[CALL_BYTES];
+  if (!read_text(tid, "/wchan", text, sizeof text)) return false;
+  for (const char *at = text; *at != 0; at++) {
+    size_t same = 0;
+    while (part[same] != 0 && at[same] == part[same])
+      same++;
+    if (part[same] == 0) return true;
+  }
+  return false;
 }

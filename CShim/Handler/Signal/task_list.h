@@ -32,4 +32,26 @@ typedef struct cs_task_status {
 // Leaves `ret_status` as it is when the thread is gone.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 
+// What the kernel says of a thread in fewer words: a third of the time. Signals up to 31 only.
+typedef struct cs_task_wait {
+  uint32_t blocked_signals;
+  uint32_t run_state;
+} cs_task_wait;
+
+// false: the thread is gone, or the file cannot be read.
+bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE;
+
+// The system call that a thread waits in.
+typedef struct cs_task_call {
+  uint64_t number; // UINT64_MAX: none
+  uint64_t first_argument;
+} cs_task_call;
+
+// false: the kernel does not say, as of a process that may not be dumped.
+bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE;
+
+// Whether the kernel function that a thread waits in has `part` in its name; readable also of a process that may not be
+// dumped. false: no, or the kernel does not say.
+bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE;
+
 #endif

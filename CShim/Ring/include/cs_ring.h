@@ -113,7 +113,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uin
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {
   CS_RING_ANSWER_WHOLE = 1,   // it wrote its stack
   CS_RING_ANSWER_NONE = 2,    // it did not answer in time
-  CS_RING_ANSWER_BLOCKED = 3, // it could not: it blocks the signal
+  CS_RING_ANSWER_BLOCKED = 3, // it could not: it blocks the signal, or waits for it
 } cs_ring_answer;
 
 // How far the sweep of the other threads is.

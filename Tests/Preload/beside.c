@@ -1,0 +1,17 @@
+// beside WAY: a thread crashes while the main thread waits in the way that faults_waits.c has under this name.
+#include <string.h>
+
+#include "cs_faults.h"
+
+// As faults_memory.c has it, without the other faults.
+int64_t cs_opaque(int64_t value) {
+  volatile int64_t unknown = value;
+  return unknown;
+}
+
+int main(int count, char **arguments) {
+  for (int way = 0; count == 2 && way < cs_fault_main_waits_count(); way++) {
+    if (strcmp(arguments[1], cs_fault_main_waits_name(way)) == 0) cs_fault_main_waits(way);
+  }
+  return 64;
+}
