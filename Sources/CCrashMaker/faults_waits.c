@@ -36,7 +36,9 @@
 
 static const struct timespec long_time = {.tv_sec = LONG_S};
 static pthread_t crasher;
+static int crasher_tid;
 static bool is_about_to_crash; // atomic
+static bool is_profiling;      // atomic
 
 static struct timespec later(void) {
   struct timespec now;
@@ -356,6 +358,52 @@ static void wait_busy(void) {
     cs_opaque(1);
 }
 
+static void do_nothing(int signal) {
+  (void)signal;
+}
+
+// Whether the thread sleeps on a futex: what crashes here does so only as a thread that the crash has stopped.
+static bool is_on_futex(int tid) {
+  char path[64];
+  char text[128];
+  snprintf(path, sizeof path, "/proc/self/task/%d/wchan", tid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const long size = read(file, text, sizeof text - 1);
+  close(file);
+  text[size > 0 ? size : 0] = 0;
+  return strstr(text, "futex") != NULL;
+}
+
+// A thread that no signal reaches: the crash waits for it, and then stops threads however little they have run.
+static void *wait_for_child(void *unused) {
+  int ends[2] = {-1, -1};
+  char byte;
+  (void)!pipe(ends);
+  if (vfork() == 0) {
+    close(ends[1]);
+    __atomic_store_n(&is_profiling, true, __ATOMIC_RELEASE);
+    (void)!read(ends[0], &byte, 1);
+    _exit(0);
+  }
+  return unused;
+}
+
+// As a profiler that samples the thread which crashes. The crash does not stop this one, which blocks SIGPROF.
+static void wait_profiled(void) {
+  const struct sigaction sample = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+  pthread_t other;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPROF);
+  sigaction(SIGPROF, &sample, NULL);
+  if (pthread_create(&other, NULL, wait_for_child, NULL) != 0) return;
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  while (!__atomic_load_n(&is_about_to_crash, __ATOMIC_ACQUIRE))
+    cs_opaque(1);
+  while (!is_on_futex(crasher_tid))
+    syscall(SYS_tgkill, getpid(), crasher_tid, SIGPROF);
+}
+
 static const struct {
   const char *name;
   void (*wait)(void);
@@ -402,6 +450,7 @@ static const struct {
     {"timerfd", wait_timerfd},
     {"inotify", wait_inotify},
     {"busy", wait_busy},
+    {"profiled", wait_profiled},
 };
 
 int cs_fault_main_waits_count(void) {
@@ -429,6 +478,7 @@ static bool is_asleep(int tid) {
 typedef struct waiting {
   int tid;
   bool is_busy;
+  bool is_profiler;
 } waiting;
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
@@ -438,7 +488,10 @@ static FAULT void *cs_fault_beside_waiting(void *context) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;
   }
+  while (other->is_profiler && !__atomic_load_n(&is_profiling, __ATOMIC_ACQUIRE))
+    usleep(1000);
   volatile int *number = opaque_pointer(0);
+  crasher_tid = (int)syscall(SYS_gettid);
   __atomic_store_n(&is_about_to_crash, true, __ATOMIC_RELEASE);
   *number = 42; // fault: main-waits
   return NULL;
@@ -455,7 +508,10 @@ static void work_and_pass_on(int signal, siginfo_t *information, void *context) 
 
 // The thread that waits ends the process well as soon as its call returns.
 void cs_fault_main_waits(int way) {
-  waiting self = {.tid = (int)syscall(SYS_gettid), .is_busy = ways[way].wait == wait_busy};
+  const bool is_profiler = ways[way].wait == wait_profiled;
+  waiting self = {.tid = (int)syscall(SYS_gettid),
+                  .is_busy = ways[way].wait == wait_busy || is_profiler,
+                  .is_profiler = is_profiler};
   if (getenv("CRASH_MAKER_HANDLER") != NULL) {
     struct sigaction slow = {.sa_sigaction = work_and_pass_on, .sa_flags = SA_SIGINFO};
     sigaction(SIGSEGV, &slow, &before);

@@ -26,7 +26,7 @@ struct WaitTests {
     "ends the process by its signal without a sweep",
     arguments: [
       "busy", "pause", "epoll-wait", "sem-timedwait", "sigwait", "read", "sigwait-all", "sigwait-profiling",
-      "signalfd-all", "epoll-all",
+      "signalfd-all", "epoll-all", "profiled",
     ])
   func signalWithoutSweep(way: String) throws {
     let contents = try capture("main-waits-\(way)", environment: ["CRASHSHIELD_SWEEP_MS": "0"])

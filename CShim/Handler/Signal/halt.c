@@ -169,6 +169,13 @@ void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE {
   stay();
 }
 
+void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
+  uint64_t mask = 0;
+  memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  mask |= UINT64_C(1) << (SIGPROF - 1);
+  memcpy(&context->uc_sigmask, &mask, sizeof mask);
+}
+
 // Whether the thread stays or is to: it is sent SIGPROF, or is still in the handler since it was.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;

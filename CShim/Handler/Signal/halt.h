@@ -24,6 +24,10 @@ void cs_halt_remind(void) SIGNAL_SAFE;
 // The end of our SIGPROF handler on a thread that was interrupted at `context`. Does not return where the process ends.
 void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE;
 
+// For the thread whose crash ends the process, `context` is what it returns to: a profiler's SIGPROF, or ours of a
+// moment ago, must not have it stay before the crash happens again.
+void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE;
+
 // Whether the calling thread, which was running, has been on a processor since it was first asked.
 bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
 void cs_halt_forget_turns(void) SIGNAL_SAFE;

@@ -176,13 +176,15 @@ static bool halt_others(void) SIGNAL_SAFE {
   return cs_halt_all();
 }
 
-// The end of the handler. What comes after it is the program's; `crasher` may be NULL.
-static void leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
-  cs_sweep_leave(signal, is_end(signal, information));
+// The end of the handler. What comes after it is the program's; `crasher` may be NULL. true: that ends the process.
+static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  const bool ends = is_end(signal, information);
+  cs_sweep_leave(signal, ends);
   cs_watch_leave();
   cs_present_handler_give_back(signal);
   cs_finish(signal, information);
   if (crasher != NULL) cs_crasher_release(crasher);
+  return ends;
 }
 
 // A second signal on a thread that is in the handler. A fault is a crash of the handler itself; what was sent may be
@@ -200,13 +202,15 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
     tell_and_wait(crasher);
   }
   const ucontext_t *first = crasher->context;
+  bool ends = true;
   if (is_sent) {
-    leave(crasher, crasher->signal, &crasher->information);
+    ends = leave(crasher, crasher->signal, &crasher->information);
   } else {
     if (signal != crasher->signal) cs_finish_here_by_default(signal);
     cs_finish_by_default(crasher->signal, &crasher->information);
   }
   cs_context_copy(first, context);
+  if (ends) cs_halt_exempt(context);
 }
 
 // A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
@@ -269,5 +273,5 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   look_around(signal, information);
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
-  leave(crasher, signal, information);
+  if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
