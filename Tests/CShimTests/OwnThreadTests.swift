@@ -65,6 +65,11 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_NUMBERS) == 0)
   }
 
+  @Test("C-M2: a process that may not have a second descriptor table attaches again after crashd's restart")
+  func sharedTable() throws {
+    #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
+  }
+
   @Test(
     "F5: a crash beside a thread that closes all descriptors and opens files leaves the files as they were",
     arguments: [3, 5] as [Int32])

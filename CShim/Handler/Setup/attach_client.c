@@ -160,8 +160,8 @@ static void keep_connection(void) {
   if (socket < 0) error = socket = attach();
   while (!cs_own_are_dismissed()) {
     if (socket >= 0) {
-      cs_link_use(socket);
-      if (!stay_attached(socket)) return;
+      socket = cs_link_use(socket);
+      if (socket >= 0 && !stay_attached(socket)) return;
       if (cs_own_are_dismissed()) return;
       if (client.has_told && client.told == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
       error = -ECONNRESET;

@@ -56,12 +56,13 @@ uint64_t cs_link_inode(int socket) {
   return cs_fstat(socket, &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
-void cs_link_use(int socket) {
+int cs_link_use(int socket) {
   if (!is_separate && socket != cs_link_first_connection()) {
     cs_connection_publish(socket);
     socket = cs_link_first_connection();
   }
   connected = socket;
+  return socket;
 }
 
 void cs_link_drop(void) {

@@ -12,8 +12,9 @@ void cs_link_separate(void);
 // The connection of the program's table, if it is there; negative: none.
 int cs_link_first_connection(void);
 
-// Makes the socket the thread's; a thread without a table of its own also announces crashes on it.
-void cs_link_use(int socket);
+// Makes the socket the thread's; a thread without a table of its own also announces crashes on it. Returns the number
+// that stands for it from now on; negative: none does, the program has closed it.
+int cs_link_use(int socket);
 // Closes it, unless the next one takes its place.
 void cs_link_drop(void);
 // Whether the number stands for it still.
