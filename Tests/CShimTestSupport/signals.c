@@ -1,6 +1,10 @@
 // Who handles which signal, before and after the start.
 #include "ways.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 
@@ -43,6 +47,42 @@ static int handler_given_back(const char *directory) {
   return present.sa_handler == do_nothing && cs_shim_replaced_handlers(found) == 0 ? 0 : 1;
 }
 
+static struct sigaction before_reset;
+static sigjmp_buf after_crash;
+static sem_t may_open;
+static sem_t has_opened;
+static int opened;
+
+static void pass_on_and_jump(int signal, siginfo_t *information, void *context) {
+  before_reset.sa_sigaction(signal, information, context);
+  siglongjmp(after_crash, 1);
+}
+
+static void *open_later(void *unused) {
+  while (sem_wait(&may_open) != 0) {
+  }
+  opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  sem_post(&has_opened);
+  return unused;
+}
+
+// While the handler runs, the signal has the default action.
+static int handler_reset(const char *directory) {
+  const struct sigaction once = {.sa_sigaction = pass_on_and_jump, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+  pthread_t thread;
+  sem_init(&may_open, 0, 0);
+  sem_init(&has_opened, 0, 0);
+  cs_test_start(directory);
+  sigaction(SIGSEGV, &once, &before_reset);
+  if (pthread_create(&thread, NULL, open_later, NULL) != 0) return 1;
+  if (sigsetjmp(after_crash, 1) == 0) *(volatile int *)(uintptr_t)16 = 1;
+  sem_post(&may_open);
+  while (sem_wait(&has_opened) != 0) {
+  }
+  // The descriptor is there for the thread that has crashed as well.
+  return fcntl(opened, F_GETFD) >= 0 ? 0 : 2;
+}
+
 static bool is_crash_signal(int number) {
   static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
@@ -78,6 +118,7 @@ static int other_signals(const char *directory) {
 int cs_test_signals_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_HANDLERS_REPLACED) return handlers_replaced(directory);
   if (way == CS_TEST_HANDLER_GIVEN_BACK) return handler_given_back(directory);
+  if (way == CS_TEST_HANDLER_RESET) return handler_reset(directory);
   if (way == CS_TEST_OTHER_SIGNALS) return other_signals(directory);
   return -1;
 }

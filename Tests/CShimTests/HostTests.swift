@@ -59,6 +59,11 @@ struct HostTests {
     #expect(try crash(.CS_TEST_MENDED_FAULTS).exitCode == 0)
   }
 
+  @Test("C-M3: a crash that a later handler with SA_RESETHAND passes on to the shield is no certain end")
+  func resetHandler() throws {
+    #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)
+  }
+
   @Test(
     "who takes a signal after the start is known, and a signal given back is not taken",
     arguments: [cs_test_way.CS_TEST_HANDLERS_REPLACED, .CS_TEST_HANDLER_GIVEN_BACK])

@@ -19,7 +19,7 @@ void cs_present_handlers_note(void) SIGNAL_SAFE {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // After the look: a handler that is given back in between must not be taken for a stranger's.
+    // After the read: a handler that is given back in between must not be taken for a replaced one.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -41,7 +41,12 @@ bool cs_present_is_replaced(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
-  return handler != (uintptr_t)cs_handler && handler != (uintptr_t)SIG_DFL && handler != (uintptr_t)SIG_IGN;
+  if (handler == (uintptr_t)cs_handler) return false;
+  // After the read, as above. No handler at all is there before we give the signal back only where the program has
+  // chosen so, or while one runs that was installed with SA_RESETHAND and calls ours.
+  const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
+  const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
+  return !is_without || (given_back & UINT64_C(1) << signal) == 0;
 }
 
 void cs_present_handler_give_back(int signal) SIGNAL_SAFE {

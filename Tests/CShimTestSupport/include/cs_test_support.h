@@ -57,6 +57,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
                          // mended, and the first one recorded
   CS_TEST_HANDLERS_REPLACED,  // others take signals after the start; exits 0 if the shield says which, and by what
   CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler mended a fault: its signal is the program's again, and not replaced
+  CS_TEST_HANDLER_RESET,      // a later handler with SA_RESETHAND calls ours and jumps out; exits 0 if the thread that
+                              // crashed has the program's descriptors still
   CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
   // Forked children and early starts: forks.c.
   CS_TEST_CHILD_LIKE_PARENT,        // a child starts like its parent, then crashes; exits 0 if all of it was right
