@@ -114,6 +114,11 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
+    @Test("C-M4: that interrupts a call leaves the thread's own stack to the handlers of the program's signals")
+    func heldStack() throws {
+      #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
+    }
+
     @Test("leaves the program its own use of SIGPROF")
     func profiler() throws {
       #expect(try crash(.CS_TEST_SWEEP_PROFILER).exitCode == 0)

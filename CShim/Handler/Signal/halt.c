@@ -11,7 +11,7 @@
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
 // | it blocks SIGPROF, or waits for it by sigwait() | is sent nothing (reach.c) and goes on; none of its calls is     |
 // |                                                 | interrupted                                                     |
-// | it starts to do so between the look and the     | a program that takes SIGPROF for its own ends as it does by it  |
+// | it starts to do so between that read and the     | a program that takes SIGPROF for its own ends as it does by it  |
 // | signal                                          |                                                                 |
 // | it waits for a vfork child                      | goes on: the signal stays pending                               |
 // | it calls exit() or exec() before it stays       | it wins, as it may without us                                   |
@@ -72,9 +72,9 @@ static uint32_t over;      // atomic, a futex: how often a program's handler of 
 static uint32_t looking;   // atomic: a held thread looks whether it is
 static cs_task_list list;  // one thread halts the others
 
-static long sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
+static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
   const struct timespec time = {.tv_nsec = at_most_ns};
-  return cs_system_call(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)&time, 0, 0);
+  cs_system_call(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)&time, 0, 0);
 }
 
 static void wake_all(const uint32_t *word) SIGNAL_SAFE {
@@ -110,9 +110,6 @@ static void end_halt(void) SIGNAL_SAFE {
 }
 
 static void stay(void) SIGNAL_SAFE {
-  // A held thread has its own mask: no handler of the program's may run on it from here on.
-  const uint64_t mask = cs_process.sweep_action.mask | UINT64_C(1) << (SIGPROF - 1);
-  cs_sigmask(SIG_BLOCK, &mask);
   uint32_t empty = 0;
   cs_reach_mark_set(cs_gettid(), CS_REACH_STAYS);
   __atomic_fetch_add(&staying, 1, __ATOMIC_RELAXED);
@@ -136,22 +133,40 @@ static bool is_handler_over(void) SIGNAL_SAFE {
   return is_over;
 }
 
-// Keeps a call that has been interrupted from returning. With the thread's own mask it waits as it did. SIGPROF stays
-// blocked as long as it is ours: each signal of a profiler would come here again, one frame above the other.
+static bool is_ignored(int signal) SIGNAL_SAFE {
+  cs_kernel_action action = {0};
+  if (cs_sigaction(signal, NULL, &action) != 0 || action.handler == SIG_IGN) return true;
+  const bool is_harmless = signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
+  return action.handler == SIG_DFL && is_harmless;
+}
+
+// Whether a signal waits that would interrupt the call. SIGPROF does not: it may be one of ours.
+static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
+  uint64_t pending = 0;
+  cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
+  pending &= ~(blocked | UINT64_C(1) << (SIGPROF - 1));
+  while (pending != 0) {
+    const int signal = __builtin_ctzll(pending) + 1;
+    if (!is_ignored(signal)) return true;
+    pending &= pending - 1;
+  }
+  return false;
+}
+
+// Keeps a call that has been interrupted from returning. The thread stands on our alternate stack, so it leaves the
+// signals blocked: the handler of one that comes runs after the return, on the stack that the program has for it.
 // true: the process ends after all.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
   memcpy(&own, &context->uc_sigmask, sizeof own);
-  const uint64_t quiet = own | UINT64_C(1) << (SIGPROF - 1);
-  cs_sigmask(SIG_SETMASK, &quiet);
   uint32_t empty = 0;
   for (int nap = 0; nap < HOLD_LIMIT && empty < HOLD_NAPS; nap++) {
-    const long result = sleep_while(&over, before, HOLD_NAP_NS);
+    sleep_while(&over, before, HOLD_NAP_NS);
     if (cs_halt_has_begun()) return true;
-    if (result == -EINTR || __atomic_load_n(&over, __ATOMIC_RELAXED) != before) return false;
+    if (__atomic_load_n(&over, __ATOMIC_RELAXED) != before || has_signal(own)) return false;
     if (!cs_watch_is_empty()) continue;
-    if (empty++ == 0) cs_sigmask(SIG_SETMASK, &own);
+    empty++;
     if (empty >= HOLD_QUIET && is_handler_over()) return false;
   }
   return false;
