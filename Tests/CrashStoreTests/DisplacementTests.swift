@@ -2,6 +2,7 @@ import CrashReport
 import Foundation
 import GRDB
 import Glibc
+import Synchronization
 import Testing
 
 @testable import CrashStore

@@ -1,4 +1,5 @@
 import CrashRing
+import Synchronization
 
 // What happens while processes go on.
 extension CrashPipeline {
