@@ -1,6 +1,6 @@
 /// Why a call to crashd has no result.
 public enum ClientError: Error, Equatable, Sendable {
-  /// Nobody listens at `path`, or the caller may not connect: start crashd, or name another socket.
+  /// No crashd listens at `path`, or the caller may not connect: start crashd, or name another socket.
   case unreachable(path: String, errno: Int32)
   /// crashd did not answer in time; it may still do what was asked.
   case timedOut(path: String)
@@ -12,7 +12,7 @@ public enum ClientError: Error, Equatable, Sendable {
   case malformedReply(String)
   /// A reply longer than the client reads.
   case messageTooLarge(limitBytes: Int)
-  /// The descriptor that an `EventStream` was told to watch was hung up.
+  /// The descriptor that an `EventStream` watches was hung up.
   case cancelled
 
   /// No report has an id that begins with `id`.
@@ -29,7 +29,7 @@ public enum ClientError: Error, Equatable, Sendable {
   case cursorExpired(lost: Int, exact: Bool)
   /// crashd runs but cannot read its store now.
   case storeUnavailable(reason: String)
-  /// Nobody has subscribed under this name.
+  /// There is no subscriber of this name.
   case noSuchSubscriber(String)
   /// The settings of crashd name this collector.
   case subscriberInUse(String)

@@ -14,7 +14,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
 
 // Named subscribers.
 extension CrashClient {
-  /// Those of the caller's user; of all users, where he may see them.
+  /// Those of the caller's user; of all users, where the caller may see them.
   /// - Throws: What kept crashd from answering.
   public func subscribers() throws(ClientError) -> [Subscriber] {
     struct Parameters: Decodable { var subscribers: [Subscriber] }

@@ -100,7 +100,7 @@ public struct DanglingPolicy: Codable, Sendable, Equatable {
   public var includesOwnClasses: Bool
   /// Attached processes.
   public var processes: Int
-  /// Those that have done what they were told.
+  /// Those that have applied it.
   public var obeying: Int
   /// What the others said, by class.
   public var refusals: [String: String]
@@ -259,7 +259,7 @@ public struct DanglingChange: Codable, Sendable, Equatable {
   public var services: [String]
   /// Their attached processes.
   public var processes: Int
-  /// Those that have done what they were told, so far.
+  /// Those that have applied it so far.
   public var obeying: Int
 
   /// Makes one from its parts.

@@ -14,7 +14,8 @@ public final class EventStream {
   private var pending: Result<Event?, ClientError>?
   /// The cursor of the event that `next` has just refused to read, where it is known.
   ///
-  /// Whoever acknowledges it goes on behind that event. After `ClientError.malformedReply` the stream itself goes on, too.
+  /// A subscriber that acknowledges it goes on behind that event. After `ClientError.malformedReply` the stream itself
+  /// goes on, too.
   public private(set) var unreadableCursor: String?
 
   init(connection: VarlinkConnection) { self.connection = connection }

@@ -8,11 +8,11 @@ public struct GuardService: Codable, Sendable, Equatable {
   public var program: String
   /// `off`, `observe` or `absorb` of guards at call sites, by kind; of other kinds the program decides.
   public var modes: [String: String]
-  /// The same of protections that nobody asked for at the place.
+  /// The same of implicit protections, which the call site does not ask for.
   public var implicitModes: [String: String]
   /// Attached processes.
   public var processes: Int
-  /// Those that have done what they were told.
+  /// Those that have applied it.
   public var obeying: Int
   /// What one of the others said.
   public var refusal: String?
@@ -42,7 +42,7 @@ extension CrashClient {
   ///   - mode: `off`, `observe` or `absorb`; `program`: the program decides again.
   ///   - kind: Such as `index`; all kinds without one.
   ///   - name: In programs that crashd knows by now and whose name contains this; in all of them without one.
-  ///   - isImplicit: Of protections that nobody asked for at the place, in place of guards at call sites.
+  ///   - isImplicit: Of implicit protections, in place of guards at call sites.
   /// - Returns: The programs, and what their processes made of it.
   /// - Throws: What kept crashd from it.
   @discardableResult

@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// What `List` tells of a report.
+/// A report, as `List` shows it.
 public struct Summary: Codable, Sendable, Equatable {
   /// The position in the store; `ListQuery.before` continues there.
   public var cursor: String
@@ -20,7 +20,7 @@ public struct Summary: Codable, Sendable, Equatable {
   public var unit: String?
   /// Such as `SIGILL`.
   public var signal: String
-  /// The runtime's own words; may be empty.
+  /// The runtime's error message; may be empty.
   public var reason: String
   /// The diagnosis for people.
   public var sentence: String
@@ -141,7 +141,7 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   public var startTime: String
   /// When it attached, RFC 3339 in UTC.
   public var attachTime: String
-  /// A word for people, such as `running`.
+  /// A state for people, such as `running`.
   public var state: String
   /// What is kept of its memory when it crashes: `full`, `scrubbed`, `none` (the program's choice), `withheld` (crashd's
   /// settings), `discarded` (the same; the program takes some, and crashd keeps none); nil from an older crashd.
@@ -149,7 +149,7 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   /// What the last `Shield.selfTest` in it found; nil where there was none, and from an older crashd.
   public var selfTest: SelfTest?
 
-  /// Whether the guards of a process still absorb, by its own word.
+  /// Whether the guards of a process still absorb, as it reports itself.
   public struct SelfTest: Codable, Sendable, Equatable {
     /// The kinds of guards that were asked.
     public var asked: [String]
@@ -203,14 +203,14 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var spooled: Int?
   /// Sentences about the store; none when all is well, nil from an older crashd.
   public var trouble: [String]?
-  /// What whoever asks may; nil from an older crashd.
+  /// The access of the caller; nil from an older crashd.
   public var access: Access?
 
-  /// Whose crashes somebody sees and changes.
+  /// Whose crashes a caller sees and changes.
   public struct Access: Codable, Sendable, Equatable {
-    /// As whom crashd knows him.
+    /// The uid that crashd sees.
     public var uid: Int
-    /// Whether everybody's; else those of his own processes.
+    /// Whether those of all users; else those of the caller's own processes.
     public var all: Bool
     /// The group whose members may everything, as root and crashd's own user: its name, or its number where the operator said
     /// that; nil: there is none.

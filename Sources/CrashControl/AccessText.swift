@@ -1,14 +1,14 @@
 import CrashClient
 import CrashReport
 
-/// Who sees and changes what, in words.
+/// The access to crashes, as text.
 enum AccessText {
-  /// Who sees everybody's crashes, besides crashd's own user.
+  /// The users with access to all crashes, besides crashd's own user.
   static func whoSeesAll(_ access: DaemonStatus.Access) -> String {
     "root" + (access.group.map { " and members of the group '\(CleanText.line($0))'" } ?? "")
   }
 
-  /// What whoever asked may.
+  /// The access of the caller.
   static func sentence(_ access: DaemonStatus.Access) -> String {
     access.all
       ? "you see and change everybody's crashes, as \(whoSeesAll(access)) do"

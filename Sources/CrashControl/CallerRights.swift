@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Then crashctl starts nothing that gives the caller a shell: a rule that allows crashctl must not allow everything.
 ///
-/// Limit: `sudo -s` leaves `SUDO_UID` set. Whoever has that shell can unset it; a caller of one allowed command cannot.
+/// Limit: `sudo -s` leaves `SUDO_UID` set. The user of that shell can unset it; a caller of one allowed command cannot.
 struct CallerRights {
   /// Why crashctl has more rights, such as `SUDO_UID is set`; nil when it has not.
   let surplus: String?

@@ -19,7 +19,7 @@ public enum DanglingText: Sendable {
     ]
     let rows = policies.map { policy in
       [
-        policy.name, "\(policy.uid)", policy.level, policy.pin, policy.isAutomaticAllowed ? "protects" : "is told",
+        policy.name, "\(policy.uid)", policy.level, policy.pin, policy.isAutomaticAllowed ? "protects" : "reports",
         Listings.size(policy.budgetBytes), "\(policy.days.map(\.crashes).reduce(0, +))",
         "\(policy.obeying)/\(policy.processes)", classes(policy), policy.program,
       ].map(CleanText.line)
@@ -42,7 +42,7 @@ public enum DanglingText: Sendable {
       ("budgets", "\(Listings.size(policy.baseBudgetBytes)) base, \(Listings.size(policy.raisedBudgetBytes)) raised"),
       (
         "processes",
-        policy.processes == 0 ? "none is attached" : "\(policy.obeying) of \(policy.processes) do as they are told"
+        policy.processes == 0 ? "none is attached" : "\(policy.obeying) of \(policy.processes) have applied it"
       ),
     ]
     if let stop = policy.stop { facts.append(("until", self.stop(stop))) }
@@ -80,7 +80,7 @@ public enum DanglingText: Sendable {
   }
 
   private static func alarm(_ policy: DanglingPolicy) -> String {
-    let action = policy.isAutomaticAllowed ? "protects by itself" : "is only told"
+    let action = policy.isAutomaticAllowed ? "protects by itself" : "only reports"
     let loop =
       policy.crashLoopSeconds == 0
       ? "each restart counts" : "at most one in \(number(policy.crashLoopSeconds)) s counts"

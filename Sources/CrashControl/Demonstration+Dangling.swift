@@ -31,7 +31,7 @@ extension Demonstration {
     throw Failure(.nothingFound, "crashd did not protect the program within \(Self.mostLives) lives")
   }
 
-  /// A restart loop is usually one crash an hour; nobody wants to watch that long.
+  /// A restart loop is usually one crash an hour; that is too long to watch.
   private func countEveryCrash(_ client: CrashClient) throws {
     var rules = DanglingRules()
     rules.crashLoopSeconds = 0

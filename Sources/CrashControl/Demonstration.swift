@@ -12,7 +12,7 @@ public struct Demonstration: Sendable {
     ("array-index", "An array is read past its end: the runtime's trap, traced to the line, inlined frames included."),
     ("task-deep-async", "The same five awaits deep in a task: the async callers come from the task, not the stack."),
     ("null-write", "C code writes through a null pointer: the address tells what it was."),
-    ("double-free", "A block is freed twice: glibc's own words are the reason."),
+    ("double-free", "A block is freed twice: glibc's own message is the reason."),
     ("stack-overflow", "A function calls itself without end: caught on a stack of its own, the recursion folded."),
   ]
 

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Why a crash got its diagnosis, for people.
 public enum ExplanationText: Sendable {
-  /// The rules that apply first, with all that they looked at; then the others.
+  /// The rules that apply first, with all that they read; then the others.
   public static func text(_ explanation: Explanation, terminal: Terminal) -> String {
     let clean = CleanText.line
     let applying = explanation.rules.filter(\.applies)

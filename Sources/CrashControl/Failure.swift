@@ -65,7 +65,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .storeUnavailable(let reason):
       self.init(.unreachable, "crashd cannot read its store now (\(reason)): look at its log")
     case .noSuchSubscriber(let name):
-      self.init(.nothingFound, "nobody has subscribed as '\(name)': see crashctl subscribers" + Self.note(client))
+      self.init(.nothingFound, "there is no subscriber '\(name)': see crashctl subscribers" + Self.note(client))
     case .subscriberInUse(let name):
       self.init(
         .usage, "crashd's settings name the collector of '\(name)': take it out of forward, and reload crashd first")
@@ -92,20 +92,20 @@ public struct Failure: Error, Sendable, Equatable {
     }
   }
 
-  /// No crash at all was reported, or not yet: one of this moment may be looked at.
+  /// No crash at all was reported, or not yet: crashd may be reading one of this moment.
   public static func noCrash(of client: CrashClient?) -> Failure {
     let ending = (try? client?.status().ending) ?? 0
     let who = ending == 1 ? "a process has just ended and is" : "\(ending) processes have just ended and are"
-    let more = ending == 0 ? "" : "; \(who) being looked at: ask again"
+    let more = ending == 0 ? "" : "; \(who) being read: ask again"
     return Failure(.nothingFound, "no crash was reported yet" + more + note(client))
   }
 
-  /// Nothing that crashd shows to whoever asked: the sentence, and to whom it shows more.
+  /// Nothing that crashd shows to the caller: the sentence, and to whom it shows more.
   public static func nothing(_ sentence: String, of client: CrashClient) -> Failure {
     Failure(.nothingFound, sentence + note(client))
   }
 
-  /// What an empty answer may hide: crashd shows a user's own crashes to him, and all to those whom it tells itself.
+  /// What an empty answer may hide: crashd shows a user that user's crashes, and all of them to those whom it names.
   private static func note(_ client: CrashClient?) -> String {
     // Root is spared the question.
     if geteuid() == 0 { return "" }

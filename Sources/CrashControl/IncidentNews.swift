@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// Tells incidents that are new, or were counted on, from those that were told.
+/// Separates incidents that are new, or were counted on, from those that were shown.
 public struct IncidentNews: Sendable {
   /// crashd reads one process after the other: what is read later may have been seen a little earlier.
   private static let rounds = 10
@@ -10,13 +10,13 @@ public struct IncidentNews: Sendable {
   /// How often those had happened that may be asked for again.
   private var counts: [String: Int] = [:]
 
-  /// Nothing was told yet.
+  /// Nothing was shown yet.
   public init() {}
 
   /// What is asked for: all that was seen last at this time, or later; nil: all.
   public var since: String? { newest.first }
 
-  /// Takes what was asked for, and returns those that are to be told, oldest first.
+  /// Takes an answer of crashd, and returns those that are to be shown, oldest first.
   public mutating func take(_ incidents: [IncidentReport]) -> [IncidentReport] {
     let news = incidents.filter { counts[$0.id] != $0.count }.sorted { ($0.last, $0.id) < ($1.last, $1.id) }
     // Who is not among them comes back when its time, and so its count, has changed.

@@ -102,7 +102,7 @@ public enum IncidentText: Sendable {
     }
   }
 
-  /// Memory of a guard slot may still have been in use: then nobody has freed it.
+  /// Memory of a guard slot may still have been in use: then it was not freed.
   private static func release(of object: IncidentReport.Object, isPage: Bool) -> [String] {
     let stack = object.release.isEmpty ? ["  the stack was not kept"] : frames(object.release)
     guard isPage else {

@@ -114,7 +114,7 @@ public enum Listings: Sendable {
     }.joined()
   }
 
-  /// How many processes are attached, and how many have ended and are still looked at.
+  /// How many processes are attached, and how many have ended and are still being read.
   static func processes(_ status: DaemonStatus) -> String {
     let attached = "\(status.processes - status.ending) attached"
     return status.ending == 0 ? attached : "\(attached), \(status.ending) ending"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A terminal that shows one text after the other in place, until somebody has seen enough.
+/// A terminal that shows one text after the other in place, until the user ends it.
 public struct LiveScreen: ~Copyable, Sendable {
   private let before: termios
 
@@ -41,7 +41,7 @@ public struct LiveScreen: ~Copyable, Sendable {
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
   }
 
-  /// Waits; false: it is enough, by q, Ctrl-C, a signal, or because nobody can press a key any more.
+  /// Waits; false: it is enough, by q, Ctrl-C, a signal, or because the terminal takes no keys any more.
   public func wait(_ time_ms: Int32) -> Bool {
     let end = ContinuousClock.now + .milliseconds(Int64(time_ms))
     while ContinuousClock.now < end, Self.ends.pending() == nil {
@@ -59,7 +59,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   }
 
   deinit {
-    // A terminal that is gone has nobody to tell.
+    // A terminal that is gone shows no error.
     do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
     var before = before
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)

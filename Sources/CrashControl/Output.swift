@@ -37,7 +37,7 @@ public enum Output: Sendable {
 
   /// One line on standard error that says who speaks.
   ///
-  /// A standard error that cannot be written leaves nobody to tell.
+  /// A standard error that cannot be written leaves no place for an error.
   public static func complain(_ message: String) {
     do throws(Failure) {
       try write("crashctl: \(CleanText.line(message))\n", to: STDERR_FILENO)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Output {
-  /// Writes a file that nobody else may read; one that is there already is replaced once the new one is whole.
+  /// Writes a file that only its owner may read; one that is there already is replaced once the new one is whole.
   ///
   /// What is no file, such as `/dev/null`, a pipe or a terminal, stays what it is, and is written to.
   /// - Throws: `Failure` with the path and the reason; then there is nothing new.

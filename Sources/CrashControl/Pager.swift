@@ -41,7 +41,7 @@ public enum Pager: Sendable {
     do throws(Failure) {
       try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      // Whoever leaves the pager has seen enough.
+      // A user who leaves the pager has seen enough.
       if !error.message.isEmpty { failure = error }
     }
     close(ends[1])

@@ -62,7 +62,7 @@ struct PrivateDaemon: ~Copyable {
     guard output >= 0, nothing >= 0 else { throw Failure(.unreachable, "cannot open '\(log)' (\(errorText(errno)))") }
 
     var settings = environment
-    // What systemd told crashctl is not meant for this crashd.
+    // systemd's variables for crashctl are not meant for this crashd.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }

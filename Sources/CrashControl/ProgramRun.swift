@@ -87,7 +87,7 @@ public struct ProgramRun: Sendable {
       print(reports)
       if reports.isEmpty { explainSilence(outcome, end) }
     } catch {
-      // The program's own end matters more than what we could not tell of it.
+      // The program's own end matters more than a report that is missing.
       Output.complain(Failure(error).message)
     }
   }
@@ -118,7 +118,7 @@ public struct ProgramRun: Sendable {
     }
   }
 
-  /// Why a signal leaves no report, as far as its number tells.
+  /// Why a signal leaves no report, as far as its number shows.
   private static func reason(for signal: Int32) -> String {
     switch signal {
     case SIGKILL: ": no handler can catch it"

@@ -5,7 +5,7 @@ public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
 
-  /// How many there are to do; nil: nobody knows.
+  /// How many there are to do; nil: unknown.
   public var total: Int?
   /// Whether there is a terminal to show it on.
   public let isShown: Bool
@@ -63,7 +63,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // A terminal that is gone has nobody to tell.
+    // A terminal that is gone shows no error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }

@@ -52,7 +52,7 @@ struct Table {
     var excess = shown.map { trial[$0] }.reduce(shown.count - 1, +) - available
     while excess > 0 {
       let givers = shown.filter { trial[$0] > columns[$0].minimum }
-      // Digests give first: nobody reads all of their digits.
+      // Digests are shortened first: a reader needs few of their digits.
       let digest = givers.first { columns[$0].cut == .digits }
       guard let giver = digest ?? givers.max(by: { trial[$0] < trial[$1] }) else { return false }
       trial[giver] -= 1

@@ -5,7 +5,7 @@ internal import CrashReport
 public struct TopText: Sendable {
   /// How crashd is.
   public var status: DaemonStatus
-  /// Groups of the time that is looked at.
+  /// Groups of the period.
   public var groups: [Group]
   /// The newest crashes, the newest first.
   public var reports: [Summary]

@@ -22,9 +22,9 @@ public struct Limits: Sendable, Equatable {
   public var greeting_ms = 5_000
   /// Wake-ups of one process that brought nothing new, before later ones are ignored.
   public var emptyWakes = 100
-  /// How long the symbols of a list of images are not asked for again.
+  /// How long it is remembered that the symbols of a list of images were asked for.
   public var recentImages_ms = 1_000
-  /// How long what a process saw while it went on may wait until it is read.
+  /// How long incidents of a process that goes on may wait until they are read.
   public var observation_ms = 30_000
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024

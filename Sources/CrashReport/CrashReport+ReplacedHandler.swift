@@ -1,5 +1,5 @@
 extension CrashReport {
-  /// A crash signal that somebody took from the shield after its start.
+  /// A crash signal that other code took from the shield after its start.
   ///
   /// The shield saw the crash all the same where the other handler calls the one before it.
   public struct ReplacedHandler: Codable, Sendable, Equatable {
@@ -39,7 +39,7 @@ extension TextRenderer {
     case "default": return "back at its default action"
     case "ignored": return "ignored"
     default:
-      let place = handler.image ?? handler.address.map { "\($0)" } ?? "somebody"
+      let place = handler.image ?? handler.address.map { "\($0)" } ?? "unknown code"
       return "by \(place)" + (handler.function.isEmpty ? "" : ", \(handler.function)")
     }
   }

@@ -16,7 +16,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var process: ProcessIdentity
   /// What the first crashed thread got.
   public var signal: Signal
-  /// The runtime's own words, such as `Fatal error: Index out of range`; empty when there are none.
+  /// The runtime's error message, such as `Fatal error: Index out of range`; empty when there is none.
   public var reason: String
   /// What crashd makes of it.
   public var diagnosis: Diagnosis
@@ -40,7 +40,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var kind: Kind?
   /// What was seen of a silent death from outside; nil for a crash.
   public var death: Death?
-  /// Crash signals that somebody took from the shield after its start; nil when it has not noticed any.
+  /// Crash signals that other code took from the shield after its start; nil when it has not noticed any.
   public var replacedHandlers: [ReplacedHandler]?
   /// The object of a guard slot whose use ended the process; nil for any other crash.
   public var guardedObject: GuardedObject?
@@ -114,7 +114,7 @@ extension CrashReport {
     ///
     /// Then only root and crashd see the report. Nil for any other process, and in older reports.
     public var isRestricted: Bool?
-    /// True where `pid` is the process's own word, as a file in the spool has it.
+    /// True where the process itself claims `pid`, as in a file of the spool.
     ///
     /// Another process may have that pid.
     public var isPIDClaimed: Bool?
@@ -203,7 +203,7 @@ extension CrashReport {
 
   /// What crashd makes of a crash, with the rule that said it.
   public struct Diagnosis: Codable, Sendable, Equatable {
-    /// A stable word for programs, such as `swift-runtime-failure`, `null-pointer`.
+    /// A stable name for programs, such as `swift-runtime-failure`, `null-pointer`.
     public var cause: String
     /// One sentence for people.
     public var sentence: String
@@ -279,7 +279,7 @@ extension CrashReport {
     ///
     /// nil in older reports.
     public var exact: String?
-    /// Hexadecimal digits; equal for crashes of one class in one own function, whoever called it.
+    /// Hexadecimal digits; equal for crashes of one class in one in-app function, whatever called it.
     ///
     /// nil in older reports.
     public var coarse: String?

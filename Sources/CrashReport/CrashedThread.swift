@@ -5,11 +5,11 @@ extension CrashReport {
     public var tid: Int
     /// `prctl(PR_GET_NAME)`.
     public var name: String
-    /// Whether it crashed, or was only looked at.
+    /// Whether it crashed, or was only sampled.
     public var crashed: Bool
     /// Its own signal, on every crashed thread.
     public var signal: Signal?
-    /// Its own words, where it has any.
+    /// Its own message, where it has one.
     public var reason: String?
     /// Innermost first, inline frames expanded, the async callers after the stack.
     public var frames: [Frame]
@@ -19,7 +19,7 @@ extension CrashReport {
     public var framesBeforeGap: Int?
     /// By name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
-    /// Why a thread that was only looked at has no frames; nil where it answered.
+    /// Why a thread that was only sampled has no frames; nil where it answered.
     public var silence: Silence?
     /// The Swift task that it ran; nil when it ran none, or the runtime does not tell.
     public var task: Task?
@@ -77,7 +77,7 @@ extension CrashReport {
       self.name = name
     }
 
-    /// Swift's word for the priority, else the number.
+    /// Swift's name of the priority, else the number.
     public var priorityName: String {
       switch priority {
       case 0x21: "user-interactive"
@@ -201,7 +201,7 @@ extension CrashReport {
     public static let scan = Trust(rawValue: "scan")
     /// A resume entry of the task's AsyncContext chain.
     public static let async = Trust(rawValue: "async")
-    /// Not told.
+    /// Unknown.
     public static let unknown = Trust(rawValue: "unknown")
   }
 }

@@ -19,7 +19,7 @@ extension CrashReport {
     public var dumpedCore: Bool
     /// The control group that counts deaths for memory; nil where none does.
     public var cgroup: String?
-    /// How many processes the kernel killed there for memory, since this one was seen well; nil when nobody could count.
+    /// How many processes the kernel killed there for memory, since this one was seen well; nil: unknown.
     public var oomKills: Int?
 
     /// Whether one of these is left for this process; nil when it cannot be.
@@ -29,7 +29,7 @@ extension CrashReport {
     /// Whether the process had crashed before, and lived on, or was killed while it was dying of that; nil: it had not.
     public var afterCrash: Bool?
     /// What systemd says of the process's unit, of which it was the main process, such as `oom-kill` or `timeout`; nil
-    /// where nobody says.
+    /// where it is unknown.
     public var unitResult: String?
 
     /// Makes a death from its parts.

@@ -1,6 +1,6 @@
 /// Something that a part of the shield saw while the process went on: such as the use of an object after its last release.
 ///
-/// What happened in the same process in the same way is one, with a count; what else is told is of the first time.
+/// What happened in the same process in the same way is one, with a count; all else is of the first time.
 public struct IncidentReport: Codable, Sendable, Equatable {
   /// Names it on this machine: half of the process's report id, "-", and the key of the incident in that process.
   public var id: String

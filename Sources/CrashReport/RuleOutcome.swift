@@ -11,7 +11,7 @@ extension CrashReport {
     public var applies: Bool
     /// Whether it is the one that the report goes by: the first that applies.
     public var isChosen: Bool
-    /// What it looked at, as it was in this crash.
+    /// What it read, as it was in this crash.
     public var saw: [String]
     /// What it says, where it applies.
     public var sentence: String?

@@ -1,4 +1,4 @@
-/// What somebody may have meant who has mistyped a name.
+/// The names that a mistyped one may stand for.
 package enum Spelling {
   /// The name that is the fewest letters away; nil when none is near.
   package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
@@ -14,7 +14,7 @@ package enum Spelling {
 
   /// Letters to change, add or take away, to make one text of the other (Levenshtein).
   private static func distance(_ left: String, _ right: String) -> Int {
-    // Long ones are nobody's names, and would cost the product of their lengths.
+    // Long ones are no names, and would cost the product of their lengths.
     let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
     var row = Array(0...right.count)
     for (index, letter) in left.enumerated() {

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Divides what has a limit among users: who has the most gives first, so that a flood evicts its own.
+/// Divides what has a limit among users: the user with the most loses first, so that a flood evicts its own.
 ///
 /// With n users each keeps at least the n-th part of the limit, and what others do not need besides.
 public struct FairShare: Sendable {
@@ -64,7 +64,7 @@ public struct FairShare: Sendable {
 }
 
 extension ReportStore {
-  /// Removes the oldest rows of who has the most, so that no more than `limit` stay.
+  /// Removes the oldest rows of the user with the most, so that no more than `limit` stay.
   ///
   /// `table` has a column `uid`; `key` names a row, by a column or by several in parentheses; `order` is a column that is
   /// smaller in older rows.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Writes a stored report anew without an event: for what tells nobody anything new, such as that a check has agreed.
+  /// Writes a stored report anew without an event: for what is no news, such as a check that has agreed.
   ///
   /// Nothing that a list shows or a filter asks for may differ.
   /// - Parameters:

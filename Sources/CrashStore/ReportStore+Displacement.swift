@@ -54,9 +54,9 @@ extension ReportStore {
   /// A log that another database brought stays with it: it may hold transactions that its file lacks.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
-    if !isReplaced || files.isLog(at: path) {
-      for suffix in ["-wal", "-shm"] { _ = unsafe unlink(path + suffix) }
-    }
+    if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }
+    // The index of a log is made anew.
+    _ = unsafe unlink(path + "-shm")
     guard isReplaced else { return nil }
     return try setAside(path: path, as: "replaced", at: time)
   }

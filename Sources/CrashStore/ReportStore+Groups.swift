@@ -8,7 +8,7 @@ public struct ReportGroup: Sendable, Equatable {
     case new
     /// It happens.
     case open
-    /// Somebody said that it is mended, and it has not happened since.
+    /// Marked as resolved, and it has not happened since.
     case resolved
     /// It came back after that.
     case regressed
@@ -177,7 +177,7 @@ extension ReportStore {
         arguments: [row["key"], row["uid"]])
       return (row["count"], parts)
     }
-    // Two passes over the group's rows: one that told the counts of each build and name would have to sort them.
+    // Two passes over the group's rows: one that counted each build and name would have to sort them.
     let count = try Int.fetchOne(
       database,
       sql: """

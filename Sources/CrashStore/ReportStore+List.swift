@@ -4,7 +4,7 @@ import GRDB
 public struct ReportPage: Sendable, Equatable {
   /// The reports.
   public var reports: [ReportSummary]
-  /// How many more there are behind the last one; nil when nobody asked.
+  /// How many more there are behind the last one; nil when that was not asked for.
   public var more: Int?
 }
 
@@ -25,7 +25,7 @@ extension ReportStore {
   ///   - after: Only newer ones: the same where the oldest come first.
   ///   - isOldestFirst: Whether they do.
   ///   - limit: How many at most.
-  ///   - counts: Whether it is to be told how many more there are.
+  ///   - counts: Whether to count how many more there are.
   /// - Returns: The page.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func page(

@@ -72,9 +72,9 @@ extension ReportStore {
     public var events: [StoredReport]
     /// How many stood among them that cannot be read any more.
     ///
-    /// One such does not keep the others from who waits for them.
+    /// One such does not hold up the others.
     public var unreadable: Int
-    /// Where the next page begins: behind everything that was looked at, so that events that the filter leaves out are not looked at again.
+    /// Where the next page begins: behind all that was read, so that what the filter leaves out is not read again.
     public var end: StoreCursor
     /// Whether there was nothing behind it.
     public var isLast: Bool

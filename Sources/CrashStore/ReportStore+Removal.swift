@@ -1,7 +1,7 @@
 import CrashReport
 import GRDB
 
-// Reports that go: what is left of them is a number in their group, and a number for whoever would have read them.
+// Removed reports: a number in their group is left of them, and a number for subscribers that missed them.
 extension ReportStore {
   /// Removed events of which each is known; of older ones only how many.
   static let removedLimit = 100_000

@@ -6,7 +6,7 @@ import Synchronization
 extension ReportStore {
   /// Hours of removed reports that are still counted; beyond them the oldest of the largest share go.
   public static let historyLimit = 100_000
-  /// How many times too large a group may be as long as somebody has not read all of it.
+  /// How many times too large a group may be as long as a reader has not read all of it.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// Pages given back to the file system in one transaction.
@@ -26,7 +26,7 @@ extension ReportStore {
   ///   - now_ns: The time, in nanoseconds since 1970.
   ///   - keepsOld: Whether the age counts for nothing now, because the clock is not to be trusted.
   ///   - freeBytes: What the file system has free; nil when that is not known.
-  ///   - readers: How far the slowest of those has come who read now; nil: nobody does. A group is not thinned of what
+  ///   - readers: How far the slowest reader of now has come; nil: there is none. A group is not thinned of what
   ///     they, or a named subscriber of the last hour, have not read, unless it is ten times too large.
   /// - Returns: What it did; nil: the policy is fulfilled.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
@@ -115,7 +115,7 @@ extension ReportStore {
         }
         grown.withLock { grown in
           if ids.count == Self.removalBatch { grown.names?.insert(name) }
-          // Until somebody has read more of it.
+          // Until a reader has read more of it.
           if ids.count < min(surplus, Self.removalBatch) { grown.spared.insert(name) }
         }
         if !ids.isEmpty { return .removed(ids.count, .group) }
@@ -186,7 +186,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Free pages first: they cost nobody a report.
+    // Free pages first: they cost no report.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
@@ -236,7 +236,7 @@ extension ReportStore {
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // While somebody reads, the file gets shorter at a later checkpoint.
+        // While a reader reads, the file gets shorter at a later checkpoint.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

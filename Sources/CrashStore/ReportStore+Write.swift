@@ -16,7 +16,7 @@ extension ReportStore {
   ///   - report: The report.
   ///   - raw: What the process wrote.
   ///   - expected: The event of the report that it replaces: only that one is replaced.
-  ///   - ownPID: The process's own word for its pid, under which a report that was stored before it connected stands.
+  ///   - ownPID: The pid that the process claims; a report that was stored before it connected has that one.
   /// - Returns: What it did.
   /// - Throws: `StoreError.changedMeanwhile`, `StoreError.identifierTaken` when a report of another process has the id, `unavailable`.
   public func put(

@@ -24,7 +24,7 @@ public final class ReportStore: Sendable {
   private let state: Mutex<State>
   /// Held while something is written, and while the database is replaced: nothing goes into the one that is set aside.
   let writing = Mutex<Void>(())
-  /// Who gives when something is too much.
+  /// Decides whose rows are evicted when there are too many.
   let fairShare: FairShare
   /// Groups that may have more reports than retention allows.
   let grown = Mutex(GrownGroups())

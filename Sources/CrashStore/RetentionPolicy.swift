@@ -4,7 +4,7 @@
 public struct RetentionPolicy: Sendable, Equatable {
   /// Seconds since the crash after which a report goes.
   public var age_s = 30 * 86_400
-  /// Bytes of the database; beyond them the oldest reports go, of the user who has the most.
+  /// Bytes of the database; beyond them the oldest reports of the user with the most are evicted.
   public var bytes = 1 << 30
   /// Reports of one group and user: the newest quarter, and of the older ones a sample in which each is as likely as any.
   public var reportsPerGroup = 100
@@ -29,7 +29,7 @@ public enum RetentionReason: String, Sendable, CaseIterable {
   case bytes
   /// The file system was too full.
   case keepFree
-  /// Somebody asked for it.
+  /// An operator asked for it.
   case asked
 }
 
@@ -42,7 +42,7 @@ struct GrownGroups {
 
   /// nil: any group, such as after the start.
   var names: Set<Name>?
-  /// Those of which somebody has not read all.
+  /// Those of which a reader has not read all.
   var spared: Set<Name> = []
   static let limit = 10_000
 }

@@ -20,9 +20,9 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case changedMeanwhile(id: String)
   /// No group's key begins with this.
   case noSuchGroup(key: String)
-  /// Nobody has subscribed under this name.
+  /// There is no subscriber of this name.
   case noSuchSubscriber(name: String)
-  /// The user has as many named subscribers as he may.
+  /// The user has as many named subscribers as the limit allows.
   case tooManySubscribers(limit: Int)
   /// A cursor that this store never gave out.
   case invalidCursor(String)
@@ -45,7 +45,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .ambiguous(let id, let count): "\(count) reports have an id that begins with '\(id)'"
     case .changedMeanwhile(let id): "report \(id) has changed meanwhile"
     case .noSuchGroup(let key): "no group has a key that begins with '\(key)'"
-    case .noSuchSubscriber(let name): "nobody has subscribed as '\(name)'"
+    case .noSuchSubscriber(let name): "there is no subscriber '\(name)'"
     case .tooManySubscribers(let limit): "there are \(limit) named subscribers already"
     case .invalidCursor(let text): "'\(text)' is no cursor of this store"
     }

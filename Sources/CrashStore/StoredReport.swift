@@ -20,7 +20,7 @@ public struct ReportSummary: Sendable, Equatable {
   public var unit: String?
   /// Such as `SIGILL`.
   public var signal: String
-  /// The runtime's own words.
+  /// The runtime's error message.
   public var reason: String
   /// The diagnosis in one sentence.
   public var sentence: String

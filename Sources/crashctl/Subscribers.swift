@@ -22,7 +22,7 @@ struct Subscribers: ParsableCommand {
       let subscribers = try connection.ask { client throws(ClientError) in try client.subscribers() }
       if connection.json != .off { try connection.show(json: subscribers) }
       guard !subscribers.isEmpty else {
-        throw Failure.nothing("nobody has subscribed under a name", of: connection.client)
+        throw Failure.nothing("there are no named subscribers", of: connection.client)
       }
       guard connection.json == .off else { return }
       try connection.show(

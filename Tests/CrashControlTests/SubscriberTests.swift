@@ -56,7 +56,7 @@ struct SubscriberTests {
     #expect(try run(["forget", "mail", "--uid", "1000"]).forgotten.first?.contains(#""uid":1000"#) == true)
     let none = try run(["forget", "nobody"])
     #expect(none.result.status == 1 && none.forgotten.isEmpty)
-    #expect(none.result.complaint.hasPrefix("crashctl: nobody has subscribed as 'nobody'"))
+    #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'nobody'"))
   }
 
   @Test("a collector that the settings name is not forgotten, and the sentence says what to do")

@@ -145,14 +145,14 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "a process that crashed and ended by that, or well, or nobody knows how, has one report",
+    "a process that crashed and ended by that, or well, or in an unknown way, has one report",
     arguments: [ProcessEnd.status(SIGILL), .status(SIGABRT), .status(0), .status(SIGTERM), .unknown, .goesOn])
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
     #expect(reports.map(\.signal.name) == ["SIGILL"])
   }
 
-  @Test("who waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
+  @Test("a client that waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
   func secondUnwinding() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"

@@ -109,7 +109,7 @@ struct DiagnosisRuleTests {
       says: "out of cheese"),
     Case(
       cause: "cxx-exception", record: .sample(signal: SIGABRT, code: -6, exceptionType: "St13runtime_error"),
-      frames: ["abort", "", "", "_ZSt9terminatev", "__cxa_throw"], says: "Nobody caught a C++ exception of type std::"),
+      frames: ["abort", "", "", "_ZSt9terminatev", "__cxa_throw"], says: "Uncaught C++ exception of type std::"),
     Case(cause: "abort", record: .sample(signal: SIGABRT, code: -6, senderPid: 99), says: "called abort()"),
     Case(
       cause: "sent-signal", record: .sample(code: 0, senderPid: 5, senderUid: 1000),

@@ -118,7 +118,7 @@ struct ForeignFileTests {
   }
 
   @Test(
-    "F8: an image on a file system that hangs stops nobody else's crash", .enabled(if: canMount),
+    "F8: an image on a file system that hangs stops no other user's crash", .enabled(if: canMount),
     arguments: [false, true])
   func hangingImage(isSent: Bool) async throws {
     let image = try DeadImage()
@@ -188,7 +188,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // Nobody has looked yet.
+    // Its path was not opened yet.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)

@@ -146,7 +146,7 @@ struct IncidentTests {
     return found.summary.hits
   }
 
-  @Test("F13: a look stores all of its incidents or none, and those of one that could not are told at the next")
+  @Test("F13: a look stores all of its incidents or none, and the next one reports those that could not be stored")
   func notStored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -213,7 +213,7 @@ struct IncidentTests {
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
   }
 
-  @Test("what a guard met is named by its kind and told with its place; what does not name one is told as it is")
+  @Test("what a guard met is reported by its kind and call site; what does not name one is reported as it is")
   func guards() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -230,7 +230,7 @@ struct IncidentTests {
     #expect(second.site == nil && second.sentence == "Odd (x: Int)." && second.mode == "observe")
   }
 
-  @Test("a trap of isolated work is told with the runtime's words, where it has said any")
+  @Test("a trap of isolated work is reported with the runtime's message, where there is one")
   func isolated() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -259,7 +259,7 @@ struct IncidentTests {
     #expect(registers["rsp"] == 0x107 && registers["r15"] == 0x10f)
   }
 
-  @Test("a check of executors is told from the program's call on, not from the runtime's own")
+  @Test("a check of executors is reported from the program's call on, not from the runtime's own")
   func checkFrames() {
     func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {
       CrashReport.Frame(address: Address(1), function: function, mangled: mangled, trust: .framePointer)
@@ -402,7 +402,7 @@ struct IncidentTests {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
-      // A class that nobody protected.
+      // A class that is not protected.
       facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import CrashDaemon
 
-/// One user uses up what is his, and others have theirs: on real sockets, which need users.
+/// One user uses up its limits, and others have theirs: on real sockets, which need users.
 ///
 /// Limits of symbol jobs and of places have their tests beside those.
-@Suite("What one user may have", .enabled("only root can connect as somebody else") { geteuid() == 0 })
+@Suite("What one user may have", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
   private static let other = TestUser(uid: 54_022, gid: 54_022)
@@ -69,7 +69,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a user's ring is his place until nobody holds it any more")
+  @Test("a user's ring counts until it is not held any more")
   func ringReturns() async throws {
     var limits = Limits.patient
     limits.ringsPerUser = 1

@@ -132,7 +132,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an operator's modes of guards are told in a message of their own, survive a restart, and are taken back")
+  @Test("an operator's modes of guards are sent in a message of their own, survive a restart, and are taken back")
   func guards() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -171,7 +171,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("without the operator's leave an alarm is only told; crashes of other causes and unsure ones do not count")
+  @Test("without the operator's leave an alarm is only reported; crashes of other causes and unsure ones do not count")
   func advice() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -265,7 +265,7 @@ struct PolicyKeeperTests {
     // Read again from the store.
     let states = try daemon.store.danglingStates()
     #expect(states.count == 1 && states.first?.classes.isEmpty == false)
-    // The class is suspect, but nobody has let crashd protect anything by itself.
+    // The class is suspect, but crashd may not protect anything by itself.
     let key = try #require(await policy.find(nil, .all).first)
     #expect(await policy.board.plan(of: key) == nil)
     await policy.change([key], RuleChange(allowsAutomaticProtection: true))

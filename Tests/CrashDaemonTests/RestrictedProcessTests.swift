@@ -8,7 +8,7 @@ import Testing
 
 /// Processes with more rights than their user: on real sockets, which need users.
 @Suite(
-  "A process that the kernel would not dump", .enabled("only root can connect as somebody else") { geteuid() == 0 })
+  "A process that the kernel would not dump", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct RestrictedProcessTests {
   private static let user = TestUser(uid: 54_021, gid: 54_021)
   private static let secret = Array("tulip-stack-4711".utf8)
@@ -66,11 +66,11 @@ struct RestrictedProcessTests {
       try process.wake()
       let client = try await daemon.client()
       try await client.untilReports(1)
-      let before = try daemon.store.report(idPrefix: ring.id)
       process.hangUp()
       try await client.until {
         try await client.call("io.crashshield.Crashd.Processes").array("processes").isEmpty
       }
+      let before = try daemon.store.report(idPrefix: ring.id)
       if hasMore { ring.addCrash(slot: 1, stack: Self.secret + [UInt8](repeating: 1, count: 48)) }
       try SpoolTests.leave(ring, in: daemon.directories.spool, owner: 54_021)
       try await SpoolTests.untilEmpty(daemon, client)

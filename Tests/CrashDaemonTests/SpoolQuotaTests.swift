@@ -113,7 +113,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: Status tells how many files wait in the spool, and only who sees everything")
+  @Test("F21: Status counts the files that wait in the spool, for those who see everything alone")
   func status() async throws {
     try await TestDaemon.run { daemon in
       let status = try await daemon.client().call("io.crashshield.Crashd.Status")
@@ -121,7 +121,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: the pid of a file in the spool is shown as the process's own word")
+  @Test("F21: the pid of a file in the spool is shown as claimed by the process")
   func claimedPID() async throws {
     var ring = TestRing(name: "systemd", pid: 1)
     ring.addCrash()

@@ -184,12 +184,12 @@ struct SpoolTests {
     }
   }
 
-  @Test("a process that connected before its copy came is known before the copy is looked at")
+  @Test("a process that connected before its copy came is known before the copy is read")
   func waiting() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
     ring.addCrash()
-    // Nobody takes it from the queue yet.
+    // It stays in the queue for now.
     let process = try await daemon.attach()
     try process.send(TestProcess.hello(), [ring.memory()])
     try Self.leave(ring, in: daemon.directories.spool)
@@ -345,7 +345,7 @@ struct SpoolTests {
     }
   }
 
-  /// Gives each id under which a ring's report could stand to somebody else's report.
+  /// Gives each id under which a ring's report could stand to another process's report.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }
@@ -375,7 +375,7 @@ struct SpoolTests {
     withExtendedLifetime((directory, process)) {}
   }
 
-  @Test("a process that connects after its file was taken has one report, under the pid that the connection told")
+  @Test("a process that connects after its file was taken has one report, under the pid of the connection")
   func connectedLater() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(pid: 4711)

@@ -44,7 +44,7 @@ struct SymbolJobTests {
     #expect(try files(directory) == ["analyse", "image"])
   }
 
-  @Test("a child that crashes is told as such")
+  @Test("a child that crashes is reported as such")
   func crash() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: HelperChild.Failure.self) { try job("kill -SEGV $$", in: directory).run() }
@@ -405,7 +405,7 @@ struct SymbolCachesTests {
     #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
   }
 
-  @Test("a report whose symbols come late is told of, once, when they are there")
+  @Test("a report whose symbols come late is announced once, when they are there")
   func late() async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: false)
@@ -439,7 +439,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // What was written is lost when nobody has the pipe open before the child does.
+    // What was written is lost when the pipe has no reader before the child opens it.
     withExtendedLifetime(writer) {}
   }
 
@@ -475,7 +475,7 @@ struct SymbolCachesTests {
     try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.contains(".") }.sorted()
   }
 
-  @Test("caches above the limit go, those first that nobody has used for the longest time")
+  @Test("caches above the limit are evicted, the least recently used first")
   func prune() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
@@ -490,7 +490,7 @@ struct SymbolCachesTests {
     #expect(try files(directory) == ["b.cssym", "d.txt"])
   }
 
-  @Test("the caches of all users have one limit, and who has the most loses first")
+  @Test("the caches of all users have one limit, and the user with the most loses first")
   func pruneAll() throws {
     let directory = try TestDirectory()
     for user in ["1001", "1002"] {
@@ -536,7 +536,7 @@ struct SymbolCachesTests {
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
-  @Test("slow images of one user hold up nobody else's", arguments: [false, true])
+  @Test("slow images of one user hold up no other's", arguments: [false, true])
   func fair(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)

@@ -138,7 +138,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("a limit is divided so that who has less than a part keeps all of it")
+  @Test("a limit is divided so that a user with less than a part keeps all of it")
   func division() {
     let share = FairShare()
     #expect(share.surplus(of: [1: 10, 2: 10], limit: 20) == [:])

@@ -161,7 +161,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a user sees his own reports only")
+  @Test("a user sees that user's reports only")
   func visibility() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa", uid: 1000), raw: [])
@@ -379,7 +379,7 @@ final class TestDirectory {
   }
 
   deinit {
-    // Nothing depends on it, and a deinit has nobody to tell.
+    // Nothing depends on it, and a deinit cannot throw.
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 }

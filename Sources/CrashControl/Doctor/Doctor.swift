@@ -51,7 +51,7 @@ public struct Doctor: Sendable {
     return facts.findings(isAttached: attached) + handlers + own + image
   }
 
-  /// Whether reports of a process lack its memory; nil: they do not, or nobody tells.
+  /// Whether reports of a process lack its memory; nil: they do not, or it is unknown.
   static func memory(of process: AttachedProcess) -> Finding? {
     switch process.memory {
     case "none": Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
@@ -74,7 +74,7 @@ public struct Doctor: Sendable {
 
   // MARK: The machine
 
-  /// Whose crashes whoever asks will be shown.
+  /// Whose crashes crashd shows to the caller.
   private func rights(_ status: DaemonStatus) -> [Finding] {
     guard let access = status.access else { return [] }
     return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]

@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// One thing that was looked at: what is so, and what to do about it.
+/// The result of one check, and what to do about it.
 public struct Finding: Sendable, Equatable, Encodable {
   /// How bad it is.
   public enum Level: String, Sendable, Encodable, CaseIterable {
@@ -10,13 +10,13 @@ public struct Finding: Sendable, Equatable, Encodable {
     case note
     /// Reports will lack something.
     case warning
-    /// Crashes will be missed, or nobody will hear of them.
+    /// Crashes will be missed, or not be reported.
     case fault
   }
 
   /// How bad it is.
   public var level: Level
-  /// What was looked at, such as `socket` or `build id`.
+  /// What was checked, such as `socket` or `build id`.
   public var subject: String
   /// What is so.
   public var sentence: String

@@ -46,7 +46,7 @@ public enum GuardFacts: Sendable {
       "\(checks) checks of \(kinds.count) kinds absorb in crashctl's own runtime; of the other \(rest) a program tells")
   }
 
-  /// What a process has told of its guards; nil: it has told nothing.
+  /// What a process has reported of its guards; nil: nothing.
   static func finding(of test: AttachedProcess.SelfTest?) -> Finding {
     guard let test else {
       return Finding(

@@ -1,7 +1,7 @@
 import CrashClient
 import CrashReport
 
-/// Whether somebody has taken a signal from the shield's handlers: `/proc` tells that there is a handler, and not whose, so
+/// Whether other code has taken a signal from the shield's handlers: `/proc` shows that there is one, and not whose, so
 /// the program's last crash is asked, whose record has it.
 struct HandlerFacts {
   private var report: CrashReport?
@@ -23,11 +23,11 @@ struct HandlerFacts {
     }
     let id = String(report.id.prefix(12))
     guard let handlers = report.replacedHandlers, !handlers.isEmpty else {
-      return Finding(.note, "taken over", "at the program's last crash, \(id), nobody had taken over a handler")
+      return Finding(.note, "taken over", "at the program's last crash, \(id), no handler had been taken over")
     }
     let list = handlers.map { handler in
       handler.kind == "handler"
-        ? "\(handler.signal) by \(handler.image ?? "somebody")" : "\(handler.signal) back to \(handler.kind)"
+        ? "\(handler.signal) by \(handler.image ?? "unknown code")" : "\(handler.signal) back to \(handler.kind)"
     }
     return Finding(
       .warning, "taken over",

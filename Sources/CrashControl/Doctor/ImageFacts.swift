@@ -72,7 +72,7 @@ struct ImageFacts {
     } else {
       findings.append(
         Finding(
-          .warning, "build id", "there is none: its crashes cannot be told by build",
+          .warning, "build id", "there is none: crashes of its builds cannot be distinguished",
           remedy: "link with --build-id"))
     }
     return findings + [symbols(of: name), unwindTables()]

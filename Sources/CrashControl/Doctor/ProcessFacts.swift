@@ -1,6 +1,6 @@
 import Glibc
 
-/// What `/proc` tells of a process.
+/// What `/proc` shows of a process.
 struct ProcessFacts {
   /// As the link says, with " (deleted)" where the file has gone; nil when it may not be read.
   var executable: String?
@@ -62,7 +62,7 @@ struct ProcessFacts {
         remedy: "look at Configuration.onStatus in the process, and at refusals in crashctl status")
     case false?:
       return Finding(
-        .fault, "shield", "it has not started the shield: nobody will see its crashes",
+        .fault, "shield", "it has not started the shield: its crashes will not be captured",
         remedy: "call Shield.start(), or preload libcrashshield.so")
     case nil:
       return Finding(
@@ -86,7 +86,7 @@ struct ProcessFacts {
       remedy: "something in the process took the shield's handlers away after Shield.start()")
   }
 
-  /// What the kernel knows of a thread's alternate stack it tells nobody but the thread.
+  /// The kernel shows a thread's alternate stack to that thread alone.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
     if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {
@@ -100,7 +100,7 @@ struct ProcessFacts {
         + "crash-maker stack-overflow shows one at work")
   }
 
-  /// Swift's own takes seconds, in which the process serves nobody and does not end.
+  /// Swift's own takes seconds, in which the process serves no request and does not end.
   private func backtracer() -> Finding? {
     guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
     let value = setting.dropFirst("SWIFT_BACKTRACE=".count)

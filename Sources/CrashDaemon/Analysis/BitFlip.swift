@@ -23,7 +23,7 @@ extension CrashFacts {
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
     else { return nil }
     let value = record.registers[base]
-    // Small numbers are null pointers; a repeated byte is somebody's poison.
+    // Small numbers are null pointers; a repeated byte is a poison pattern.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
     for bit in 0..<64 {

@@ -159,7 +159,7 @@ struct CrashFacts: Sendable {
     return target.value(record.registers, memory)?.isCanonical != true
   }
 
-  /// The runtime's own words, the surest first.
+  /// The runtime's error messages, the surest first.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]

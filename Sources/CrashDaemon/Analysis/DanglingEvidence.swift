@@ -54,7 +54,7 @@ extension CrashFacts {
     callThroughOperand(in: blocks) ?? callOfWord(in: blocks)
   }
 
-  /// The call's own operand says by which register the target was loaded, also where nobody recorded the target.
+  /// The call's own operand says by which register the target was loaded, also where the target was not recorded.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
@@ -75,14 +75,14 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // Null is not told apart from the many zeros of any memory; other small numbers are, by way of a block's word.
+    // Null is not distinguished from the many zeros of any memory; other small numbers are, by way of a block's word.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = RegisterNames.name(number)
-        // Nobody has written over what is only deinitialized; what others have written is theirs.
+        // What is only deinitialized was not written over; what others have written is theirs.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
@@ -276,7 +276,7 @@ extension CrashFacts {
 
   /// What a block's first words and, of one in a bin, its neighbours in the list tell.
   ///
-  /// Where these do not lead back, malloc has given the block out, and nobody has written to it. Two pointers alone may be
+  /// Where these do not lead back, malloc has given the block out, and it was not written to. Two pointers alone may be
   /// those of any list: of glibc's each leads 16 bytes in front of the other block.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)

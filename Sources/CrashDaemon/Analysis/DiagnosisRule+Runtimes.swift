@@ -59,7 +59,7 @@ extension CrashFacts {
   /// How many of the innermost frames may belong to the runtime that stopped the program.
   private static let reach = 8
 
-  /// Whether C++'s terminate() ended the program, as it does when nobody catches.
+  /// Whether C++'s terminate() ended the program, as it does when no handler catches.
   ///
   /// Not where the program's own code called it: what was thrown may be caught by then.
   var isTerminating: Bool {
@@ -69,7 +69,7 @@ extension CrashFacts {
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
   }
 
-  /// Whether std::terminate() stands on the stack, whoever called it.
+  /// Whether std::terminate() stands on the stack, whatever called it.
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }

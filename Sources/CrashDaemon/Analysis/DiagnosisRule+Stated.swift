@@ -1,4 +1,4 @@
-// What somebody stated: the runtime, glibc, the sender of a signal.
+// What was stated: by the runtime, glibc, the sender of a signal.
 import CrashRing
 import Glibc
 
@@ -24,7 +24,7 @@ extension DiagnosisRule {
       let text = MessageText.core(facts.message)
       return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
-    // Before what else glibc says: its text holds the program's own words, which may be any.
+    // Before what else glibc says: its text holds the program's own message, which may be any.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
       guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
       return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
@@ -51,18 +51,18 @@ extension DiagnosisRule {
     },
     DiagnosisRule("cxx-exception", 0.9, on: [.signal, .exception, .frames]) { facts in
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
-      return "Nobody caught a C++ exception of type \(facts.exceptionType)"
+      return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // abort() in a `catch` has a current exception too, which somebody did catch.
+    // abort() in a `catch` has a current exception too, which was caught.
     DiagnosisRule("cxx-exception-current", cause: "cxx-exception", 0.6, on: [.signal, .exception, .frames]) { facts in
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, !facts.isAbortCalledByOwn else {
         return nil
       }
-      return "The program aborted while a C++ exception of type \(facts.exceptionType) was handled, perhaps by nobody,"
+      return "The program aborted while a C++ exception of type \(facts.exceptionType) was handled, perhaps uncaught,"
     },
   ]
 
-  /// Where nobody stated more.
+  /// Where nothing more was stated.
   static let wordless: [DiagnosisRule] = [
     // abort() raises, as raise() does: SI_TKILL.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in

@@ -6,7 +6,7 @@ import CrashRing
 /// The first rule of the list that has a sentence says it.
 struct DiagnosisRule: Sendable {
   var name: String
-  /// A stable word for programs.
+  /// A stable name for programs.
   var cause: String
   /// How sure it is: 1 is a fact that the processor or the runtime stated, less an inference.
   var confidence: Double
@@ -44,7 +44,7 @@ extension DiagnosisRule {
       confidence: 1)
   }
 
-  /// Every rule, in the order in which they are asked, and what it looked at.
+  /// Every rule, in the order in which they are asked, and what it read.
   static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
     var isDecided = false
     return all.map { rule in

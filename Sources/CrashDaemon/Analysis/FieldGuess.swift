@@ -13,7 +13,7 @@ struct FieldGuess {
   private static let depthLimit = 8
   /// As large as what is no array and has no members.
   private static let plainBytes: UInt64 = 16
-  /// What is looked at of one description.
+  /// What is read of one description.
   private static let fieldLimit = 4_096
 
   init(_ scope: ScopeDescription, _ facts: CrashFacts) {

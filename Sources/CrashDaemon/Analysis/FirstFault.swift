@@ -60,7 +60,7 @@ struct FirstFault: Sendable {
 
 extension FirstFault {
   /// The handler returned before its signal came, because that was blocked while it ran: the registers are those of the
-  /// fault again, and on most kernels the processor's own words about it are still the thread's.
+  /// fault again, and on most kernels the thread still has the processor's description of it.
   ///
   /// They would be of any earlier fault, too. What ties them to this one is the instruction at pc: it must be the one that
   /// touches the faulting address, or the trap.

@@ -14,7 +14,7 @@ extension CrashFacts {
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // The main heap has a check of its own; addresses this low are nobody's heap.
+      // The main heap has a check of its own; addresses this low are in no heap.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number

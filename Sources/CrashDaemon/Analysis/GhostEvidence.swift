@@ -28,7 +28,7 @@ struct Ghost: Sendable {
 }
 
 extension RingContents {
-  /// More are not looked at; a process of ours writes fewer.
+  /// More are not read; a process of ours writes fewer.
   private static let ghostLimit = 8
 
   /// What the quarantine knew of addresses in a crash's registers.
@@ -57,7 +57,7 @@ extension CrashFacts {
     return ghosts.first { $0.address == evidence.block }
   }
 
-  /// Memory that was an object of a protected class, belongs to somebody else by now, and was used as an object.
+  /// Memory that was an object of a protected class, belongs to other code by now, and was used as an object.
   ///
   /// An address has many tenants, so that one of them was such an object is no evidence. What the fault is about must be
   /// that Swift took what stands there for an object, which it can be none of:

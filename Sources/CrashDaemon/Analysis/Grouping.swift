@@ -13,7 +13,7 @@ enum Grouping {
   /// Raised when one crash may get other keys than before; `crashctl reanalyse --all` brings stored reports up to date.
   ///
   /// 2: operators keep their names; specialised thunks have none, nor have callers that other builds may lack; `$main` is an
-  /// entry point also where it throws; errors at top level are told apart.
+  /// entry point also where it throws; errors at top level are kept apart.
   static let version = 2
 
   /// The group of a crash; the runtime's `message` tells crashes apart that have no place of their own.

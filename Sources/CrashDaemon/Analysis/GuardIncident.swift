@@ -7,7 +7,7 @@ struct GuardIncident: Sendable {
 
   init(_ incident: Incident) { self.incident = incident }
 
-  /// A stable word for programs; of a kind that this version does not know the number.
+  /// A stable name for programs; of a kind that this version does not know the number.
   var kind: String { Self.name(of: incident.kind) }
 
   static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }

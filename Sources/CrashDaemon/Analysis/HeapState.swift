@@ -62,7 +62,7 @@ struct HeapFacts: Sendable, Equatable {
   static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
 }
 
-/// What the first two words of a block tell of it: measured states of glibc 2.36 and Swift 6.3 on x86-64.
+/// What the first two words of a block show of it: measured states of glibc 2.36 and Swift 6.3 on x86-64.
 enum BlockState: Sendable, Equatable {
   /// Freed and kept in a thread's cache; with stray retains or releases since.
   case cached(drift: Int64)
@@ -74,7 +74,7 @@ enum BlockState: Sendable, Equatable {
   case binned(drift: Int64)
   /// Deinitialized, and not freed: something still refers to it unowned.
   case deinitialized
-  /// In use by somebody else: what there was before, or should be, says the text.
+  /// In use by other code: what there was before, or should be, says the text.
   case taken(String)
 
   /// Each more makes more values possible ones.

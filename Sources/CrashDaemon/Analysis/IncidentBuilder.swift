@@ -62,7 +62,7 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The frames that its sentence tells of.
+  /// The frames that its sentence names.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)

@@ -11,9 +11,9 @@ struct IncidentHistory: Sendable {
   /// How many it leaves out.
   var omitted: Int
 
-  /// Those of a ring that began until `end_ns`, nanoseconds since 1970; nil when nobody knows when the process ended.
+  /// Those of a ring that began until `end_ns`, nanoseconds since 1970; nil when it is unknown when the process ended.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // What ends the process is told elsewhere: by the object of a guard slot, and by the diagnosis.
+    // What ends the process is reported elsewhere: by the object of a guard slot, and by the diagnosis.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }

@@ -51,7 +51,7 @@ struct MachineInstruction: Sendable, Equatable {
 
   /// The place that a fault is about.
   /// - Parameters:
-  ///   - address: What the processor told; nil when it told none (a general protection fault).
+  ///   - address: What the processor reported; nil when it reported none (a general protection fault).
   ///   - registers: By DWARF number.
   /// - Returns: It; nil when none of the operands fits.
   func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {

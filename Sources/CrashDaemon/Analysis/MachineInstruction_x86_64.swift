@@ -207,7 +207,7 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that are told by the whole byte.
+  /// 0F00: lldt, ltr; 0F01: lgdt, lidt, lmsw, invlpg, and some that the whole byte names.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }

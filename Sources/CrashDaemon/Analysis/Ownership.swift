@@ -26,7 +26,7 @@ enum Ownership {
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// What a linkage name alone tells of where its function comes from.
+  /// What a linkage name alone shows of where its function comes from.
   enum Origin: Sendable {
     /// The runtimes, or made by the compiler.
     case runtime

@@ -13,7 +13,7 @@ struct PageIncident: Sendable {
     self.by = by
   }
 
-  /// A stable word for programs.
+  /// A stable name for programs.
   var kind: String {
     switch cs_ring_pages(rawValue: incident.kind) {
     case .CS_RING_PAGES_READ: "read"

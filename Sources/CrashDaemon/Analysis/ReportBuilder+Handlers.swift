@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 
 extension ReportBuilder {
-  /// Who took crash signals from the shield; nil when nobody did.
+  /// The handlers that took crash signals from the shield; nil when none did.
   var replacedHandlers: [CrashReport.ReplacedHandler]? {
     contents.replacedHandlers.isEmpty ? nil : contents.replacedHandlers.map(replacedHandler)
   }

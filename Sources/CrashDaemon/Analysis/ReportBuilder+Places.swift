@@ -45,7 +45,7 @@ extension ReportBuilder {
     return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
-  /// More frames are not looked at for places, and more places not described.
+  /// More frames are not searched for places, and more places not described.
   private static var frameLimit: Int { 8 }
   private static var placeLimit: Int { 3 }
 }

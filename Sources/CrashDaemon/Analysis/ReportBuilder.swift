@@ -94,7 +94,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The image may have gone since, and with it what the variables or the functions told.
+  /// The image may have gone since, and with it what the variables or the functions showed.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
     // It may have named the class that the code expects.
     if diagnosis.cause == "dangling", earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
@@ -152,7 +152,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// Without those that told where they were, and then crashed.
+  /// Without those that were sampled and then crashed.
   ///
   /// One that has survived a crash of its own is among them.
   private var others: [ThreadRecord] {

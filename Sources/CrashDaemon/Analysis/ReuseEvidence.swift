@@ -13,7 +13,7 @@ struct ExpectedClass: Sendable, Equatable {
   /// A variable with the object's address has this class; else the function only names it.
   var isOfVariable = false
 
-  /// What glibc takes for an instance, its own words with it.
+  /// What glibc takes for an instance, its own message with it.
   ///
   /// 0 where that is no size of an object.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }

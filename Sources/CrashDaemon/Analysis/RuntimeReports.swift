@@ -66,7 +66,7 @@ struct RuntimeReports: Sendable, Equatable {
 
   private static func beginsWarning(_ line: Substring) -> Bool { warningBeginnings.contains(where: line.hasPrefix) }
 
-  /// The place that the standard library puts in front of its own words: `shop/Cart.swift:12: `.
+  /// The place that the standard library puts in front of its message: `shop/Cart.swift:12: `.
   struct SourcePlace: Sendable, Equatable {
     /// The last part of the file's path.
     var file: String
@@ -105,7 +105,7 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // Without names nothing tells who stopped the program: only words that say so themselves are its.
+      // Without names it is unknown what stopped the program: only a message that says so itself is its reason.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }

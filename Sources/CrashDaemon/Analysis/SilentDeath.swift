@@ -24,7 +24,7 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // Whoever crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
+      // A process that crashed and then ends by a crash signal ends by that crash, whatever handlers made of it.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
@@ -72,15 +72,15 @@ struct SilentDeath: Sendable {
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
-  /// The rules of silent deaths, and what they looked at.
+  /// The rules of unreported exits, and what they read.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
-    let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "nobody says how the unit ended"
+    let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
     let candidates = "processes that can have been meant: \(death.oomCandidates ?? 0)"
     let saw: [String] = [
       candidates, unit,
       death.signal.map { "ended by \(SignalNames.name(of: $0))\(death.dumpedCore ? ", core dumped" : "")" }
         ?? "the kernel does not tell how it ended",
-      death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "nobody counts oom_kill",
+      death.oomKills.map { "oom_kill of cgroup '\(death.cgroup ?? "?")' rose by \($0)" } ?? "oom_kill is not counted",
       "torn records: \(losses["torn"] ?? 0)",
     ]
     return ["silent-unknown", "silent-out-of-memory", "silent-unit", "silent-kill", "silent-signal"].map { name in
@@ -117,7 +117,7 @@ struct SilentDeath: Sendable {
         : "\(title)."
       return (
         title,
-        // Where nobody counts, it may have been for want of memory.
+        // Without a counter, it may have been for want of memory.
         CrashReport.Diagnosis(
           cause: "killed", sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)

@@ -33,7 +33,7 @@ struct OpenCaches: SymbolLookup {
   var buildIDs: Set<String> { Set(asked.keys) }
 
   /// Whether nothing more can be found for these addresses: a cache that was made in haste knows what was asked only, and
-  /// other names are not looked at.
+  /// other names are not read.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -42,7 +42,7 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Of what was not asked for nobody has looked at the names.
+    // Names that were not asked for were not checked.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }

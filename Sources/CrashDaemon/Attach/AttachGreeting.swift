@@ -39,7 +39,7 @@ enum AttachGreeting {
   }
 }
 
-/// What `/proc` tells of a process that attaches.
+/// What `/proc` shows of a process that attaches.
 struct Surroundings: Sendable {
   var unit: String?
   var memory: MemoryEvents?
@@ -48,7 +48,7 @@ struct Surroundings: Sendable {
   /// The kernel would not dump it for the user who connected.
   var isRestricted = false
 
-  /// Nothing is told of a process that has ended and been waited for: its pid may be another's by now.
+  /// Nothing is known of a process that has ended and been waited for: its pid may be another's by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     guard let pidfd else { return Surroundings() }
     let pid = peer.pid

@@ -1,4 +1,4 @@
-// What processes are told to do.
+// Plans and messages for processes.
 extension AttachLoop {
   /// Tells every process whose plan is another one, or whose memory is to be kept no more, or again.
   mutating func control() {
@@ -20,7 +20,7 @@ extension AttachLoop {
     guard let socket = connections[number]?.socket,
       connections[number]?.control.take(answer, outcome: process.control) == true
     else {
-      configuration.ledger.refuse("message", from: process.facts.peer, because: "an answer that nobody asked for")
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "an answer to no message")
       close(number)
       return
     }

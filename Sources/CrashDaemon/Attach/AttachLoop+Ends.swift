@@ -21,7 +21,7 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Always told, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
+    // Always announced, whatever the flag says: the pipeline may have stopped to listen to its wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -71,7 +71,7 @@ extension AttachLoop {
   /// Whether a process is neither gone nor being killed.
   func isWell(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
-    // Where nobody tells, it must do that it is there.
+    // Without a state from /proc, it counts that the process is there.
     return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
   }
 }

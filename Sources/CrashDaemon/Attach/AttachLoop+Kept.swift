@@ -3,7 +3,7 @@ import Glibc
 
 // Processes that one crashd leaves to the next: what is kept of them while none runs.
 extension AttachLoop {
-  /// Those that were attached before: of whoever died meanwhile the pidfd tells, and the ring holds what there is.
+  /// Those that were attached before: the pidfd of a process that died meanwhile shows it, and its ring has the rest.
   mutating func takeKept() {
     for kept in configuration.kept {
       configuration.pulse.beat()
@@ -47,11 +47,12 @@ extension AttachLoop {
     }
   }
 
-  /// Its hello stays unread, for another crashd; who lives, and crashes later, is told that nobody reads there.
+  /// Its hello stays unread, for another crashd; a process that lives, and crashes later, learns that there is no
+  /// reader.
   /// - Returns: Whose it is.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
-    let reason = "\(kept.name): crashd has ended \(HelloTrials.limit) times while it looked at this hello"
+    let reason = "\(kept.name): crashd has ended \(HelloTrials.limit) times while it read this hello"
     refuse(kept.socket, peer, .limit(reason), as: "kept hello")
     kept.socket.hangUp()
     return peer
@@ -69,7 +70,7 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// The hello of a connection was taken, or nobody waits for it any more.
+  /// The hello of a connection was taken, or is not waited for any more.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

@@ -34,7 +34,7 @@ struct AttachLoop {
     var kept: [KeptProcess] = []
     /// The same of connections that have not said hello yet.
     var keptConnections: [KeptConnection] = []
-    /// What is known of those that end crashd; nil: nobody looks.
+    /// What is known of those that end crashd; nil: not recorded.
     var trials: (any HelloBook)?
     /// What processes are to do.
     var board = ProtectionBoard()
@@ -56,9 +56,9 @@ struct AttachLoop {
     var pidfd: Descriptor?
     /// What it is kept under until its hello is taken.
     var keptName: String?
-    /// The process has said hello again: what becomes of it is told by that connection.
+    /// The process has said hello again: that connection reports what becomes of it.
     var isSuperseded = false
-    /// What it is told to do.
+    /// What is sent to it.
     var control = ControlQueue()
   }
 
@@ -81,9 +81,9 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// Not before this: crashd has no descriptor for another connection, and would only be told of it again at once.
+  /// Not before this: crashd has no descriptor for another connection, and the poller would report it again at once.
   private var listensAgain_ns: UInt64 = 0
-  /// Of the board, when it was looked at last.
+  /// Of the board, when it was read last.
   var boardVersion: UInt64 = 0
   /// The rules of then.
   var memoryRules: [MemoryRule] = []
@@ -101,7 +101,7 @@ struct AttachLoop {
   /// Processes and connections that have not said hello yet.
   var connectionCount: Int { connections.count }
 
-  /// Serves until told to stop.
+  /// Serves until it is stopped.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
     // Files that were left before: after the processes, see `spooled`.
@@ -120,7 +120,7 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Every ring is looked at once more, also when a wake-up was lost.
+          // Every ring is read once more, also when a wake-up was lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
           // Those that are kept are for the next crashd.
@@ -146,7 +146,7 @@ struct AttachLoop {
     }
   }
 
-  /// Looks at everything at once, whether the poller has told of it yet or not.
+  /// Reads everything at once, whether the poller has reported it yet or not.
   private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
     settle(nil)
@@ -154,7 +154,7 @@ struct AttachLoop {
 
   /// Looks at one process at once, or at all: one that is asked for costs the others nothing.
   private mutating func settle(_ pid: Int32?) {
-    // Whoever has ended may stand in the queue still, with all that he sent.
+    // A process that has ended may stand in the queue still, with all that it sent.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
@@ -167,8 +167,8 @@ struct AttachLoop {
 
   /// Looks for new files.
   ///
-  /// Whoever crashes while he is connected leaves his ring as well. When the file is there, his connection is, too: the
-  /// pipeline is to know him before it sees the file.
+  /// A process that crashes while it is connected leaves its ring as well. When the file is there, its connection is,
+  /// too: the pipeline is to know the process before it sees the file.
   private mutating func spooled() {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
@@ -325,7 +325,7 @@ extension AttachLoop {
   ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      // Its end is told by the socket too, but a forked child may hold that open.
+      // The socket shows its end too, but a forked child may hold that open.
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)

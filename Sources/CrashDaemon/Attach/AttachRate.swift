@@ -1,6 +1,6 @@
 /// How often a user's processes may attach: a bucket that fills again as time passes.
 ///
-/// Root has none; whoever is refused is no loss, because a process that crashes unattached writes its ring to the spool.
+/// Root has none; a refused one is no loss, because a process that crashes unattached writes its ring to the spool.
 struct AttachRate {
   private struct Bucket {
     var attaches: Double

@@ -26,7 +26,7 @@ struct AttachSocket {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
     var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
     var message = cd_message()
-    // Both arrays have as many elements as the call is told.
+    // Both arrays have as many elements as the call may write.
     let code = unsafe cd_socket_receive(
       descriptor.number, isPeek, &bytes, bytes.count, &numbers, numbers.count, &message)
     if code == EAGAIN { return nil }
@@ -38,10 +38,10 @@ struct AttachSocket {
       bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
   }
 
-  /// Ends the connection at once, whoever else holds it open.
+  /// Ends the connection at once, also where others hold it open.
   ///
-  /// That is systemd, until it is told to let go, or what this crashd was started with. What was sent is still read. A
-  /// process that was refused and crashes later is told by it that nobody reads, and leaves its ring in the spool.
+  /// That is systemd, until crashd has it let go, or what this crashd was started with. What was sent is still read. A
+  /// process that was refused and crashes later learns that there is no reader, and leaves its ring in the spool.
   func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
   /// Sends without waiting; false when the other end does not take it.

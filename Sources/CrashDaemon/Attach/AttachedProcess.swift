@@ -1,7 +1,7 @@
 import CrashRing
 import Synchronization
 
-/// What crashd knows of a process: the kernel's word for who it is, the ring's for the rest.
+/// What crashd knows of a process: from the kernel who it is, from the ring the rest.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity
@@ -16,7 +16,7 @@ struct ProcessFacts: Sendable {
   var image: ProcessImage?
   /// The kernel would not dump it for its user, as it said when the process attached.
   var isRestricted = false
-  /// The peer's pid is the process's own word: nobody has connected.
+  /// The peer's pid is claimed by the ring: no process has connected.
   var isPIDClaimed = false
   /// When what its ring tells can have happened; nil: whenever it says.
   var times: TimeBounds?
@@ -28,7 +28,7 @@ struct ProcessFacts: Sendable {
 }
 
 extension ProcessFacts {
-  /// A stored report has its time, which was looked at before it was stored.
+  /// A stored report has its time, which was checked before it was stored.
   fileprivate func bounded(isStored: Bool) -> ProcessFacts {
     var facts = self
     if facts.times == nil { facts.times = isStored ? TimeBounds() : .attached(startTime: startTime) }

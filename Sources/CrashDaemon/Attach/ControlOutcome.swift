@@ -1,7 +1,7 @@
 import CShimRing
 import Synchronization
 
-/// What a process made of the plan that it has: written by the attach thread, for whoever asks crashd.
+/// What a process made of the plan that it has: written by the attach thread, for clients of crashd.
 final class ControlOutcome: Sendable {
   /// What a plan is about.
   enum Subject: Sendable, Equatable {
@@ -11,7 +11,7 @@ final class ControlOutcome: Sendable {
 
   /// What is known.
   struct State: Sendable, Equatable {
-    /// What the process is told; nil: nothing.
+    /// What is sent to the process; nil: nothing.
     var plan: ControlPlan?
     /// All of it was answered.
     var isComplete = true
@@ -70,7 +70,7 @@ final class ControlOutcome: Sendable {
     }
   }
 
-  /// Nobody hears from it any more.
+  /// It sends nothing any more.
   func end() { change { $0.isOver = true } }
 
   /// Waits until the process has answered to all of a plan, or is gone; at most so long.

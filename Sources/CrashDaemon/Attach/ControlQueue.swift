@@ -52,7 +52,7 @@ struct ControlQueue {
     }
   }
 
-  /// Takes an answer; false: nobody asked.
+  /// Takes an answer; false: to no message.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
     // What was said before is over, and so is what the process said to it.

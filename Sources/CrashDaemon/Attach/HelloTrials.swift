@@ -1,17 +1,17 @@
 import Glibc
 
-/// Where it is written down which hello is looked at.
+/// The record of which hello is being read.
 protocol HelloBook: Sendable {
-  /// A hello is to be looked at.
+  /// A hello is to be read.
   mutating func begin(_ name: String) -> HelloTrials.Verdict
   /// It was.
   mutating func end(_ name: String)
 }
 
-/// Hellos that a crashd before this one has left, while they are looked at: one that ends crashd each time waits for
+/// Hellos that a crashd before this one has left, while they are read: one that ends crashd each time waits for
 /// another crashd.
 ///
-/// A number is written down before a hello is looked at, and struck out behind it. They are looked at one after the other,
+/// A number is written down before a hello is read, and struck out behind it. They are read one after the other,
 /// so the next start finds the one at which crashd ended.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
@@ -22,7 +22,7 @@ struct HelloTrials: HelloBook {
     case giveUp
   }
 
-  /// How often one is looked at, besides the first time, before it was kept.
+  /// How often one is read, besides the first time, before it was kept.
   static let limit = 3
   /// So many stay with systemd.
   static let skipLimit = 16
@@ -30,7 +30,7 @@ struct HelloTrials: HelloBook {
 
   private let path: String
   private let program: String
-  /// What could not be written is told once.
+  /// What could not be written is logged once.
   private let tell: (@Sendable (SystemError) -> Void)?
   private var isTold = false
   private var counts: [String: Int] = [:]
@@ -88,7 +88,7 @@ struct HelloTrials: HelloBook {
     }
     let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
     do throws(SystemError) { try SmallFile.replace(path, by: "\(program)\n\(list)") } catch {
-      // They are looked at without: as good as can be. An old count would grow without a crashd that ends.
+      // They are read without: as good as can be. An old count would grow without a crashd that ends.
       _ = unsafe unlink(path)
       counts = [:]
       if !isTold { tell?(error) }

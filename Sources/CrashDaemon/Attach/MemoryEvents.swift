@@ -16,7 +16,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// - Parameters:
   ///   - text: `/proc/PID/cgroup`.
   ///   - read: A file's text.
-  /// - Returns: It; nil where nobody counts.
+  /// - Returns: It; nil where there is no counter.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
       // A path outside of our own namespace begins with `/..`.
@@ -44,7 +44,7 @@ struct MemoryEvents: Sendable, Equatable {
     return nil
   }
 
-  /// The kernel tells of a change of the file by inotify: version 2 does, version 1 does not.
+  /// The kernel reports a change of the file by inotify: version 2 does, version 1 does not.
   var tellsOfChanges: Bool { !path.hasSuffix("/memory.oom_control") }
 
   /// What a file says now; nil when it is gone, and with it the group.

@@ -6,7 +6,8 @@ struct MemoryShare: Sendable, Equatable {
   var cgroup: String
   /// How many the kernel killed there that can have been this process.
   var kills: Int
-  /// How many of its processes were killed, or have ended nobody knows how yet, that can have been those; with this one.
+  /// How many of its processes can have been those, this one included: they were killed, or how they ended is not
+  /// known yet.
   var candidates = 1
   /// One of the kills was left for this process.
   var isVictim = false
@@ -43,9 +44,9 @@ struct MemoryGroups {
     var killed: [Killed] = []
   }
 
-  /// The kernel kills within microseconds after it has counted; whoever is well so long after that is not the victim.
+  /// The kernel kills within microseconds after it has counted; one that is well so long after that is not the victim.
   static let settling_ns: UInt64 = 100_000_000
-  /// How long the group is looked at more often after its counter rose.
+  /// How long the group is read more often after its counter rose.
   private static let attention_ns: UInt64 = 10_000_000_000
   /// A group whose processes are never seen well remembers so many that were killed.
   private static let killedLimit = 64
@@ -122,7 +123,7 @@ struct MemoryGroups {
   /// - Parameters:
   ///   - number: Whose connection it was; its `hangUp` was before.
   ///   - wasKilled: It ended by SIGKILL.
-  /// - Returns: What its group's counter says; nil where nobody counts.
+  /// - Returns: What its group's counter says; nil where there is none.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
     guard let member = members.removeValue(forKey: number), let group = groups[member.group] else { return nil }
     defer { leave(number, member.group) }
@@ -143,7 +144,7 @@ struct MemoryGroups {
     if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
   }
 
-  /// Nobody who is left can have been killed in their place.
+  /// No process that is left can have been killed in their place.
   private mutating func forgetOldDeaths(_ path: String) {
     guard let group = groups[path], !group.killed.isEmpty else { return }
     let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count

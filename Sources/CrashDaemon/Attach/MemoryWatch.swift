@@ -4,16 +4,16 @@ import Glibc
 /// Looks after the counters of the control groups that have processes: at once where the kernel tells that one has
 /// changed (inotify), now and then where it does not.
 struct MemoryWatch {
-  /// How often a counter is looked at of whose changes nobody tells; longer when there are many.
+  /// How often a counter without notifications is read; longer when there are many.
   private static let period_ns: UInt64 = 1_000_000_000
   /// Of the attach thread's time they may take about a thousandth.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
-  /// nil where there is none: then every group is looked at now and then.
+  /// nil where there is none: then every group is read now and then.
   let descriptor: Descriptor?
   private var watches: [String: Int32] = [:]
-  /// Groups that are to be looked at again.
+  /// Groups that are to be read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 

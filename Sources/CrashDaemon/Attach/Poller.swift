@@ -27,7 +27,7 @@ struct Poller: Sendable {
     _ = cd_poller_remove(poller.number, descriptor.number)
   }
 
-  /// From now on only tells of the hang-up of a descriptor that is watched.
+  /// From now on reports only the hang-up of a descriptor that is watched.
   func awaitHangUp(_ descriptor: Descriptor, token: UInt64) {
     _ = cd_poller_await_hangup(poller.number, descriptor.number, token)
   }
@@ -45,7 +45,7 @@ struct Poller: Sendable {
   func wait(timeout_ms: Int32) throws(SystemError) -> [UInt64] {
     var events = [cd_poller_event](repeating: cd_poller_event(), count: 64)
     var count = 0
-    // The array has as many elements as the call is told.
+    // The array has as many elements as the call may write.
     let code = unsafe cd_poller_wait(poller.number, &events, events.count, timeout_ms, &count)
     if code == EINTR { return [] }
     try SystemError.check(code, "wait for events")

@@ -19,7 +19,7 @@ enum ProcessEnd: Sendable, Equatable {
   /// How the process of a pidfd ended; nil while that is not known yet.
   ///
   /// The kernel tells it once the parent has taken the status. A parent that never does so leaves a zombie, of which
-  /// `/proc` tells it to those who may trace the process.
+  /// `/proc` shows it to those who may trace the process.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number.
@@ -33,7 +33,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // Who may not trace it reads 0, whatever it was: root in a container too, and a user whose process had more rights.
+    // Without the right to trace it, 0 is read, whatever it was: by root in a container, and by a user of a process that
+    // had more rights.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

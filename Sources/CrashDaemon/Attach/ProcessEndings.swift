@@ -2,7 +2,7 @@
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// What the counter of its control group says; nil where nobody counts.
+  /// What the counter of its control group says; nil where there is none.
   var memory: MemoryShare?
 }
 
@@ -50,7 +50,7 @@ struct ProcessEndings {
         return ending.ended(end ?? .goesOn)
       }
     }
-    // A user whose parents do not wait for their children uses up his own places only.
+    // A user whose parents do not wait for their children uses up that user's places only.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard endings.count < limits.places(limits.endings, for: peer.uid),

@@ -17,8 +17,8 @@ enum ProcessOwner {
   /// - Parameters:
   ///   - owner: Of its files; nil where `/proc` hides it.
   ///   - stat: What was read after that: one that has ended belongs to root as well, and says nothing.
-  ///   - user: Who connected.
-  /// - Returns: False where nothing tells.
+  ///   - user: The user that connected.
+  /// - Returns: False where it is unknown.
   static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {
     guard let owner, let stat, !stat.isExiting else { return false }
     return owner != user

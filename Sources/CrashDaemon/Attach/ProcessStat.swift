@@ -20,7 +20,7 @@ struct ProcessStat: Equatable {
   /// It was killed, or is about to see that it was.
   var isBeingKilled: Bool { isExiting || pending & (1 << (UInt64(SIGKILL) - 1)) != 0 }
 
-  /// What `/proc` tells of the process of a pidfd; nil when nothing is left of it: its pid may be another's then.
+  /// What `/proc` shows of the process of a pidfd; nil when nothing is left of it: its pid may be another's then.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
     // Asked afterwards: a process that is still there had its pid all the time.
@@ -51,7 +51,7 @@ struct ProcessImage: Equatable, Sendable {
   var device: UInt64
   var inode: UInt64
 
-  /// nil for whom the process is none of his business, and when it is gone.
+  /// nil where crashd may not see the process, and when it is gone.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
     var facts = cd_file_facts()
     // The call writes one structure, and asks no file system: that of the program may be dead.

@@ -8,7 +8,7 @@ enum ProcessUnit {
     for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {
       let names = group.path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
       let unit = names.last { $0.hasSuffix(".service") }
-      // A user names the groups below his own session as he likes.
+      // A user chooses the names of the groups below its own session.
       if let unit { return CleanText.line(String(unit)) }
     }
     return nil

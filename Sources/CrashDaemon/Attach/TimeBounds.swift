@@ -4,9 +4,9 @@ import CrashRing
 import Glibc
 import Synchronization
 
-/// When something that a process tells of can have happened, as far as the kernel and crashd know.
+/// When something that a process reports can have happened, as far as the kernel and crashd know.
 ///
-/// The times in a ring are the process's own word, and a clock may not have been set when they were written. One that is
+/// The process itself writes the times in its ring, and its clock may not have been set then. One that is
 /// impossible is replaced by the moment when crashd saw it first: neither is such a report the newest for good, nor is it
 /// too old at once.
 struct TimeBounds: Sendable, Equatable {
@@ -17,7 +17,7 @@ struct TimeBounds: Sendable, Equatable {
 
   /// 2023-01-01: no program with this shield ran before.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The start of a process is told in ticks, and a clock is corrected by a little.
+  /// The kernel counts the start of a process in ticks, and a clock is corrected by a little.
   private static let slack_ns: UInt64 = 1_000_000_000
 
   /// The two clocks of one moment.
@@ -56,7 +56,7 @@ struct TimeBounds: Sendable, Equatable {
     return min(earliest, now.real_ns)...now.real_ns
   }
 
-  /// The time itself where it is possible; else that of the file, or the moment when it is looked at.
+  /// The time itself where it is possible; else that of the file, or the moment when crashd reads it.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -65,7 +65,7 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// The times of what one process told of: a later look at it finds the times of the first one.
+/// The times of what one process reported: a later read finds the times of the first one.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
@@ -113,7 +113,7 @@ final class CrashTimes: Sendable {
 }
 
 extension CrashReport {
-  /// Takes the times of the report that it replaces: they were looked at when that was stored.
+  /// Takes the times of the report that it replaces: they were checked when that was stored.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
     let known = Dictionary((old.incidents ?? []).map { ($0.id, $0) }) { $1 }

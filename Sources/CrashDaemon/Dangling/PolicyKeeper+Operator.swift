@@ -64,7 +64,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Takes a class off the list; it is never protected until somebody lists it again.
+  /// Takes a class off the list; it is not protected until it is listed again.
   func release(_ keys: [ServiceKey], _ className: String) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -75,7 +75,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Waits until the attached processes have done what they are told, at most so long.
+  /// Waits until the attached processes have applied their plans, at most so long.
   /// - Returns: How many there are, and how many of them did.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
@@ -83,7 +83,7 @@ extension PolicyKeeper {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // One after the other, but of the same time: who has answered meanwhile costs nothing.
+    // One after the other, but of the same time: a process that has answered meanwhile costs nothing.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()
@@ -95,7 +95,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether one more class can be listed: a process is told so many at most.
+  /// Whether one more class can be listed: a plan has so many at most.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)

@@ -181,7 +181,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// A class's name as processes can be told it.
+  /// A class's name as a plan can have it.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
@@ -251,7 +251,7 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // A user's own programs make room for one another; those that somebody has spoken of stay.
+      // A user's own programs make room for one another; those with rules of an operator stay.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
       // Those that only have modes of guards go last: `guards set` for all programs gives every one some.
       let oldest = idle.min { left, right in

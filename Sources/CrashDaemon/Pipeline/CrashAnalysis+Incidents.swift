@@ -26,7 +26,7 @@ extension CrashAnalysis {
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
-      // One transaction a look: a flood of incidents holds up no crash.
+      // One transaction a read: a flood of incidents holds up no crash.
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")

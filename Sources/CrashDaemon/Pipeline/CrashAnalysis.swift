@@ -76,12 +76,12 @@ struct CrashAnalysis: Sendable {
 
   /// Looks at the ring of a process that is attached, or was until now, and stores what is new.
   ///
-  /// Whoever asks has a place.
+  /// Precondition: the caller has a permit.
   /// - Parameters:
   ///   - process: Whose ring.
   ///   - seen: What the last look found.
   ///   - isFinal: The process can write no more. It is asked when it is its turn: in a storm most end while they wait,
-  ///     and whoever was looked at as a living one would have to wait once more.
+  ///     and one that was read as a living one would have to wait once more.
   /// - Returns: What it led to, and whether something was seen while the process went on.
   func look(
     at process: AttachedProcess, seen: Seen?, isFinal: Bool
@@ -117,7 +117,7 @@ struct CrashAnalysis: Sendable {
     hasIncidents = !contents.incidents.isEmpty || !contents.protectedClasses.isEmpty
     let losses = isFinal ? contents.losses : [:]
     let tellLosses = { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
-    // Of a file that is looked at again they would be told again.
+    // Of a file that is read again they would be counted again.
     if !isFile { tellLosses() }
     guard !contents.records.isEmpty, Seen(contents) != seen else {
       if isFile { tellLosses() }
@@ -127,7 +127,7 @@ struct CrashAnalysis: Sendable {
     let question = SymbolQuestion(contents)
     let ready = await caches.ready(question.wanted, question.images, for: user)
     if ready == nil {
-      // Who waits for symbols keeps nobody else waiting, and no more of the ring than what he waits for.
+      // Releases the permit and the ring copy while symbols are built.
       contents.forgetAll()
       if !isFile { process.ring.letGoOfPages() }
       places.leave(limits.account(of: user))
@@ -229,7 +229,7 @@ struct CrashAnalysis: Sendable {
     return .failed
   }
 
-  /// A ring that nobody writes any more, and the symbols of today for it.
+  /// A ring that is not written any more, and the symbols of today for it.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -331,7 +331,7 @@ struct CrashAnalysis: Sendable {
 
   /// Stores under the ring's id.
   ///
-  /// When somebody else's report has that id already, by chance or on purpose, under one that is derived from who the
+  /// When a report of another process has that id, by chance or on purpose, under one that is derived from who the
   /// process is; so is the id of a process's second report.
   private func put(
     _ raw: [UInt8], of process: AttachedProcess, isSecond: Bool = false, isFile: Bool = false,

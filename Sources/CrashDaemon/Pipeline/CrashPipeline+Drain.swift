@@ -43,7 +43,7 @@ extension CrashPipeline {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
     }
-    // Read anew: it may have come while the ring was looked at.
+    // Read anew: it may have come while the ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
       if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
@@ -60,7 +60,7 @@ extension CrashPipeline {
     }
   }
 
-  /// More news, and another turn; or whoever brings some begins it.
+  /// More news, and another turn; else the next news begins it.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     let isDirty = change(number) { entry in
       entry.isBusy = entry.isDirty
@@ -89,7 +89,7 @@ extension CrashPipeline {
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
     state.withLock { state in
       state.entries[number] = nil
-      // With that: whoever asks finds it in one of the two.
+      // With that: a caller finds it in one of the two.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)

@@ -9,7 +9,7 @@ extension CrashPipeline {
       do {
         try await Task.sleep(for: .milliseconds(limits.observation_ms))
       } catch _ { return }
-      // Whoever is observed already needs no second look.
+      // A ring that is being read needs no second read.
       for process in attached() { await observing.runIfFree(RingKey(process.facts)) { await observeAlone(process) } }
       await analysis.policy?.tick()
     }

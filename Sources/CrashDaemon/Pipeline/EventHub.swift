@@ -1,7 +1,7 @@
 import CrashStore
 import Synchronization
 
-/// Tells whoever waits that the store has something new.
+/// Notifies listeners that the store has something new.
 ///
 /// What it is, they read from the store: nothing is queued here.
 final class EventHub: Sendable {
@@ -24,8 +24,8 @@ final class EventHub: Sendable {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
 
-  /// Somebody begins to read at a cursor.
-  /// - Returns: His number, for `read` and `endReading`.
+  /// A reader begins at a cursor.
+  /// - Returns: Its number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in
       state.next += 1
@@ -34,7 +34,7 @@ final class EventHub: Sendable {
     }
   }
 
-  /// He has come so far.
+  /// It has come so far.
   func read(_ number: UInt64, to cursor: StoreCursor) { state.withLock { $0.readers[number] = cursor } }
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }

@@ -14,7 +14,7 @@ struct PipelineEntry: Sendable {
   var end: EndedProcess?
   /// Its connection is gone: what it left waits for `end`.
   var isEnding = false
-  /// Its ring was looked at for the last time.
+  /// Its ring was read for the last time.
   var isRead = false
   /// A record was read, or could not be stored.
   var hasCrashed = false
@@ -27,7 +27,7 @@ struct PipelineEntry: Sendable {
     (self.process, self.preparation, self.tables) = (process, preparation, tables)
   }
 
-  /// Whoever crashed has told how he ends, as far as anybody can know now.
+  /// A process that crashed is settled when its record is read: that is its end, as far as is known.
   var isSettled: Bool { !isBusy && !isDirty && (!isEnding || (hasCrashed && isRead)) }
 
   /// Threads crashed at once: its end shows which of them ended it.
@@ -40,7 +40,7 @@ struct PipelineEntry: Sendable {
   }
 
   /// There is news of it.
-  /// - Returns: Whether nobody looks at its ring already; then that is outstanding.
+  /// - Returns: Whether its ring is not being read already; then that is outstanding.
   mutating func isToBegin(_ outstanding: Outstanding) -> Bool {
     isDirty = true
     if isBusy { return false }

@@ -101,7 +101,7 @@ extension CrashdInterface {
 
   private func className(_ parameters: VarlinkParameters) throws(VarlinkError) -> String {
     let name = try parameters.required("class", parameters.string("class"))
-    // Processes refuse what has control characters; a name of blanks is nobody's.
+    // Processes refuse what has control characters; a name of blanks is no class's.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
     }

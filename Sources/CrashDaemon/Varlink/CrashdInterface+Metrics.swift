@@ -31,7 +31,7 @@ extension CrashdInterface {
     return metrics.ended
   }
 
-  /// What tells of all users together.
+  /// Metrics of all users together.
   private func addTotals(to metrics: inout OpenMetrics, _ bytes: Int) async {
     metrics.add("crashd_store_bytes", .gauge, "Size of the database.", bytes)
     metrics.add(

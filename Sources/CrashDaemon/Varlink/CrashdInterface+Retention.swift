@@ -1,7 +1,7 @@
 import CrashReport
 import CrashStore
 
-/// Reports that somebody wants to be gone, and readers who come too late for some.
+/// Removal of reports, and subscribers that come too late for some.
 extension CrashdInterface {
   private static let removedAtOnce = 1_000
 

@@ -23,7 +23,7 @@ extension CrashdInterface {
     return name
   }
 
-  /// Whose subscriber is meant: the caller's, unless he sees everybody's and says whose.
+  /// Whose subscriber is meant: the caller's, unless the caller sees all and names a user.
   private func owner(
     of name: String, _ parameters: VarlinkParameters, _ client: Client
   ) throws(VarlinkError) -> UInt32 {

@@ -188,7 +188,7 @@ struct CrashdInterface: Sendable {
     if store.displacement() != nil { trouble.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
-    // Totals tell what other users do.
+    // Totals show what other users do.
     let seesAll = visibility == .all
     return StatusReply(
       version: Daemon.version, pid: Int(getpid()),

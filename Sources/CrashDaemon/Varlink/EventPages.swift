@@ -4,7 +4,7 @@ import NIOCore
 /// Writes the events of one subscriber, a page of the store at a time.
 ///
 /// A page stays in memory until its reader has taken it: few connections of one user have one at the same time, the others
-/// wait. What a page costs counts for the user, who waits for CPU time as for calls.
+/// wait. What a page costs is charged to the user; a stream waits for CPU time as calls do.
 struct EventPages: Sendable {
   let server: VarlinkServer
   let client: Client

@@ -11,7 +11,7 @@ struct VarlinkFrameDecoder: ByteToMessageDecoder {
 
   let limit: Int
   let separator: UInt8
-  // How much of the buffer holds no zero: each byte is looked at once.
+  // How much of the buffer holds no zero: each byte is read once.
   private var searched = 0
 
   init(limit: Int, separator: UInt8 = 0) {

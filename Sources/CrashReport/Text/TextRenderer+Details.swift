@@ -2,7 +2,7 @@
 extension TextRenderer {
   func detailsSection(_ report: CrashReport) -> [String] {
     let process = report.process
-    let pid = process.isPIDClaimed == true ? "pid \(process.pid) by its own word" : "pid \(process.pid)"
+    let pid = process.isPIDClaimed == true ? "pid \(process.pid) (claimed by the process)" : "pid \(process.pid)"
     var owner = "\(process.name), \(pid), uid \(process.uid)"
     if process.isRestricted == true { owner += " with more rights than that user" }
     if let unit = process.unit { owner += ", unit \(unit)" }
