@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../CShim/Handler/Signal/halt.h"
+#include "../../CShim/Handler/Signal/sweep.h"
 #include "ways.h"
 
 static pthread_t waiter;
@@ -62,7 +64,7 @@ static void signal_waiter(int signal) {
   siglongjmp(after_crash, 1);
 }
 
-int cs_test_held_run(const char *directory) {
+static int is_signalled_on_own_stack(const char *directory) {
   const struct sigaction first = {.sa_handler = signal_waiter};
   const struct sigaction note = {.sa_handler = note_stack};
   sem_init(&is_handled, 0, 0);
@@ -74,4 +76,19 @@ int cs_test_held_run(const char *directory) {
     usleep(1000);
   if (sigsetjmp(after_crash, 1) == 0) *(volatile int *)(uintptr_t)16 = 1;
   return is_on_own_stack ? 0 : 2;
+}
+
+// By the default action of SIGPROF a reminder would end this process.
+static int is_not_reminded(const char *directory) {
+  cs_test_start(directory);
+  if (!cs_sweep_take_signal()) return 1;
+  cs_sweep_give_signal_back();
+  cs_halt_begin();
+  (void)cs_halt_has_had_turn(gettid());
+  cs_halt_remind();
+  return 0;
+}
+
+int cs_test_held_run(cs_test_way way, const char *directory) {
+  return way == CS_TEST_HELD_STACK ? is_signalled_on_own_stack(directory) : is_not_reminded(directory);
 }

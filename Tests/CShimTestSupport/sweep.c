@@ -127,7 +127,7 @@ static void crash_in_handler(int signal) {
 }
 
 int cs_test_sweep_run(cs_test_way way, const char *directory) {
-  if (way == CS_TEST_HELD_STACK) return cs_test_held_run(directory);
+  if (way == CS_TEST_HELD_STACK || way == CS_TEST_HELD_REMINDER) return cs_test_held_run(way, directory);
   if (way == CS_TEST_SWEEP_FOREIGN_PROC) return crash_beside_foreign_proc(directory);
   const bool is_off = way == CS_TEST_SWEEP_OFF || way == CS_TEST_SWEEP_OFF_TOGETHER;
   const bool comes_again = way == CS_TEST_SWEEP_AGAIN || way == CS_TEST_SWEEP_NOT_AGAIN;

@@ -40,8 +40,8 @@ int cs_test_threads_run(cs_test_way way, const char *directory);
 // The ways that are about the threads beside a crash.
 int cs_test_sweep_run(cs_test_way way, const char *directory);
 
-// CS_TEST_HELD_STACK.
-int cs_test_held_run(const char *directory);
+// The ways that are about threads which a crash has interrupted.
+int cs_test_held_run(cs_test_way way, const char *directory);
 
 // CS_TEST_OWN_SHARED_TABLE: 0 if all was right.
 int cs_test_reconnect_in_shared_table(const char *directory);

@@ -119,6 +119,11 @@ extension BusyTests {
       #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
     }
 
+    @Test("C-L1: that has given SIGPROF back sends no reminder by it, though the halt begins")
+    func lateReminder() throws {
+      #expect(try crash(.CS_TEST_HELD_REMINDER).exitCode == 0)
+    }
+
     @Test("leaves the program its own use of SIGPROF")
     func profiler() throws {
       #expect(try crash(.CS_TEST_SWEEP_PROFILER).exitCode == 0)

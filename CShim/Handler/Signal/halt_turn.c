@@ -4,6 +4,7 @@
 
 #include "reach.h"
 #include "state.h"
+#include "sweep.h"
 #include "trusted.h"
 
 // So much processor time: a crash at the same moment takes less.
@@ -52,7 +53,8 @@ bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
 }
 
 void cs_halt_remind(void) SIGNAL_SAFE {
-  if (!cs_halt_has_begun()) return;
+  // The halt may begin after the sweep has given SIGPROF back: then it would end the process.
+  if (!cs_halt_has_begun() || !cs_sweep_has_signal()) return;
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);
     if (tid == 0 || __atomic_load_n(&turns[index].is_over, __ATOMIC_RELAXED) != 0) continue;

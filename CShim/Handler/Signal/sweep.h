@@ -29,6 +29,7 @@ bool cs_sweep_is_under_way(void) SIGNAL_SAFE;
 // Makes SIGPROF ours, and the program's again. false: refused.
 bool cs_sweep_take_signal(void) SIGNAL_SAFE;
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE;
+bool cs_sweep_has_signal(void) SIGNAL_SAFE;
 
 // Whether it met a thread that did not wait for anything, and may be about to crash as well, or may have overlooked
 // one.

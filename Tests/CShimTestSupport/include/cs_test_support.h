@@ -86,6 +86,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_SWEEP_OFF,       // with CRASHSHIELD_SWEEP_MS=0
   CS_TEST_HELD_STACK,      // a signal comes to a thread whose call a crash has interrupted, which an earlier handler
                            // takes; exits 0 if the signal's handler ran on the thread's own stack
+  CS_TEST_HELD_REMINDER,   // the halt begins when the sweep has given SIGPROF back; exits 0 if no reminder is sent
   CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if it is the program's when an earlier handler runs
   CS_TEST_SWEEP_AGAIN,     // 8 that wait beside a crash that an earlier handler mends, then 2 others beside SIGSEGV
   CS_TEST_SWEEP_NOT_AGAIN, // the same, but the handler itself crashes before the second sweep
