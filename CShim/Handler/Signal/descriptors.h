@@ -9,7 +9,8 @@
 
 // Gives the calling thread a copy of the descriptor table: no other thread changes what its numbers stand for. false:
 // the kernel is older than Linux 5.9 and a filter forbids unshare(2), so the table stays the program's.
-// Precondition: the thread runs no code of the program's afterwards, except what ends the process.
+// Precondition: the thread runs no code of the program's afterwards, except what ends the process; one that the process
+// outlives closes its copy.
 bool cs_descriptors_separate(void) SIGNAL_SAFE;
 
 // The same, with a table that holds `kept` and nothing else; those below 0 are none. Linux 5.9.

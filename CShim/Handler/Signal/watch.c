@@ -20,6 +20,7 @@
 #include "finish.h"
 #include "overdue.h"
 #include "own_threads.h"
+#include "present.h"
 #include "state.h"
 #include "trouble.h"
 #include "trusted.h"
@@ -171,10 +172,23 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   return first != NULL ? &first->information : &now.information;
 }
 
+// The process lives on: what the program closes must not stay open in a table of this thread's. It keeps what a later
+// crash needs.
+static void close_copy(void) SIGNAL_SAFE {
+  const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
+  int kept[2] = {-1, -1};
+  for (int index = 0; index < 2; index++) {
+    if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
+  }
+  // Where close_range is not there, the copy stays as it is.
+  (void)cs_descriptors_separate_keeping(kept, 2);
+}
+
 static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const bool has_committed = cs_overdue_commit_all();
   const siginfo_t *first = information_of_first();
-  if (cs_finish_is_end(first->si_signo, first)) (void)cs_descriptors_separate();
+  const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_present_is_replaced(first->si_signo);
+  const bool has_copy = is_end && cs_descriptors_separate();
   // A thread that is delivering this moment takes care of itself.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
   int32_t timer = -1;
@@ -183,6 +197,7 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   cs_deliver_copy_for_others();
   forget_patience(timer);
   if (close_door()) cs_finish_at_once(information_of_first());
+  if (has_copy) close_copy();
 }
 
 static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
