@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cs_shim.h"
+#include "cs_testing.h"
 #include "ways.h"
 
 #define NOBODY 65534
@@ -294,11 +295,12 @@ static void *close_and_open(void *context) {
   return NULL;
 }
 
-static void crash_beside_closer(const char *directory, int first) {
+static void crash_beside_closer(const char *directory, int first, bool handler_crashes) {
   static closer self;
   pthread_t thread;
   cs_test_start(directory);
   self = (closer){directory, first};
+  if (handler_crashes) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_STACK);
   if (pthread_create(&thread, NULL, close_and_open, &self) != 0) _exit(1);
   const struct timespec moment = {.tv_nsec = (long)(getpid() % 7) * 100000};
   nanosleep(&moment, NULL);
@@ -319,7 +321,7 @@ static uint32_t count_hurt(const char *directory) {
   return count;
 }
 
-bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt) {
+bool cs_test_run_raced(int first, bool handler_crashes, const char *directory, uint32_t *ret_hurt) {
   for (int index = 0; index < DATA_FILES; index++) {
     char path[300];
     snprintf(path, sizeof path, "%s/data%d", directory, index);
@@ -330,7 +332,7 @@ bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt) {
   }
   const int child = cs_test_fork();
   if (child == 0) {
-    crash_beside_closer(directory, first);
+    crash_beside_closer(directory, first, handler_crashes);
     _exit(2);
   }
   const int status = cs_test_wait(child);

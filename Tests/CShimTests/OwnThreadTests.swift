@@ -74,11 +74,20 @@ struct OwnThreadTests {
     "F5: a crash beside a thread that closes all descriptors and opens files leaves the files as they were",
     arguments: [3, 5] as [Int32])
   func raced(first: Int32) throws {
+    try crashBesideCloser(first: first, handlerCrashes: false)
+  }
+
+  @Test("C-L3: so does a crash whose handler crashes as well", arguments: [3, 5] as [Int32])
+  func racedHandler(first: Int32) throws {
+    try crashBesideCloser(first: first, handlerCrashes: true)
+  }
+
+  private func crashBesideCloser(first: Int32, handlerCrashes: Bool) throws {
     for _ in 0..<100 {
       try withTemporaryDirectory { directory in
         var hurt: UInt32 = 0
         // As above; the number is written before the call returns.
-        let hasCrashed = unsafe cs_test_run_raced(first, directory, &hurt)
+        let hasCrashed = unsafe cs_test_run_raced(first, handlerCrashes, directory, &hurt)
         #expect(hasCrashed)
         #expect(hurt == 0)
       }

@@ -12,7 +12,7 @@ int main(int count, char **arguments) {
   uint32_t other_ends = 0;
   for (int run = 0; run < runs; run++) {
     uint32_t hurt = 0;
-    if (!cs_test_run_raced(run % 2 == 0 ? 3 : 5, arguments[2], &hurt)) other_ends++;
+    if (!cs_test_run_raced(run % 2 == 0 ? 3 : 5, run % 4 < 2, arguments[2], &hurt)) other_ends++;
     if (hurt > 0) hurt_runs++;
   }
   printf("raced: %d runs, %u with a file of the program's touched, %u that did not end by SIGSEGV\n", runs, hurt_runs,

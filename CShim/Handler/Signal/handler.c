@@ -199,6 +199,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
+    // A fault ends the process for certain. Before, the record was not there yet.
+    if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     tell_and_wait(crasher);
   }
   const ucontext_t *first = crasher->context;

@@ -166,7 +166,8 @@ int cs_test_run_own(cs_test_own_way way, const char *directory);
 
 // Runs a child that crashes while another thread of it closes all descriptors from `first` on and opens data files.
 // false: it did not end by SIGSEGV. `ret_hurt` is the number of its files that are not what they were.
-bool cs_test_run_raced(int first, const char *directory, uint32_t *ret_hurt);
+// The handler may crash as well.
+bool cs_test_run_raced(int first, bool handler_crashes, const char *directory, uint32_t *ret_hurt);
 
 // Whether pid namespaces can be made here.
 bool cs_test_can_unshare(void);
