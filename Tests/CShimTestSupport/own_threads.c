@@ -267,8 +267,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_UNSHARE) _exit(enter_namespace(directory));
     if (way == CS_TEST_OWN_SETNS) _exit(join_namespace(directory));
     if (way == CS_TEST_OWN_NUMBERS) _exit(leave_low_numbers(directory));
-    if (way == CS_TEST_OWN_SHARED_TABLE) _exit(cs_test_reconnect_in_shared_table(directory));
-    _exit(99);
+    _exit(cs_test_reattach_run(way, directory));
   }
   return cs_test_wait(child);
 }

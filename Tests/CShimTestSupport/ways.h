@@ -43,8 +43,8 @@ int cs_test_sweep_run(cs_test_way way, const char *directory);
 // The ways that are about threads which a crash has interrupted.
 int cs_test_held_run(cs_test_way way, const char *directory);
 
-// CS_TEST_OWN_SHARED_TABLE: 0 if all was right.
-int cs_test_reconnect_in_shared_table(const char *directory);
+// The ways of the shield's own threads that need a crashd.
+int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 
 // Faults on so many threads at once.
 void cs_test_crash_on_threads(uint32_t count);

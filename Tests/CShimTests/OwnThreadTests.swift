@@ -70,6 +70,18 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
 
+  @Test("C-L4: the number of the connection's thread is not kept when crashd has refused the process")
+  func refused() throws {
+    #expect(try run(.CS_TEST_OWN_REFUSED) == 0)
+  }
+
+  @Test(
+    "C-L5: callbacks have the crash signals open that the start had open, whichever thread the restart comes from",
+    .enabled(if: cs_test_can_unshare()))
+  func restarted() throws {
+    #expect(try run(.CS_TEST_OWN_RESTARTED) == 0)
+  }
+
   @Test(
     "F5: a crash beside a thread that closes all descriptors and opens files leaves the files as they were",
     arguments: [3, 5] as [Int32])

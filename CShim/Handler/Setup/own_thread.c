@@ -29,6 +29,9 @@ static void *begin(void *context) {
   __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
   cs_own_wake(&thread->is_ready);
   thread->routine();
+  // A link that crashd has refused: its number may become another thread's. One that was dismissed keeps it, so that
+  // the call that waits for its end sees when the kernel has forgotten it.
+  if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }
 
@@ -55,7 +58,9 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
+  // A restart is made by whatever thread calls setuid() or unshare().
+  if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
+  thread->starters_pid = cs_getpid();
   // Swift's backtracer stops threads by it, and says of one that blocks it that it could not. A program that blocks it
   // everywhere waits for it: then it must find no thread of ours to run on.
   if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);

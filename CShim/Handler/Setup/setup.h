@@ -91,7 +91,8 @@ typedef struct cs_own_thread {
   const char *name;
   size_t stack_bytes; // 0: the default
   cs_own_role role;
-  sigset_t starters; // what the thread that started it blocked
+  sigset_t starters; // what the thread that started it first blocked
+  int starters_pid;  // in which process; 0: it has not been started
   sigset_t mask;     // what it blocks
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;

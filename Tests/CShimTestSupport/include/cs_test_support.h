@@ -160,6 +160,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
   CS_TEST_OWN_SETNS,            // another process's user and mount namespaces
   CS_TEST_OWN_NUMBERS,          // descriptors from 3 on are free
   CS_TEST_OWN_SHARED_TABLE,     // a filter refuses close_range, and crashd restarts
+  CS_TEST_OWN_REFUSED,          // crashd refuses the process: its number has no thread any more
+  CS_TEST_OWN_RESTARTED,        // a thread with SIGSEGV blocked enters a namespace: callbacks have it open all the same
 } cs_test_own_way;
 
 int cs_test_run_own(cs_test_own_way way, const char *directory);
