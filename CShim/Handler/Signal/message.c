@@ -74,6 +74,19 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
+// Leaves of a text what the last report is looked for in, from a character's first byte on. Each read is a risk:
+// another thread may replace the text, and the memory be gone. Of a longer report the beginning is lost.
+static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
+  if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
+  text += *size - TEXT_SEARCH_LIMIT_BYTES;
+  *size = TEXT_SEARCH_LIMIT_BYTES;
+  for (int index = 0; index < 3 && is_inside_character(text); index++) {
+    text++;
+    *size -= 1;
+  }
+  return text;
+}
+
 // What the Swift runtime has said that is not told; where it was quiet, `ret_size` is 0. Of two threads that trap at
 // once one may find what both said, and the other nothing.
 static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
@@ -116,7 +129,8 @@ void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
   uint64_t text = 0;
   size_t size = 0;
   size_t end = 0;
-  const uint64_t said = untold(&size, &end);
+  uint64_t said = untold(&size, &end);
+  if (size != 0) said = last_part(said, &size);
   if (size != 0) record->message_bytes = copy_report(record->message, said, size, sizeof record->message);
 
   const bool has_abort =
