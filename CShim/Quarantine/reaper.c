@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,9 +129,6 @@ static void *reap(void *context) {
   is_reaper = true;
   // The crash handler knows it by this name: what the process is sent is not for it.
   pthread_setname_np(pthread_self(), "crashshield-q");
-  // Such a thread takes the processor from none that runs when its pause ends: that one may hold a lock.
-  const struct sched_param parameter = {0};
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &parameter);
   int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
   for (;;) {
     const uint32_t before = atomic_load(&call);
