@@ -213,6 +213,32 @@ static int drop_root(const char *directory) {
   return look_at_threads(&unused) == threads ? 0 : 5;
 }
 
+#define CHANGES 50
+
+static char threads_failed;
+
+static void *change_groups(void *unused) {
+  bool has_changed = true;
+  for (int change = 0; change < CHANGES; change++)
+    has_changed = setgroups(0, NULL) == 0 && has_changed;
+  return has_changed ? unused : &threads_failed;
+}
+
+static int drop_rights_at_once(const char *directory) {
+  pthread_t threads[2];
+  void *failure = NULL;
+  cs_test_start(directory);
+  if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
+  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  // The threads inherit what the first one has.
+  if (!raise_capabilities()) return 3;
+  for (int index = 0; index < 2; index++)
+    if (pthread_create(&threads[index], NULL, change_groups, NULL) != 0) return 4;
+  for (int index = 0; index < 2 && failure == NULL; index++)
+    pthread_join(threads[index], &failure);
+  return failure == NULL ? 0 : 5;
+}
+
 static int enter_namespace(const char *directory) {
   uint64_t unused;
   cs_test_start(directory);
@@ -267,6 +293,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
     if (way == CS_TEST_OWN_UNSHARE) _exit(enter_namespace(directory));
     if (way == CS_TEST_OWN_SETNS) _exit(join_namespace(directory));
     if (way == CS_TEST_OWN_NUMBERS) _exit(leave_low_numbers(directory));
+    if (way == CS_TEST_OWN_RIGHTS) _exit(drop_rights_at_once(directory));
     _exit(cs_test_reattach_run(way, directory));
   }
   return cs_test_wait(child);

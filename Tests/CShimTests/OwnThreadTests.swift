@@ -54,6 +54,12 @@ struct OwnThreadTests {
   }
 
   @Test(
+    "C-L6: threads that change their groups at once do so one after the other", .enabled(if: geteuid() == 0))
+  func rights() throws {
+    #expect(try run(.CS_TEST_OWN_RIGHTS) == 0)
+  }
+
+  @Test(
     "F22: a process enters other user and mount namespaces, and the shield's threads are there again",
     .enabled(if: cs_test_can_unshare()), arguments: [cs_test_own_way.CS_TEST_OWN_UNSHARE, .CS_TEST_OWN_SETNS])
   func namespaces(way: cs_test_own_way) throws {

@@ -61,13 +61,31 @@ static void start_again(void) {
   if (!has_link) (void)cs_attach_client_restart(&unused);
 }
 
-bool cs_own_threads_step_aside(void) {
+static bool is_free(void) {
+  return __atomic_load_n(&is_taken, __ATOMIC_ACQUIRE) == 0;
+}
+
+void cs_own_threads_await_return(void) {
+  // In a signal handler that has interrupted the thread which is in here, it takes all tries.
+  for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
+    cs_sleep_ns(LEAVE_SLEEP_NS);
+}
+
+// acquire: pairs with the release store of the thread that was here.
+static bool take(void) {
   uint32_t free = 0;
+  return __atomic_compare_exchange_n(&is_taken, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool cs_own_threads_step_aside(bool waits) {
   const int before = errno;
   if (!cs_shim_is_started() || !has_threads()) return false;
-  // acquire: pairs with the release store of the thread that was here. Another thread does not wait: with several, the
-  // call is refused anyhow.
-  if (!__atomic_compare_exchange_n(&is_taken, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return false;
+  bool has_taken = take();
+  if (!has_taken && waits) {
+    cs_own_threads_await_return();
+    has_taken = take();
+  }
+  if (!has_taken) return false;
   cs_own_dismiss(true);
   const bool have_ended = wait_for_end();
   if (!have_ended) cs_own_threads_return();

@@ -79,6 +79,8 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Whether a thread of ours may do other things than this one.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
+  // The threads that another caller starts again have its rights.
+  cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     struct __user_cap_data_struct there[2];
@@ -97,7 +99,7 @@ static int in_every_thread(long number, unsigned long first, unsigned long secon
 
 // Makes the call as libc would, with our threads aside where that makes a difference.
 #define CHANGE(which, name, call, number, first, second, third)                                                        \
-  const bool is_aside = have_other_rights() && cs_own_threads_step_aside();                                            \
+  const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);                                        \
   __typeof__(name) *const libcs = (__typeof__(name) *)next(which);                                                     \
   const int result = libcs != NULL ? libcs call : in_every_thread(number, first, second, third);                       \
   if (is_aside) cs_own_threads_return();                                                                               \
@@ -144,7 +146,7 @@ INTERPOSED int setgroups(size_t count, const gid_t *groups) {
 #if defined(CS_PRELOAD)
 // libc's calls its own setgroups. Not in an executable: a static one would lose libc's, which has no other name.
 INTERPOSED int initgroups(const char *user, gid_t group) {
-  const bool is_aside = have_other_rights() && cs_own_threads_step_aside();
+  const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);
   __typeof__(initgroups) *const libcs = (__typeof__(initgroups) *)next(INITGROUPS);
   errno = ENOSYS;
   const int result = libcs != NULL ? libcs(user, group) : -1;
@@ -156,7 +158,7 @@ INTERPOSED int initgroups(const char *user, gid_t group) {
 #define ONLY_ALONE (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
 
 INTERPOSED int unshare(int flags) {
-  const bool is_aside = (flags & ONLY_ALONE) != 0 && cs_own_threads_step_aside();
+  const bool is_aside = (flags & ONLY_ALONE) != 0 && cs_own_threads_step_aside(false);
   __typeof__(unshare) *const libcs = (__typeof__(unshare) *)next(UNSHARE);
   const int result = libcs != NULL ? libcs(flags) : (int)syscall(SYS_unshare, flags);
   if (is_aside) cs_own_threads_return();
@@ -166,7 +168,7 @@ INTERPOSED int unshare(int flags) {
 INTERPOSED int setns(int descriptor, int kind) {
   // 0: of whatever kind the descriptor is.
   const bool may_need = kind == 0 || (kind & (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)) != 0;
-  const bool is_aside = may_need && cs_own_threads_step_aside();
+  const bool is_aside = may_need && cs_own_threads_step_aside(false);
   __typeof__(setns) *const libcs = (__typeof__(setns) *)next(SETNS);
   const int result = libcs != NULL ? libcs(descriptor, kind) : (int)syscall(SYS_setns, descriptor, kind);
   if (is_aside) cs_own_threads_return();

@@ -119,8 +119,11 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 
 // Ends the shield's threads, and starts them again: for calls that the kernel or libc refuse, or make in every thread,
 // because there are threads (privileges.c). false: there are none, or they cannot be ended now; then
-// cs_own_threads_return() must not be called.
-bool cs_own_threads_step_aside(void);
+// cs_own_threads_return() must not be called. `waits`: where another thread makes such a call, this one comes after it;
+// else it does not, for the kernel refuses the call to a process with several threads.
+bool cs_own_threads_step_aside(bool waits);
+// Waits until no thread makes such a call, a second at most.
+void cs_own_threads_await_return(void);
 void cs_own_threads_return(void);
 // In a forked child.
 void cs_own_threads_forget(void);
