@@ -1,7 +1,7 @@
 // What zero leaves in the fields of an object: the empty value of each field's type. Zero bytes are that of numbers, of
 // optionals and of most enums. An empty array, set, dictionary or string is none: it points at a singleton of the
 // standard library. A reference, a closure or an existential has no empty value: such a field stays as the deinit left
-// it, so that who reads it finds what it would have found without the quarantine.
+// it, so that a thread that reads it finds what it would have found without the quarantine.
 #include <stdlib.h>
 #include <string.h>
 

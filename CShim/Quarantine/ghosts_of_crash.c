@@ -65,7 +65,7 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   return NULL;
 }
 
-// An object in quarantine has its address for itself; of ghosts the youngest counts.
+// An object in quarantine has its address for itself; of freed-object records the youngest counts.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->has_ghost && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;

@@ -18,11 +18,11 @@
 #define PLACES       1024          // at most, a power of two
 #define SHARE        UINT64_C(128) // bytes that may wait, for each place
 #define PLACES_LEAST 128
-// Pauses between two looks at the queue: shorter while it fills, longer while little comes.
+// Pauses between two reads of the queue: shorter while it fills, longer while little comes.
 #define PAUSE_LEAST_NS INT64_C(250000)
 #define PAUSE_MOST_NS  INT64_C(100000000)
 #define REST_NS        INT64_C(10000000000) // so long without an object before it sleeps without a timer
-#define ASK_NS         INT64_C(10000000)    // who waits for the thread looks again
+#define ASK_NS         INT64_C(10000000)    // a thread that waits for this one checks again
 
 // Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
 // it is what most memory goes to.
@@ -88,7 +88,7 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
   };
 }
 
-// What came of one look at the queue.
+// What came of one read of the queue.
 typedef enum outcome { REAPED, NONE, STAYS } outcome;
 
 static outcome reap_one(void) {
@@ -113,7 +113,7 @@ static bool may_reap(void) {
   return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
-// The next pause. A queue that is a quarter full after one, or was full, gets looks four times as often.
+// The next pause. A queue that is a quarter full after one, or was full, is read four times as often.
 static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
   const uint64_t places = mask + 1;
   const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
@@ -163,8 +163,8 @@ static void forget(void) {
 }
 
 static bool start_thread(void) {
-  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. What the program blocks somebody
-  // may wait for.
+  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. A thread of the program's
+  // may wait for what the program blocks.
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
   pthread_t thread;

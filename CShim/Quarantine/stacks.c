@@ -97,7 +97,7 @@ static void add(walk *walk, const uint64_t *at, uint64_t address) {
 }
 
 // Where the callers of an async function go on, from its context on: {that of the caller, how the caller goes on}. They
-// stay as long as the function runs. Each is the begin of a function, where no return address is: that and 1.
+// stay as long as the function runs. Each is the entry point of a function, where no return address is: that and 1.
 READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
   while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> 47 == 0) {
     const uint64_t *const pair = (const uint64_t *)(uintptr_t)context;

@@ -25,7 +25,7 @@
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
-  cs_shim_status told; // what the callback was called with last
+  cs_shim_status told; // what the callback was last called with
   bool has_told;
   bool is_remote_allowed;
   uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none

@@ -106,7 +106,7 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
-// Nobody else can put anything into it, or make us find it by a variable that came from another user's session.
+// No other user can put anything into it, or make us find it by a variable that came from another user's session.
 static bool is_own_directory(const char *path) {
   struct stat status = {0};
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&

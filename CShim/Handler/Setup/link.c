@@ -31,7 +31,7 @@ void cs_link_separate(void) {
   listening = connected = -1;
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
-  // Looked at here, where nobody else gives the numbers to other files. A file of the program's must not stay open.
+  // Checked here, where no other thread gives the numbers to other files. A file of the program's must not stay open.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();

@@ -21,7 +21,7 @@ static bool leaves_profiling_open; // Swift's backtracer is asked for
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
-  // A sanitizer's pthread_create gives the thread the mask of who made it.
+  // A sanitizer's pthread_create gives the thread the mask of the thread that made it.
   pthread_sigmask(SIG_SETMASK, &thread->mask, NULL);
   cs_own_tid_set(thread->role, cs_gettid());
   cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);

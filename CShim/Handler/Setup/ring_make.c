@@ -97,9 +97,9 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// Nobody can cut the file under a reader, and nobody but this process can write it: our own mapping, which is made
-// before, stays writable. Linux before 5.1 does not know the last seal. There the other end gets a descriptor for
-// reading, which its user could open anew for writing by /proc unless the mode forbids that.
+// No process can cut the file under a reader, and only this one can write it: our own mapping, which is made before,
+// stays writable. Linux before 5.1 does not know the last seal, which forbids new ones: there the other end gets a
+// descriptor for reading, which its user could open anew for writing by /proc unless the mode forbids that.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {

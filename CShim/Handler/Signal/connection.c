@@ -18,7 +18,7 @@ int cs_connection_open(bool is_crash) SIGNAL_SAFE {
     number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
   long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
-  // Nothing is sent to a stranger who listens there.
+  // Nothing is sent to an untrusted user who listens there.
   if (result >= 0 && !cs_peer_is_trusted(number)) result = -EPERM;
   if (result < 0) {
     cs_close(number);

@@ -22,7 +22,7 @@
 // | the handler crashes                             | all are asked to stay before the process ends                   |
 // | a handler of the program's takes the crash: its | answers and goes on, except that a call which the signal has    |
 // | own, one installed after ours that calls ours,  | made fail with EINTR returns only when that handler is over, a  |
-// | siglongjmp(); or the kernel may spare the       | signal of the program's comes, or HOLD_NAPS have passed: the    |
+// | siglongjmp(); or the kernel does not end the    | signal of the program's comes, or HOLD_NAPS have passed: the    |
 // | process (abort() of a pid namespace's first)    | handler may end the process, and the program must not do so     |
 // |                                                 | before it with an exit status of its own                        |
 // | the process lives on after a certain end (a     | goes on after SURVIVED_NAPS                                     |
@@ -52,14 +52,14 @@
 #define STEPS      5
 #define STEP_NS    200000
 
-// A staying thread looks whether the process lives on: after 20 × 50 ms with no thread in the handler it does. At most
+// A staying thread checks whether the process lives on: after 20 × 50 ms with no thread in the handler it does. At most
 // 2400 × 50 ms, twice the longest deadline of the watcher.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
 // A call that the sweep has interrupted is held for 50 × 2 ms after the handler.
-// A look at whether it is over comes after 5: the thread may crash again, as that of abort() does in a first process.
+// Whether it is over is checked after 5: the thread may crash again, as that of abort() does in a first process.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
@@ -69,7 +69,7 @@ static uint32_t has_begun; // atomic, a futex
 static uint32_t is_last;   // atomic: running threads stay as well
 static uint32_t staying;   // atomic: threads that stay
 static uint32_t over;      // atomic, a futex: how often a program's handler of a crash was seen to be over
-static uint32_t looking;   // atomic: a held thread looks whether it is
+static uint32_t checking;  // atomic: a held thread checks whether it is
 static cs_task_list list;  // one thread halts the others
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
@@ -86,7 +86,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep that gives SIGPROF back looks at it before.
+  // Sequentially consistent: a sweep that gives SIGPROF back reads it before.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -95,7 +95,7 @@ void cs_halt_forget(void) SIGNAL_SAFE {
   cs_reach_forget();
   __atomic_store_n(&is_last, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&staying, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&looking, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&checking, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&has_begun, 0, __ATOMIC_RELAXED);
 }
 
@@ -123,13 +123,13 @@ static void stay(void) SIGNAL_SAFE {
 
 // One held thread at a time reads what /proc says.
 static bool is_handler_over(void) SIGNAL_SAFE {
-  if (__atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE) != 0) return false;
+  if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
   if (is_over) {
     __atomic_fetch_add(&over, 1, __ATOMIC_RELAXED);
     wake_all(&over);
   }
-  __atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&checking, 0, __ATOMIC_RELEASE);
   return is_over;
 }
 

@@ -1,5 +1,5 @@
-// What the other threads do while a crash comes to its end: they stop where the end of the process is certain, and do
-// not feel the sweep where it is not.
+// What the other threads do while a crash comes to its end: they stop where the end of the process is certain, and go
+// on as if there had been no sweep where it is not.
 #ifndef CS_HALT_H
 #define CS_HALT_H
 

@@ -52,7 +52,7 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that were running when the first one crashed, or were not looked at, may be about to crash as well. Where the
+// Threads that were running when the first one crashed, or were not asked, may be about to crash as well. Where the
 // process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
 // processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
 #define COMPANY_TRIES    200

@@ -3,7 +3,7 @@
 #include "system_call.h"
 #include "trusted.h"
 
-// How long a crash waits for the thread of the connection, which may be in a callback: 200 × 0.1 ms.
+// How long a crash waits for the thread of the connection, which may wait for a callback: 200 × 0.1 ms.
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 
@@ -60,8 +60,8 @@ bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *cont
   return true;
 }
 
-void cs_own_link_attached(bool is_wanted) SIGNAL_SAFE {
-  __atomic_store_n(&is_attached, is_wanted ? 1 : 0, __ATOMIC_SEQ_CST);
+void cs_own_link_attached(bool is_so) SIGNAL_SAFE {
+  __atomic_store_n(&is_attached, is_so ? 1 : 0, __ATOMIC_SEQ_CST);
 }
 
 bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE {
@@ -90,8 +90,8 @@ bool cs_own_are_dismissed(void) SIGNAL_SAFE {
   return __atomic_load_n(&are_dismissed, __ATOMIC_SEQ_CST) != 0;
 }
 
-void cs_own_dismiss(bool is_wanted) SIGNAL_SAFE {
-  __atomic_store_n(&are_dismissed, is_wanted ? 1 : 0, __ATOMIC_SEQ_CST);
+void cs_own_dismiss(bool is_so) SIGNAL_SAFE {
+  __atomic_store_n(&are_dismissed, is_so ? 1 : 0, __ATOMIC_SEQ_CST);
 }
 
 void cs_own_forget(void) SIGNAL_SAFE {

@@ -38,7 +38,7 @@ bool cs_own_passes_on(int signal, const siginfo_t *information, ucontext_t *cont
 bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE;
 // For that thread: whether crashd holds the ring by its connection; and whether a crash waits for it, which `has_woken`
 // answers.
-void cs_own_link_attached(bool is_attached) SIGNAL_SAFE;
+void cs_own_link_attached(bool is_so) SIGNAL_SAFE;
 bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE;
 void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;
 
@@ -49,7 +49,7 @@ void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;
 
 // The threads are to end as soon as they can (Setup/aside.c).
 bool cs_own_are_dismissed(void) SIGNAL_SAFE;
-void cs_own_dismiss(bool are_dismissed) SIGNAL_SAFE;
+void cs_own_dismiss(bool is_so) SIGNAL_SAFE;
 
 // In a forked child, which has none of them.
 void cs_own_forget(void) SIGNAL_SAFE;

@@ -38,7 +38,7 @@ static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SA
                                : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-// The ring's memory is for its user and for crashd: a directory of anybody else is not one of a crashd's.
+// The ring's memory is for its user and for crashd: a directory of another user is not one of a crashd's.
 static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
   const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
   return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);

@@ -36,8 +36,8 @@ static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
 }
 
 // The program counters from `first` on, or all where that is not among them. Behind an async function's frame is what
-// runs its task: those that wait for it take its place. Where one goes on is the begin of a function: that and 1, as if
-// it were a return address.
+// runs its task: those that wait for it take its place. Where one goes on is the entry point of a function: that and 1,
+// as if it were a return address.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
   uint32_t from = 0, waiting = count;

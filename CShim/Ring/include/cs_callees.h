@@ -9,8 +9,8 @@
 
 // Copies return addresses, innermost first, and puts in what the call before each one names, where another function
 // runs in the frame inside of it: the one that was called has ended by a jump to that other one. Such a function stands
-// there by its begin and 1, as async callers do. `is_first_exact`: the first address is no return address. Returns how
-// many there are, `limit` at most.
+// there by its entry point and 1, as async callers do. `is_first_exact`: the first address is no return address.
+// Returns how many there are, `limit` at most.
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
                         uint32_t limit) SIGNAL_SAFE;
 
