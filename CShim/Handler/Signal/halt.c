@@ -9,8 +9,8 @@
 // | the same; the signal comes after the sweep      | does not answer, and stays                                      |
 // | the same with CRASHSHIELD_SWEEP_MS=0            | does not answer, and stays                                      |
 // | it crashes before it stays                      | a crash of its own (handler.c)                                  |
-// | it blocks SIGPROF, or waits for it by sigwait() | is sent nothing (reach.c) and goes on; none of its calls is     |
-// |                                                 | interrupted                                                     |
+// | it blocks SIGPROF, or waits for it by sigwait() | is sent nothing, or keeps it pending (reach.c), and goes on;    |
+// |                                                 | none of its calls is interrupted                                |
 // | it starts to do so between that read and the     | a program that takes SIGPROF for its own ends as it does by it  |
 // | signal                                          |                                                                 |
 // | it waits for a vfork child                      | goes on: the signal stays pending                               |
@@ -194,6 +194,7 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
 // Whether the thread stays or is to: it is sent SIGPROF, or is still in the handler since it was.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
+  if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
   if (cs_reach_of(tid) != CS_REACH_OPEN) return cs_reach_has_mark(tid, CS_REACH_SENT);
   cs_reach_mark_set(tid, CS_REACH_SENT);
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;

@@ -9,8 +9,9 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_reach {
-  CS_REACH_OPEN,   // it runs the handler; also where the kernel does not say
-  CS_REACH_BUSY,   // it blocks SIGPROF while it runs: libc does so for a moment
+  CS_REACH_OPEN, // it runs the handler, or keeps SIGPROF pending in a call that takes none; also where the kernel does
+                 // not say
+  CS_REACH_BUSY, // it blocks SIGPROF while it runs: libc does so for a moment
   CS_REACH_CLOSED, // it waits, and SIGPROF would stay pending or be what it waits for
 } cs_reach;
 
@@ -22,6 +23,7 @@ cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 typedef enum cs_reach_mark {
   CS_REACH_SENT = 1, // SIGPROF was sent to it, by the sweep or the halt
   CS_REACH_STAYS = 2,
+  CS_REACH_PENDS = 4, // it keeps SIGPROF pending
 } cs_reach_mark;
 
 // Concurrency: any number of threads. A mark is left out where more threads than REACH_LIMIT have one.

@@ -170,6 +170,7 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     const uint64_t waiting = status.blocked_signals & status.pending_signals;
     const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
     if (only_blocked && !is_blocked) continue;
+    if (is_blocked) cs_reach_mark_set(thread->record.tid, CS_REACH_PENDS);
     answer_for(thread, is_blocked ? CS_RING_ANSWER_BLOCKED : CS_RING_ANSWER_NONE, &status);
   }
 }
@@ -218,7 +219,7 @@ static bool sweep(void) SIGNAL_SAFE {
   const uint64_t soon_ns = now_ns() + SOON_NS;
   wait_for(CS_RING_STATE_ASKED, soon_ns < deadline_ns ? soon_ns : deadline_ns);
   ask_again();
-  // A thread that began to block it after it was asked: no use in waiting for it.
+  // A thread that blocks it after all: no use in waiting for it.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
   // Where the process ends, a thread that wakes up late stays as well.

@@ -32,7 +32,7 @@ typedef struct cs_task_status {
 // Leaves `ret_status` as it is when the thread is gone.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 
-// What the kernel says of a thread in fewer words: a third of the time. Signals up to 31 only.
+// What the kernel says of a thread in fewer words: two thirds of the time. Signals up to 31 only.
 typedef struct cs_task_wait {
   uint32_t blocked_signals;
   uint32_t run_state;
