@@ -107,7 +107,9 @@ class Daemon:
         notify.bind(str(folder / "notify"))
         notify.settimeout(PATIENCE_S)
         self.process = subprocess.Popen(
-            [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state"],
+            # A report is whole when it comes, also on a busy machine.
+            [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
+             "--set", "limits.symbol-wait=600s"],
             env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")}, stderr=open(folder / "crashd.log", "w"))
         while b"READY=1" not in notify.recv(4096):
             pass

@@ -48,6 +48,8 @@ final class PrivateDaemon: Sendable {
       [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
+        // A report is whole when it comes, also where reading symbols takes minutes.
+        "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(
         environment: ["NOTIFY_SOCKET": notifications.path], directory: place.root.path,
