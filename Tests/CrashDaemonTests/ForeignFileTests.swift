@@ -165,7 +165,9 @@ struct ForeignFileTests {
       hasDebugInformation: false)
     contents.debugLink = "shop.debug"
     let file = try directory.write([], to: "caches/abcd.cssym")
-    try SymbolCacheWriter.write(contents, to: Descriptor(owning: unsafe open(file, O_WRONLY | O_CLOEXEC)).number)
+    let cache = Descriptor(owning: unsafe open(file, O_WRONLY | O_CLOEXEC))
+    try SymbolCacheWriter.write(contents, to: cache.number)
+    withExtendedLifetime(cache) {}
     let caches = SymbolCaches(
       SymbolCaches.Configuration(
         directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,

@@ -52,6 +52,11 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   return result == 0;
 }
 
+// A /proc of another pid namespace has other numbers: what stands there of one is of another thread, or of none.
+static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
+  return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
+}
+
 // The kernel answers for a thread that does not. `answer` is a cs_ring_answer.
 static void answer_for(cs_ring_thread *thread, uint32_t answer, const cs_task_status *status) SIGNAL_SAFE {
   if (!cs_sweep_begin_to_write(thread, cs_sweep_state(CS_RING_STATE_ASKED))) return;
@@ -81,11 +86,11 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.ring->header.thread_count, index + 1, __ATOMIC_RELEASE);
   const cs_reach reach = cs_reach_of(tid);
   is_unsent[index] = reach != CS_REACH_OPEN;
-  if (reach == CS_REACH_CLOSED) answer_for_closed(thread);
+  const bool is_there = reach == CS_REACH_OPEN ? signal_place(tid, index) : is_thread_of_ours(tid);
+  if (reach == CS_REACH_CLOSED && is_there) answer_for_closed(thread);
   // A profiler's SIGPROF may have come instead of ours: then the thread answers all the same, and keeps its place.
-  if (reach != CS_REACH_OPEN || signal_place(tid, index) ||
-      !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
-                                   __ATOMIC_RELAXED)) {
+  if (is_there || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
+                                               __ATOMIC_RELAXED)) {
     return true;
   }
   thread->record.tid = 0;
