@@ -3,9 +3,8 @@ struct Alarm {
   private var task: Task<Void, Never>?
   private var due_ns = UInt64.max
 
-  /// Rings after a time, unless it rings before that anyway.
-  ///
-  /// - Parameter ring: Calls `end`, and sets the alarm again where there is more to wait for.
+  /// Rings after a time, unless it rings before that anyway; `ring` calls `end`, and sets the alarm again where there is
+  /// more to wait for.
   mutating func set(after wait_ns: UInt64, _ ring: @escaping @Sendable () async -> Void) {
     let (time_ns, isTooLate) = Moment.monotonic_ns().addingReportingOverflow(wait_ns)
     guard !isTooLate, time_ns < due_ns else { return }

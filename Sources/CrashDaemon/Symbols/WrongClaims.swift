@@ -17,9 +17,7 @@ struct WrongClaims {
 
   init(most: Int) { self.most = most }
 
-  /// Whether a file is read for a build id.
-  ///
-  /// - Parameter begun: The build ids for which jobs of that claim wait or run.
+  /// Whether a file is read for a build id, where jobs of that claim wait or run for those of `begun`.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {
     let known = wrong[claim] ?? []
     return !known.contains(buildID) && known.union(begun).subtracting([buildID]).count < Self.limit
