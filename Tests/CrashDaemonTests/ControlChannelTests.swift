@@ -39,6 +39,14 @@ struct ControlChannelTests {
     #expect(String(decoding: try JSONEncoder().encode(words), as: UTF8.self).contains(#""index":"later""#))
   }
 
+  @Test("a caller waits for a process no longer than its time, however short", .timeLimit(.minutes(10)))
+  func shortWait() async {
+    let outcome = ControlOutcome()
+    outcome.begin(nil)
+    for _ in 0..<5_000 { await outcome.reached(nil, timeout_ms: 0) }
+    #expect(!outcome.now.hasReached(nil))
+  }
+
   @Test("answers to what was said before are not taken for answers to what is said now")
   func staleAnswers() throws {
     var ends: [Int32] = [-1, -1]

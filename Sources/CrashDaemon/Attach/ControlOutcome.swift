@@ -33,16 +33,27 @@ final class ControlOutcome: Sendable {
     func hasReached(_ wanted: ControlPlan?) -> Bool { isOver || (isComplete && plan == wanted) }
   }
 
+  private struct Waiter {
+    var plan: ControlPlan?
+    var continuation: CheckedContinuation<Void, Never>
+    var alarm: Task<Void, any Error>
+
+    func resume() {
+      alarm.cancel()
+      continuation.resume()
+    }
+  }
+
   private struct Guarded {
     var state = State()
-    var waiters: [UInt64: (plan: ControlPlan?, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
 
     /// Those who have waited long enough.
-    mutating func ready() -> [CheckedContinuation<Void, Never>] {
+    mutating func ready() -> [Waiter] {
       let ready = waiters.filter { state.hasReached($0.value.plan) }
       for number in ready.keys { waiters[number] = nil }
-      return ready.values.map(\.continuation)
+      return Array(ready.values)
     }
   }
 
@@ -75,27 +86,25 @@ final class ControlOutcome: Sendable {
 
   /// Waits until the process has answered to all of a plan, or is gone; at most so long.
   func reached(_ plan: ControlPlan?, timeout_ms: Int) async {
-    let number = guarded.withLock { guarded in
-      guarded.nextWaiter += 1
-      return guarded.nextWaiter
-    }
-    let alarm = Task { [weak self] in
-      try await Task.sleep(for: .milliseconds(timeout_ms))
-      self?.giveUp(number)
-    }
     await withCheckedContinuation { continuation in
       let isReady = guarded.withLock { guarded in
         if guarded.state.hasReached(plan) { return true }
-        guarded.waiters[number] = (plan, continuation)
+        guarded.nextWaiter += 1
+        let number = guarded.nextWaiter
+        // Begun under the lock: however soon it rings, it finds the waiter.
+        let alarm = Task { [weak self] in
+          try await Task.sleep(for: .milliseconds(timeout_ms))
+          self?.giveUp(number)
+        }
+        guarded.waiters[number] = Waiter(plan: plan, continuation: continuation, alarm: alarm)
         return false
       }
       if isReady { continuation.resume() }
     }
-    alarm.cancel()
   }
 
   private func giveUp(_ number: UInt64) {
-    guarded.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+    guarded.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
   }
 
   private func change(_ body: (inout State) -> Void) {
@@ -103,6 +112,6 @@ final class ControlOutcome: Sendable {
       body(&guarded.state)
       return guarded.ready()
     }
-    for continuation in ready { continuation.resume() }
+    for waiter in ready { waiter.resume() }
   }
 }

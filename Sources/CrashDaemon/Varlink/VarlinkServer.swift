@@ -55,9 +55,15 @@ struct VarlinkServer: Service {
         // On the loop: connections beyond the limits take no room of those who wait to be served.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
-          let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
-          try channel.pipeline.syncOperations.addHandlers(decoder, VarlinkCallReader())
-          let connection = try Channel(wrappingChannelSynchronously: channel)
+          let connection: Channel
+          do {
+            let decoder = ByteToMessageHandler(VarlinkFrameDecoder(limit: messageBytes), maximumBufferSize: nil)
+            try channel.pipeline.syncOperations.addHandlers(decoder, VarlinkCallReader())
+            connection = try Channel(wrappingChannelSynchronously: channel)
+          } catch {
+            connections.leave(account)
+            throw error
+          }
           if !unserved.add(connection) { Task { await Self.close(connection) } }
           return Accepted(channel: connection, client: client, account: account)
         }
