@@ -63,21 +63,28 @@ struct EventPages: Sendable {
     await places?.enter(account)
     defer { places?.leave(account) }
     var page = try read(&progress)
-    while let reply = Self.next(&page, &progress) { try await writer.write(reply) }
+    while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
     progress.cursor = page.end
     server.hub.read(reader, to: page.end)
     return page.isLast
+  }
+
+  /// What is charged in `body` is the client's.
+  private func charged<Value>(_ body: () throws -> Value) rethrows -> Value {
+    try CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, client.peer.uid), operation: body)
   }
 
   /// The next page, its last event first.
   private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
     let store = server.interface.store
     let cursor = progress.cursor
-    let (found, missing) = try CPUAccounts.charging {
-      let page = try store.eventPage(
-        after: cursor, filter, visibility: client.visibility, limit: server.limits.eventBatch,
-        limitBytes: server.limits.eventBatchBytes)
-      return (page, try store.removed(after: cursor, through: page.end, visibility: client.visibility).count)
+    let (found, missing) = try charged {
+      try CPUAccounts.charging {
+        let page = try store.eventPage(
+          after: cursor, filter, visibility: client.visibility, limit: server.limits.eventBatch,
+          limitBytes: server.limits.eventBatchBytes)
+        return (page, try store.removed(after: cursor, through: page.end, visibility: client.visibility).count)
+      }
     }
     progress.gone += max(0, missing - progress.reported) + found.unreadable
     progress.reported = max(0, progress.reported - missing)

@@ -21,12 +21,10 @@ struct VarlinkConnection {
       }
       try await server.waitForCPU(of: peer)
       if call.method == "\(CrashdInterface.name).Subscribe", call.more == true {
-        let isAtEnd = try await CPUAccounts.$current.withValue(
-          { cpu.charge(uid, $0) }, operation: { try await subscribe(call) })
-        if isAtEnd { return }
+        if try await subscribe(call) { return }
         continue
       }
-      let reply = await CPUAccounts.$current.withValue({ cpu.charge(uid, $0) }, operation: { await answer(call) })
+      let reply = await CPUAccounts.$current.withValue(CPUAccounts.Charge(cpu, uid)) { await answer(call) }
       if call.oneway != true { try await writer.write(reply) }
     }
   }
@@ -58,7 +56,10 @@ extension VarlinkConnection {
     let filter: ReportFilter
     let lost: Int
     do throws(VarlinkError) {
-      (cursor, filter, lost) = try start(call)
+      let started = CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, peer.uid)) {
+        Result { () throws(VarlinkError) in try start(call) }
+      }
+      (cursor, filter, lost) = try started.get()
     } catch {
       try await writer.write(VarlinkReply.failure(error))
       return false
