@@ -29,11 +29,13 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code the compiler gives the release no line of the source, and so nobody's.
+    // In optimized code the compiler gives the release no line of the source: then the report has the nearest one.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
-    if release.file?.hasSuffix(mark.file) == true { #expect(release.line.map { $0 < mark.line } == true) }
+    if release.file?.hasSuffix(mark.file) == true, release.isLineApproximate != true {
+      #expect(release.line.map { $0 < mark.line } == true)
+    }
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
 
