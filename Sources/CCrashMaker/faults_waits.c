@@ -1,5 +1,6 @@
 // A thread crashes while the first one waits, in each way that a program may: an interrupted call must not end it well.
 #include "faults.h"
+#include "waits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -28,13 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LONG_S 60
 // What a busy thread gets done after a crash beside it that it never would without the shield.
 #define BUSY_NS INT64_C(1000000000)
 // How long a handler of the program's works on a crash.
 #define HANDLER_NS INT64_C(20000000)
 
-static const struct timespec long_time = {.tv_sec = LONG_S};
+static const struct timespec long_time = {.tv_sec = CS_LONG_WAIT_S};
 static pthread_t crasher;
 static int crasher_tid;
 static bool is_about_to_crash; // atomic
@@ -43,16 +42,8 @@ static bool is_profiling;      // atomic
 static struct timespec later(void) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  now.tv_sec += LONG_S;
+  now.tv_sec += CS_LONG_WAIT_S;
   return now;
-}
-
-static sigset_t only_user_signal(void) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGUSR1);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
-  return set;
 }
 
 static int empty_pipe(void) {
@@ -73,11 +64,11 @@ static void wait_pause(void) {
 }
 
 static void wait_sleep(void) {
-  sleep(LONG_S);
+  sleep(CS_LONG_WAIT_S);
 }
 
 static void wait_usleep(void) {
-  usleep(LONG_S * 1000000U);
+  usleep(CS_LONG_WAIT_S * 1000000U);
 }
 
 static void wait_nanosleep(void) {
@@ -91,7 +82,7 @@ static void wait_clock_nanosleep(void) {
 
 static void wait_poll(void) {
   struct pollfd one = {.fd = empty_pipe(), .events = POLLIN};
-  poll(&one, 1, LONG_S * 1000);
+  poll(&one, 1, CS_LONG_WAIT_S * 1000);
 }
 
 static void wait_ppoll(void) {
@@ -100,7 +91,7 @@ static void wait_ppoll(void) {
 }
 
 static void wait_select(void) {
-  struct timeval time = {.tv_sec = LONG_S};
+  struct timeval time = {.tv_sec = CS_LONG_WAIT_S};
   select(0, NULL, NULL, NULL, &time);
 }
 
@@ -117,104 +108,13 @@ static void wait_epoll_pwait(void) {
   struct epoll_event event;
   sigset_t none;
   sigemptyset(&none);
-  epoll_pwait(epoll_create1(EPOLL_CLOEXEC), &event, 1, LONG_S * 1000, &none);
+  epoll_pwait(epoll_create1(EPOLL_CLOEXEC), &event, 1, CS_LONG_WAIT_S * 1000, &none);
 }
 
 static void wait_sigsuspend(void) {
   sigset_t none;
   sigemptyset(&none);
   sigsuspend(&none);
-}
-
-static void wait_sigtimedwait(void) {
-  const sigset_t set = only_user_signal();
-  sigtimedwait(&set, NULL, &long_time);
-}
-
-static void wait_sigwaitinfo(void) {
-  const sigset_t set = only_user_signal();
-  sigwaitinfo(&set, NULL);
-}
-
-static void wait_sigwait(void) {
-  const sigset_t set = only_user_signal();
-  int signal = 0;
-  sigwait(&set, &signal);
-}
-
-static void wait_signalfd(void) {
-  const sigset_t set = only_user_signal();
-  struct signalfd_siginfo information;
-  (void)!read(signalfd(-1, &set, SFD_CLOEXEC), &information, sizeof information);
-}
-
-// As a server that takes its signals in one thread: all but those of faults.
-static sigset_t all_signals(void) {
-  static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
-  sigset_t set;
-  sigfillset(&set);
-  for (size_t index = 0; index < sizeof faults / sizeof *faults; index++)
-    sigdelset(&set, faults[index]);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
-  return set;
-}
-
-static int descriptor_of_all(void) {
-  const sigset_t set = all_signals();
-  return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
-static void wait_sigtimedwait_all(void) {
-  const sigset_t set = all_signals();
-  sigtimedwait(&set, NULL, &long_time);
-}
-
-static void wait_sigwaitinfo_all(void) {
-  const sigset_t set = all_signals();
-  sigwaitinfo(&set, NULL);
-}
-
-static void wait_sigwait_all(void) {
-  const sigset_t set = all_signals();
-  int signal = 0;
-  sigwait(&set, &signal);
-}
-
-static void wait_sigwait_profiling(void) {
-  sigset_t set;
-  int signal = 0;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPROF);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
-  sigwait(&set, &signal);
-}
-
-static void wait_signalfd_all(void) {
-  struct signalfd_siginfo information;
-  (void)!read(descriptor_of_all(), &information, sizeof information);
-}
-
-static void wait_poll_all(void) {
-  struct pollfd one = {.fd = descriptor_of_all(), .events = POLLIN};
-  poll(&one, 1, -1);
-}
-
-static void wait_epoll_all(void) {
-  struct epoll_event event = {.events = EPOLLIN};
-  const int set = epoll_create1(EPOLL_CLOEXEC);
-  epoll_ctl(set, EPOLL_CTL_ADD, descriptor_of_all(), &event);
-  epoll_wait(set, &event, 1, -1);
-}
-
-static void wait_ppoll_all(void) {
-  const sigset_t set = all_signals();
-  struct pollfd one = {.fd = descriptor_of_all(), .events = POLLIN};
-  ppoll(&one, 1, NULL, &set);
-}
-
-static void wait_sigsuspend_all(void) {
-  const sigset_t set = all_signals();
-  sigsuspend(&set);
 }
 
 static void wait_sem_wait(void) {
@@ -233,7 +133,7 @@ static void wait_sem_timedwait(void) {
 static void wait_recv_timeout(void) {
   int ends[2] = {-1, -1};
   char byte;
-  const struct timeval time = {.tv_sec = LONG_S};
+  const struct timeval time = {.tv_sec = CS_LONG_WAIT_S};
   (void)!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
   setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
   recv(ends[0], &byte, 1, 0);
@@ -249,7 +149,7 @@ static void wait_accept(void) {
 }
 
 static void wait_accept_timeout(void) {
-  const struct timeval time = {.tv_sec = LONG_S};
+  const struct timeval time = {.tv_sec = CS_LONG_WAIT_S};
   const int socket_ = listener();
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
   accept(socket_, NULL, NULL);
@@ -404,10 +304,7 @@ static void wait_profiled(void) {
     syscall(SYS_tgkill, getpid(), crasher_tid, SIGPROF);
 }
 
-static const struct {
-  const char *name;
-  void (*wait)(void);
-} ways[] = {
+static const cs_wait plain_waits[] = {
     {"pause", wait_pause},
     {"sleep", wait_sleep},
     {"usleep", wait_usleep},
@@ -420,19 +317,6 @@ static const struct {
     {"epoll-wait", wait_epoll_wait},
     {"epoll-pwait", wait_epoll_pwait},
     {"sigsuspend", wait_sigsuspend},
-    {"sigtimedwait", wait_sigtimedwait},
-    {"sigwaitinfo", wait_sigwaitinfo},
-    {"sigwait", wait_sigwait},
-    {"signalfd", wait_signalfd},
-    {"sigtimedwait-all", wait_sigtimedwait_all},
-    {"sigwaitinfo-all", wait_sigwaitinfo_all},
-    {"sigwait-all", wait_sigwait_all},
-    {"sigwait-profiling", wait_sigwait_profiling},
-    {"signalfd-all", wait_signalfd_all},
-    {"poll-all", wait_poll_all},
-    {"epoll-all", wait_epoll_all},
-    {"ppoll-all", wait_ppoll_all},
-    {"sigsuspend-all", wait_sigsuspend_all},
     {"sem-wait", wait_sem_wait},
     {"sem-timedwait", wait_sem_timedwait},
     {"recv-timeout", wait_recv_timeout},
@@ -453,12 +337,18 @@ static const struct {
     {"profiled", wait_profiled},
 };
 
+#define PLAIN_COUNT (int)(sizeof plain_waits / sizeof *plain_waits)
+
+static const cs_wait *way_at(int way) {
+  return way < PLAIN_COUNT ? &plain_waits[way] : &cs_signal_waits[way - PLAIN_COUNT];
+}
+
 int cs_fault_main_waits_count(void) {
-  return (int)(sizeof ways / sizeof *ways);
+  return PLAIN_COUNT + CS_SIGNAL_WAIT_COUNT;
 }
 
 const char *cs_fault_main_waits_name(int way) {
-  return ways[way].name;
+  return way_at(way)->name;
 }
 
 // Whether the thread sleeps in the kernel.
@@ -508,15 +398,15 @@ static void work_and_pass_on(int signal, siginfo_t *information, void *context) 
 
 // The thread that waits ends the process well as soon as its call returns.
 void cs_fault_main_waits(int way) {
-  const bool is_profiler = ways[way].wait == wait_profiled;
+  const bool is_profiler = way_at(way)->wait == wait_profiled;
   waiting self = {.tid = (int)syscall(SYS_gettid),
-                  .is_busy = ways[way].wait == wait_busy || is_profiler,
+                  .is_busy = way_at(way)->wait == wait_busy || is_profiler,
                   .is_profiler = is_profiler};
   if (getenv("CRASH_MAKER_HANDLER") != NULL) {
     struct sigaction slow = {.sa_sigaction = work_and_pass_on, .sa_flags = SA_SIGINFO};
     sigaction(SIGSEGV, &slow, &before);
   }
   if (pthread_create(&crasher, NULL, cs_fault_beside_waiting, &self) != 0) return;
-  ways[way].wait();
+  way_at(way)->wait();
   _exit(0);
 }

@@ -72,7 +72,7 @@ struct ImageFile: Sendable {
 
   /// Opens the path, which the process may have made up, or compares it with the descriptor.
   ///
-  /// A path through a link of `/proc`, such as `/proc/7/root/lib/libc.so.6`, leads into the mounts of that process, and
+  /// A path through a link of `/proc`, such as `/proc/PID/root`, leads into the mounts of that process, and
   /// opens nothing. Where the process sent no descriptor, only a regular file is taken that belongs to root, to crashd's
   /// own user or to the user of the process, and that the user may read. May wait for a file system for ever: it is called
   /// on threads of ``ForeignFileWork`` only.

@@ -1,0 +1,16 @@
+// Ways to wait in which an interrupted call must not end a program well: faults_waits.c has a thread crash beside each.
+#ifndef CS_WAITS_H
+#define CS_WAITS_H
+
+#define CS_LONG_WAIT_S 60
+
+typedef struct cs_wait {
+  const char *name;
+  void (*wait)(void);
+} cs_wait;
+
+// Those that wait for signals.
+#define CS_SIGNAL_WAIT_COUNT 13
+extern const cs_wait cs_signal_waits[CS_SIGNAL_WAIT_COUNT];
+
+#endif
