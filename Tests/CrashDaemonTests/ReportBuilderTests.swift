@@ -256,10 +256,22 @@ struct OwnershipTests {
     }
     for name in [
       "$s4shop4LeafCMa", "$s4shop4MainV5$mainyyFZ", "$s4shop4MainV5$mainyyYaKFZTQ1_", "main",
-      "$sS2cs13CustomStringConvertible4shopWl",
+      "$sS2cs13CustomStringConvertible4shopWl", Self.methodReference, Self.methodReference + "TQ0_",
     ] {
       #expect(!Ownership.isOwn(mangled: name, file: "/src/shop.swift", line: nil, image: "/srv/shop"), "\(name)")
     }
+  }
+
+  /// Of `shop.respond` as an argument, in `main`.
+  private static let methodReference =
+    "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
+
+  @Test("D12: a method that is passed on is no code of the program's, a closure in it is")
+  func methodReferences() {
+    let isOwn = { Ownership.isOwn(mangled: $0, file: "/src/Shop.swift", line: $1, image: "/srv/shop") }
+    #expect(!isOwn(Self.methodReference, nil) && isOwn(Self.methodReference, 12))
+    #expect(isOwn(Self.methodReference + "U_", nil))
+    #expect(isOwn("$s4shop3buyyyFSbyXEfu_", nil))
   }
 
   @Test("S2: a function without a file is a dependency's, where others of its module have files")

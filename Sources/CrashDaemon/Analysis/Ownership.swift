@@ -48,12 +48,19 @@ enum Ownership {
     return foundation.contains { mangled.hasPrefix($0) } ? .foundation : .other
   }
 
-  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses.
+  /// `__allocating_init`, metadata accessors, lazy caches, value witnesses, what stands for a method that is passed on.
   private static func isGenerated(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
     let stem = mangled.prefix { $0 != "." }
-    return generatedEndings.contains(where: stem.hasSuffix)
+    return generatedEndings.contains(where: stem.hasSuffix) || isMethodReference(stem)
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
+  }
+
+  /// An implicit closure in an implicit closure: what swiftc makes of `shop.respond` as an argument.
+  ///
+  /// Also its parts where it is async. The name of a closure of the program's in one of them ends otherwise.
+  private static func isMethodReference(_ stem: Substring) -> Bool {
+    stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
 
   /// What swiftc makes of `@main`, also its parts where it is async.
