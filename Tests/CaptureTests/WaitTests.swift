@@ -19,7 +19,8 @@ struct WaitTests {
   func threadThatTakesSignals(way: String) throws {
     let contents = try capture("main-waits-\(way)")
     #expect(contents.records.map(\.signal) == [11])
-    #expect(contents.threads.map(\.answer) == [.blocked])
+    // A thread of ThreadSanitizer's own blocks all signals as well.
+    #expect(Set(contents.threads.map(\.answer)) == [.blocked])
   }
 
   @Test(
