@@ -37,7 +37,7 @@ static const struct timespec long_time = {.tv_sec = CS_LONG_WAIT_S};
 static pthread_t crasher;
 static int crasher_tid;
 static bool is_about_to_crash; // atomic
-static bool is_profiling;      // atomic
+static int profiling[2];       // a pipe: the child of the thread that waits is there
 
 static struct timespec later(void) {
   struct timespec now;
@@ -275,13 +275,14 @@ static bool is_on_futex(int tid) {
 }
 
 // A thread that no signal reaches: the crash waits for it, and then stops threads however little they have run.
+// ThreadSanitizer makes the vfork a fork, which keeps no thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
-  char byte;
+  char byte = 0;
   (void)!pipe(ends);
   if (vfork() == 0) {
     close(ends[1]);
-    __atomic_store_n(&is_profiling, true, __ATOMIC_RELEASE);
+    (void)!write(profiling[1], &byte, 1);
     (void)!read(ends[0], &byte, 1);
     _exit(0);
   }
@@ -378,8 +379,8 @@ static FAULT void *cs_fault_beside_waiting(void *context) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;
   }
-  while (other->is_profiler && !__atomic_load_n(&is_profiling, __ATOMIC_ACQUIRE))
-    usleep(1000);
+  char byte;
+  if (other->is_profiler) (void)!read(profiling[0], &byte, 1);
   volatile int *number = opaque_pointer(0);
   crasher_tid = (int)syscall(SYS_gettid);
   __atomic_store_n(&is_about_to_crash, true, __ATOMIC_RELEASE);
@@ -406,6 +407,7 @@ void cs_fault_main_waits(int way) {
     struct sigaction slow = {.sa_sigaction = work_and_pass_on, .sa_flags = SA_SIGINFO};
     sigaction(SIGSEGV, &slow, &before);
   }
+  if (is_profiler && pipe(profiling) != 0) return;
   if (pthread_create(&crasher, NULL, cs_fault_beside_waiting, &self) != 0) return;
   way_at(way)->wait();
   _exit(0);
