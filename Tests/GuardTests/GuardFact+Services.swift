@@ -54,9 +54,16 @@ extension GuardFact {
     },
     GuardFact("a task that was cancelled within a gate leaves it", faults: 1) {
       let gate = ExclusiveGate()
-      let task = Task { try await gate.run { try await Task.sleep(for: .seconds(1000)) } }
+      let (inside, entry) = AsyncStream.makeStream(of: Never.self)
+      let task = Task {
+        try await gate.run {
+          entry.finish()
+          try await Task.sleep(for: .seconds(1000))
+        }
+      }
+      for await _ in inside {}
       // That it is taken is the fault.
-      while isOpen(gate) { await Task.yield() }
+      guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
       return isOpen(gate)
