@@ -39,7 +39,7 @@ MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
 # Tests that run at once: most start processes, and two cores are what CI has. What a run prints is in .build-logs.
-SWIFT_TEST    = scripts/run-tests .build-logs/$@$(1).log $(SWIFT) test --experimental-maximum-parallelization-width 4
+SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
@@ -61,7 +61,7 @@ RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward cras
 
 .PHONY: grouping guards fault stress bench-crashd bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
-  checks sanitizer-builds test-debug test-release test-sanitizers
+  checks sanitizer-builds test-debug test-release test-sanitizers test-address test-thread
 
 all: build
 
@@ -99,12 +99,11 @@ static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
-# Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; the
-# fuzzers, of which each takes one core, run beside what mostly waits.
+# Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; what
+# mostly waits runs beside what computes.
 test: check-format build
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks test-debug"
-	$(MAKE) test-release test-sanitizers
-	scripts/beside .build-logs/fuzz.log "$(MAKE) fuzz" "$(MAKE) box docs measure-implicit"
+	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
 checks: check-units check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
@@ -206,20 +205,25 @@ matrix: test-packages build dynamic static
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
 # lines of faults are left to test-debug: here it would compare the sanitizer's own code, whose debug information has lines
-# only. ThreadSanitizer leaves out the symbol cache's own tests, which have one thread and take two minutes under it.
+# only. ThreadSanitizer leaves out the targets whose code has one thread.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
+SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
-TSAN_SKIP    := $(ASAN_SKIP)|SymbolCacheTests
+TSAN_SKIP    := $(ASAN_SKIP)|^CrashReportTests|^CrashSymbolsTests|^CrashUnwinderTests|^CrashFetchTests|^DanglingStatisticsTests
 
 sanitizer-builds: build-packages
 	$(SANITIZED) --sanitize=address --scratch-path .build-asan
 	$(SANITIZED) --sanitize=thread --scratch-path .build-tsan
 
-test-sanitizers: test-packages sanitizer-builds $(VENV)/bin/python3
-	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
+test-sanitizers: test-address test-thread
+
+test-address: test-packages sanitizer-builds $(VENV)/bin/python3
+	$(SANITIZED_RUN) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=address --scratch-path .build-asan --skip "$(ASAN_SKIP)"
-	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1 \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 $(call SWIFT_TEST,-thread) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
+
+test-thread: test-packages sanitizer-builds $(VENV)/bin/python3
+	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
+	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
 fuzz: build
 	scripts/fuzz $(FUZZ_SECONDS)
