@@ -37,7 +37,7 @@ static const struct timespec long_time = {.tv_sec = CS_LONG_WAIT_S};
 static pthread_t crasher;
 static int crasher_tid;
 static bool is_about_to_crash; // atomic
-static int profiling[2];       // a pipe: the child of the thread that waits is there
+static int profiling[2];       // a pipe, into which the child of wait_for_child() writes
 
 static struct timespec later(void) {
   struct timespec now;
@@ -275,7 +275,7 @@ static bool is_on_futex(int tid) {
 }
 
 // A thread that no signal reaches: the crash waits for it, and then stops threads however little they have run.
-// ThreadSanitizer makes the vfork a fork, which keeps no thread.
+// Under ThreadSanitizer the vfork is a fork, and blocks no thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
   char byte = 0;
