@@ -46,11 +46,13 @@ public final class RingMapping: Sendable {
   }
 
   /// Everything that the ring holds now.
-  /// - Parameter descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  /// - Parameters:
+  ///   - descriptor: The ring's, if there is one: then parts that were never used are not touched.
+  ///   - hasEnded: Whether nobody writes it any more (`RingReader.contents`).
   /// - Returns: It, in private memory.
-  public func contents(usedBy descriptor: Int32? = nil) -> RingContents {
+  public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
     defer { letGo() }
-    return reader(usedBy: descriptor).contents()
+    return reader(usedBy: descriptor).contents(hasEnded: hasEnded)
   }
 
   /// Who it is, and its images.

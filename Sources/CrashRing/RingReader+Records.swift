@@ -2,17 +2,23 @@ internal import CShimRing
 
 extension RingReader {
   /// The records that are whole, copied out of the ring, in slot order.
-  func committedRecords(losses: inout Losses) -> [RawRecord] {
+  ///
+  /// A pending record is a crash where the process has ended, and has no other: its handler has not come back.
+  func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
+    var pending: [RawRecord] = []
     for index in 0..<RingLayout.slotLimit {
-      switch slot(index) {
+      switch slot(index, hasEnded: hasEnded) {
       case .free: break
       case .torn: losses.add(.torn, 1)
       case .corrupt: losses.add(.corrupt, 1)
       case .committed(let record): records.append(record)
+      case .pending(let record): pending.append(record)
       }
     }
-    return records
+    guard hasEnded, !pending.isEmpty else { return records }
+    let survived = UInt64(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.survived])
+    return records.contains { $0.record[\.sequence] >= survived } ? records : records + pending
   }
 
   private enum Slot {
@@ -20,9 +26,10 @@ extension RingReader {
     case torn
     case corrupt
     case committed(RawRecord)
+    case pending(RawRecord)
   }
 
-  private func slot(_ index: Int) -> Slot {
+  private func slot(_ index: Int, hasEnded: Bool) -> Slot {
     let offset = RingLayout.slot(index)
     // The layout's assertions put slot `index` inside the ring, aligned.
     guard mayBeUsed(offset),
@@ -33,8 +40,8 @@ extension RingReader {
       switch state & UInt64(CS_RING_STATE_MASK) {
       case UInt64(CS_RING_STATE_FREE): return .free
       case UInt64(CS_RING_STATE_WRITING): return .torn
-      case UInt64(CS_RING_STATE_COMMITTED): break
-      default: return .corrupt
+      case UInt64(CS_RING_STATE_PENDING) where !hasEnded: return .free
+      default: break
       }
       let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInSlot)
       let commit_ns: UInt64 = unsafe copyOut(of: shared, at: offset + RingLayout.commitTimeInSlot)
@@ -45,7 +52,8 @@ extension RingReader {
 
       let raw = RawRecord(
         slot: index, generation: cs_ring_generation(state), commit_ns: commit_ns, record: record, stack: stack)
-      return raw.isWhole(crc: crc) ? .committed(raw) : .corrupt
+      guard raw.isWhole(crc: crc) else { return .corrupt }
+      return state & UInt64(CS_RING_STATE_MASK) == UInt64(CS_RING_STATE_PENDING) ? .pending(raw) : .committed(raw)
     }
     return .torn
   }

@@ -42,10 +42,14 @@ public struct RingReader: @unchecked Sendable {
   ///
   /// May be called again and again while the process runs; a record that is being written counts as `torn` until it
   /// is committed, so that losses are final only when the process has ended.
-  public func contents() -> RingContents {
+  ///
+  /// - Parameter hasEnded: Whether nobody writes it any more. While the process lives, a handler of the program's may repair
+  ///   a fault, and its record is none yet.
+  /// - Returns: It, in private memory.
+  public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
     // Records come first: a handler adds its images before it commits, so that each committed record finds them.
-    let records = committedRecords(losses: &losses)
+    let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
     // Not before the records, and with the same reason: what a handler says of a crash elsewhere is there when it commits.
     rest.used?.readTables()

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -172,27 +171,7 @@ static int pause_with_signals(void) {
   return passed_ns >= (int64_t)duration_ns ? 0 : 1;
 }
 
-static void open_page(int signal, siginfo_t *information, void *context) {
-  (void)signal;
-  (void)context;
-  const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)4095;
-  mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
-}
-
-static int mends_faults(const char *directory) {
-  const size_t size = 8 * 4096;
-  struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
-  sigaction(SIGSEGV, &action, NULL);
-  cs_test_start(directory);
-  volatile uint8_t *bytes = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  for (size_t at = 0; at < size; at += 4096)
-    bytes[at] = 1;
-  const cs_ring *ring = cs_testing_ring();
-  return ring->header.slot_head == 1 ? 0 : 1;
-}
-
 int cs_test_host_way_run(cs_test_way way, const char *directory) {
-  if (way == CS_TEST_MENDED_FAULTS) return mends_faults(directory);
   if (way == CS_TEST_INTERRUPTED_PAUSE) return pause_with_signals();
   if (way == CS_TEST_REPLACED_LIBRARY) return cs_test_replace_library(directory);
   if (way == CS_TEST_CHAINED_ABORT) crash_chained(directory, SIGABRT);

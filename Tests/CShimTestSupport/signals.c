@@ -41,7 +41,7 @@ static int handler_given_back(const char *directory) {
   cs_shim_replaced_handler found[CS_SHIM_HANDLER_LIMIT];
   signal(SIGTRAP, do_nothing);
   cs_test_start(directory);
-  __asm__ volatile("int3");
+  raise(SIGTRAP);
   struct sigaction present;
   sigaction(SIGTRAP, NULL, &present);
   return present.sa_handler == do_nothing && cs_shim_replaced_handlers(found) == 0 ? 0 : 1;

@@ -20,6 +20,7 @@ static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
   const cs_ring_record *record = &slot->record;
   spool->signal = record->signal;
   spool->code = record->code;
+  spool->address = record->address;
   spool->sender_pid = record->sender_pid;
   spool->pid = record->pid;
   // The children are forked by a task of the test program.
@@ -49,8 +50,9 @@ static void read_ring(const cs_ring *ring, cs_test_spool *spool) {
     const cs_ring_slot *slot = &ring->slots[index];
     const uint64_t state = slot->state & CS_RING_STATE_MASK;
     if (state == CS_RING_STATE_WRITING) spool->writing_count++;
-    if (state != CS_RING_STATE_COMMITTED) continue;
-    if (spool->committed_count++ == 0) describe(slot, spool);
+    if (state == CS_RING_STATE_PENDING && spool->pending_count++ == 0) describe(slot, spool);
+    if (state == CS_RING_STATE_COMMITTED && spool->committed_count++ == 0) describe(slot, spool);
+    if (state != CS_RING_STATE_COMMITTED && state != CS_RING_STATE_PENDING) continue;
     uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
     crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
     if (crc != slot->crc) spool->bad_checksum_count++;

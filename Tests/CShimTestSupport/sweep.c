@@ -61,7 +61,7 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// Of SIGSEGV, before the shield's: it runs after the sweep.
+// Before the shield's.
 static void check_profiler(int signal) {
   struct sigaction present;
   (void)signal;
@@ -75,6 +75,7 @@ static void profile(void) {
   const struct itimerval often = {.it_interval = {.tv_usec = 1000}, .it_value = {.tv_usec = 1000}};
   sigaction(SIGPROF, &sample, NULL);
   sigaction(SIGSEGV, &check, NULL);
+  sigaction(SIGABRT, &check, NULL); // so that it is called after the sweep
   setitimer(ITIMER_PROF, &often, NULL);
 }
 
@@ -84,7 +85,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// A crash beside threads that have gone by the time of the next.
+// A signal beside threads that have gone by the time of the crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
@@ -92,7 +93,7 @@ static void survive_crash(void) {
     if (pthread_create(&threads[index], NULL, wait_for_release, NULL) != 0) _exit(92);
   }
   pthread_barrier_wait(&ready);
-  __asm__ volatile("int3");
+  raise(SIGTRAP);
   pthread_barrier_wait(&ready);
   for (int index = 0; index < GONE_COUNT; index++)
     pthread_join(threads[index], NULL);

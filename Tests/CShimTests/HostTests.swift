@@ -54,11 +54,6 @@ struct HostTests {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
-  @Test("a handler that mends faults goes on mending them")
-  func mendedFaults() throws {
-    #expect(try crash(.CS_TEST_MENDED_FAULTS).exitCode == 0)
-  }
-
   @Test("C-M3: a crash that a later handler with SA_RESETHAND passes on to the shield is no certain end")
   func resetHandler() throws {
     #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)

@@ -101,6 +101,28 @@ struct RingReaderTests {
     #expect(contents.losses == ["torn": 1])
   }
 
+  @Test("D10: a pending record is a crash only of a process that has ended, and only where it has no other")
+  func pending() throws {
+    let ring = TestRing()
+    ring.addRecord(slot: 0)
+    ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
+    // The ring's own memory; the ring outlives the reader.
+    let reader = try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory))
+    #expect(reader.contents(hasEnded: false).records.isEmpty)
+    #expect(reader.contents().records.map(\.slot) == [0])
+    ring.addRecord(slot: 1)
+    ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
+    ring.commit(slot: 1)
+    #expect(reader.contents().records.map(\.slot) == [1])
+    // The process has survived that one.
+    ring.set(\cs_ring_header.survived, 2)
+    ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
+    ring.commit(slot: 0)
+    ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
+    let contents = reader.contents()
+    #expect(contents.records.map(\.slot) == [1, 0] && contents.losses.isEmpty)
+  }
+
   @Test("a record whose bytes changed after the commit is skipped and counted as corrupt")
   func corrupt() throws {
     let ring = TestRing()

@@ -12,6 +12,7 @@
 
 #include "../Signal/crasher.h"
 #include "../Signal/deliver.h"
+#include "../Signal/first_chance.h"
 #include "../Signal/images.h"
 #include "../Signal/isolated.h"
 #include "../Signal/privilege.h"
@@ -73,6 +74,7 @@ static void child_after_fork(void) {
   keep_parents_ring();
   cs_ring_unmake();
   cs_crasher_forget_all();
+  cs_first_chance_forget();
   cs_sweep_forget();
   if (!reattaches) return;
   // Nobody can be told of a failure.
@@ -94,6 +96,7 @@ static void forget_former_process(void) {
   memset(&cs_process, 0, offsetof(cs_state, swift_message));
   cs_process.ring_descriptor.number = cs_process.reserve.number = cs_process.spool.number = -1;
   cs_crasher_forget_all();
+  cs_first_chance_forget();
   cs_sweep_forget();
 }
 
@@ -175,6 +178,11 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   is_early = false;
   note_started(environment);
   return CS_SHIM_OK;
+}
+
+// A handler may have been left by siglongjmp() a moment ago.
+__attribute__((destructor)) static void at_exit(void) {
+  if (cs_shim_is_started()) cs_first_chance_end();
 }
 
 static void watch_forks(void) {

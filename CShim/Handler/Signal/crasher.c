@@ -16,8 +16,13 @@ static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 // through it, and must not touch a page an entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
+// A ticket whose record was withdrawn, and 1; 0: there is none. The next record that may be withdrawn takes it again: a
+// program that repairs a thousand faults uses one slot.
+static uint64_t spare; // atomic
+
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
   memset(crashing_tid, 0, sizeof crashing_tid);
+  __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
   memset(&crashers[0], 0, sizeof crashers[0]); // the one that a first crash takes: its pages are there then
 }
 
@@ -34,20 +39,35 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
   return __atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0;
 }
 
+static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
+  cs_ring *ring = cs_process.ring;
+  const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
+  // One of before a crash that was survived would look like a part of that; and later tickets may have had its slot.
+  if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
+    const uint64_t ticket = found - 1;
+    const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
+    const uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
+    if (__atomic_load_n(state, __ATOMIC_RELAXED) == withdrawn) return ticket;
+  }
+  return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
+}
+
 // Draws a ticket and takes the slot it stands for, unless a thread with that slot is still in the handler. A committed
 // slot is taken over, the oldest first: a process that survives its signals must not fill the ring for good.
 // Concurrency: a thread may stand still after the first look, while another with a later ticket claims the slot,
 // commits and is still in the handler. The second look sees that: the other was noted before the commit that the
 // exchange saw.
-static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
+static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
-    const uint64_t ticket = __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
+    const uint64_t ticket = draw_ticket(is_pending);
     if (is_taken(ticket)) continue;
     cs_trouble_here(CS_TROUBLE_CLAIM);
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
+    // What may be no crash takes no other's place.
+    if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
     // acquire: what follows is not written before the state says so; pairs with a reader's second look.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -64,18 +84,20 @@ static bool take_slot(uint64_t *ret_ticket) SIGNAL_SAFE {
       return true;
     }
   }
-  __atomic_fetch_add(&ring->header.slot_lost, 1, __ATOMIC_RELAXED);
+  if (!is_pending) __atomic_fetch_add(&ring->header.slot_lost, 1, __ATOMIC_RELAXED);
   return false;
 }
 
-cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucontext_t *context,
+                         bool is_pending) SIGNAL_SAFE {
   uint64_t ticket = 0;
-  if (!take_slot(&ticket)) return NULL;
+  if (!take_slot(is_pending, &ticket)) return NULL;
   const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
   cs_crasher *crasher = &crashers[index];
   crasher->tid = tid;
   crasher->depth = 0;
   crasher->is_counted = true;
+  crasher->is_pending = is_pending;
   crasher->is_at_commit = false;
   crasher->committer = CS_COMMITTER_NONE;
   crasher->signal = signal;
@@ -95,6 +117,19 @@ cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, 
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
   crasher->slot->record.sequence = ticket;
   return crasher;
+}
+
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  return claim(tid, signal, information, context, false);
+}
+
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  return claim(tid, information->si_signo, information, context, true);
+}
+
+void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE {
+  const bool is_of_this_crash = sequence >= __atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_RELAXED);
+  if (is_of_this_crash && sequence < crasher->ticket) crasher->slot->record.sequence = sequence;
 }
 
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE {
@@ -127,8 +162,29 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   const uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
   slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
   slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  const uint64_t whole = crasher->is_pending ? CS_RING_STATE_PENDING : CS_RING_STATE_COMMITTED;
   // release: pairs with cs_ring_slot_state_acquire() of the reader.
-  __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_COMMITTED, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
+}
+
+static bool settle(const cs_pending *pending, uint64_t to) SIGNAL_SAFE {
+  if (pending->slot == NULL) return false;
+  uint64_t seen = pending->state;
+  const uint64_t wanted = (seen & ~(uint64_t)CS_RING_STATE_MASK) | to;
+  // Another crash may have taken the slot since.
+  return __atomic_compare_exchange_n(&pending->slot->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE {
+  return (cs_pending){crasher->slot, __atomic_load_n(&crasher->slot->state, __ATOMIC_RELAXED), crasher->ticket};
+}
+
+void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE {
+  if (settle(pending, CS_RING_STATE_FREE)) __atomic_store_n(&spare, pending->ticket + 1, __ATOMIC_RELAXED);
+}
+
+bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
+  return settle(pending, CS_RING_STATE_COMMITTED);
 }
 
 // Concurrency: while a reminder is under way the thread waits for it here, so that it never comes to a thread that has

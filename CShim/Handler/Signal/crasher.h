@@ -20,6 +20,7 @@ typedef struct cs_crasher {
   int tid;
   uint32_t depth;      // crashes of the handler itself
   bool is_counted;     // among the threads that others wait for
+  bool is_pending;     // the record is withdrawn if a handler of the program repairs the fault
   bool is_at_commit;   // atomic: the thread has written all it is going to write
   int committer;       // atomic
   int signal;          // the original one: the process must end by it
@@ -39,6 +40,12 @@ cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 // written: then the loss is counted.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
+// The same for a record that is no crash yet.
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+// Gives the record the place in the order that an earlier record of the same fault had.
+void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
+
 // Publishes the record of this thread. Does nothing when that is done already; waits when the watcher does it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
@@ -48,6 +55,19 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 // A signal that somebody sent has come while the thread is in the handler. true: it is the reminder, and finds the
 // thread at its record; what it was doing must not go on.
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
+
+// A record that is whole, and may be withdrawn. Each does nothing once it is withdrawn, committed, or another crash has
+// taken the slot.
+typedef struct cs_pending {
+  cs_ring_slot *slot; // NULL: none
+  uint64_t state;
+  uint64_t ticket;
+} cs_pending;
+
+// Precondition: the record is published, and the thread still has the slot.
+cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
+void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
+bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 
 // For the watcher: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;

@@ -100,6 +100,27 @@ void cs_deliver_for_others(void) SIGNAL_SAFE {
   deliver(1);
 }
 
+bool cs_deliver_if_unattached(void) SIGNAL_SAFE {
+  // acquire: pairs with the release store of cs_connection_publish().
+  if (cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE))) return false;
+  cs_deliver();
+  return true;
+}
+
+void cs_deliver_take_back(void) SIGNAL_SAFE {
+  const int tid = cs_gettid();
+  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      cs_spool_take_back();
+      unlock();
+      return;
+    }
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
 // Concurrency: one thread writes for all whose deliveries have begun; the others wait, or they would end the process
 // before the file has its name.
 static void copy(int lock_tries) SIGNAL_SAFE {

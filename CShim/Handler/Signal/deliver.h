@@ -21,6 +21,11 @@ void cs_deliver_copy(void) SIGNAL_SAFE;
 // For the watcher: the same, without waiting for another thread.
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 
+// For a record that may be withdrawn: leaves the ring in the spool directory, or connects, where no crashd has it yet.
+// true: there may be a file, which cs_deliver_take_back() removes, or writes anew where the ring has a crash.
+bool cs_deliver_if_unattached(void) SIGNAL_SAFE;
+void cs_deliver_take_back(void) SIGNAL_SAFE;
+
 // A socket connected to crashd, without waiting for anything; for a crash the reserved descriptor may go.
 // Negative: -errno.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;
@@ -41,6 +46,9 @@ bool cs_spool_write(void) SIGNAL_SAFE;
 // The same for a crash that crashd was told of: only into a directory that crashd clears, where there is room to spare,
 // and what does not fit leaves nothing. Precondition: one thread at a time.
 bool cs_spool_copy(void) SIGNAL_SAFE;
+
+// Removes the file, or writes it anew where the ring has a committed record. Precondition: one thread at a time.
+bool cs_spool_take_back(void) SIGNAL_SAFE;
 
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;

@@ -15,8 +15,9 @@
 // |                                             | all: crashd, previous action, registers of the crash                |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
 // |                                             | latest the watcher ends it                                          |
-// | an earlier handler mends the fault          | the program goes on; that signal is not ours any more. The next     |
-// |                                             | crash has a sweep of its own                                        |
+// | an earlier handler repairs the fault        | no crash, the record is withdrawn (first_chance.c)                  |
+// | an earlier handler takes a sent signal, or  | that signal is not ours any more. If the program goes on, the next  |
+// | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
 // | isolated work traps                         | its thread stays, and nobody else does (isolated.c)                 |
@@ -28,24 +29,23 @@
 // errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
 #include "handler.h"
 
+#include "capture.h"
 #include "crasher.h"
 #include "cs_ring_access.h"
 #include "deliver.h"
 #include "descriptors.h"
 #include "finish.h"
+#include "first_chance.h"
 #include "halt.h"
 #include "isolated.h"
 #include "mend.h"
 #include "own_threads.h"
 #include "present.h"
 #include "privilege.h"
-#include "record.h"
-#include "registers.h"
 #include "state.h"
 #include "sweep.h"
 #include "trouble.h"
 #include "trusted.h"
-#include "unwind.h"
 #include "watch.h"
 
 // How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
@@ -120,40 +120,6 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-// Whether the process ends by this signal, whatever the program has installed before and after us.
-static bool is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  return cs_finish_is_end(signal, information) && !cs_present_is_replaced(signal);
-}
-
-// From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
-// needs the table that it has. After the commit, because a filter of system calls may end the process here.
-static void take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
-  const bool has_own_table = is_end(signal, information) && cs_descriptors_separate();
-  if (crasher != NULL) crasher->has_own_table = has_own_table;
-}
-
-static void capture(cs_crasher *crasher, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
-  cs_ring_slot *slot = crasher->slot;
-  cs_record_signal(&slot->record, crasher->tid, &crasher->information, context, entry_ns);
-  cs_trouble_here(CS_TROUBLE_REGISTERS);
-  cs_record_messages(&slot->record);
-  cs_record_task(&slot->record);
-  if (cs_isolated_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
-  cs_record_stack(slot, &crasher->scratch.memory);
-  cs_record_memory(&slot->record);
-  cs_trouble_here(CS_TROUBLE_STACK);
-  const cs_frame_list frames = cs_record_frames(&slot->record);
-  cs_unwind(&crasher->scratch, &slot->record.registers, &frames);
-  cs_unwind_find_images(&frames);
-  cs_record_exception(&slot->record);
-  cs_record_object_class(&slot->record);
-  if (crasher->signal == SIGBUS) take_descriptors(crasher->signal, &crasher->information, crasher);
-  cs_record_mapped_file(&slot->record);
-  cs_record_witness(&slot->record);
-  cs_trouble_here(CS_TROUBLE_COMMIT);
-  cs_crasher_commit(crasher);
-}
-
 // Those signals open that end a process at once when they come blocked: a later handler that calls ours may block its
 // own, and the reminder is one of them. Returns the mask before.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
@@ -178,7 +144,7 @@ static bool halt_others(void) SIGNAL_SAFE {
 
 // The end of the handler. What comes after it is the program's; `crasher` may be NULL. true: that ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
-  const bool ends = is_end(signal, information);
+  const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
   cs_watch_leave();
   cs_present_handler_give_back(signal);
@@ -195,10 +161,12 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
+  // Its way back is lost.
+  crasher->is_pending = false;
   crasher->depth++;
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
-    if ((!is_sent || is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
+    if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
     // A fault ends the process for certain. Before, the record was not there yet.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     tell_and_wait(crasher);
@@ -227,7 +195,7 @@ static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
 // is safe by now; others that crash wait for the end.
 static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
   // Before the sweep: threads that it interrupts do not return to the program.
-  const bool halts = is_end(signal, information) && cs_halt_begin();
+  const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
   const bool sweeps = cs_sweep_claim();
   const bool has_swept = sweeps && cs_sweep();
   const bool is_halted = halts ? halt_others() : cs_halt_has_begun();
@@ -236,37 +204,19 @@ static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (sweeps) cs_sweep_release();
 }
 
-void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
-  const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
-  if (!is_from_kernel(signal, information, context)) {
-    cs_finish_anew(signal);
-    return;
-  }
-  if (cs_mend(signal, information, context)) return;
-  if (cs_getpid() != cs_process.pid) {
-    cs_finish(signal, information);
-    return;
-  }
-  if (cs_own_passes_on(signal, information, context)) return;
-  const int tid = cs_gettid();
-  cs_crasher *again = cs_crasher_of(tid);
-  if (again != NULL) {
-    crash_again(again, signal, information, context);
-    return;
-  }
-  if (is_ignored(signal, information)) return;
-  if (cs_isolated_contains(signal, information, context)) return;
-  if (cs_sweep_is_answering(tid)) {
-    stay(signal, information);
-    return;
-  }
-
+static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  cs_first_chance_is_crash(tid, context);
   const uint64_t mask = open_signals(signal);
   begin(information, context);
   cs_privilege_note();
+  const cs_cause cause = cs_first_chance_cause(tid, information, context);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
-  if (crasher != NULL) capture(crasher, context, entry_ns);
-  take_descriptors(signal, information, crasher);
+  if (crasher != NULL) {
+    cs_crasher_take_sequence(crasher, cause.sequence);
+    cs_capture(crasher, cause.information, context, entry_ns);
+  }
+  cs_capture_take_descriptors(signal, information, crasher);
   cs_present_handlers_note();
   cs_trouble_here(CS_TROUBLE_DELIVERY);
   cs_deliver();
@@ -276,4 +226,41 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE {
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
+}
+
+// Whether the signal is no crash, or is dealt with.
+static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
+  if (cs_own_passes_on(signal, information, context)) return true;
+  cs_crasher *again = cs_crasher_of(tid);
+  if (again != NULL) {
+    crash_again(again, signal, information, context);
+    return true;
+  }
+  if (is_ignored(signal, information)) return true;
+  if (cs_isolated_contains(signal, information, context)) return true;
+  if (!cs_sweep_is_answering(tid)) return false;
+  stay(signal, information);
+  return true;
+}
+
+cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE {
+  const cs_signal_call none = {0};
+  const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  if (!is_from_kernel(signal, information, context)) {
+    cs_finish_anew(signal);
+    return none;
+  }
+  if (cs_mend(signal, information, context)) return none;
+  if (cs_getpid() != cs_process.pid) {
+    cs_finish(signal, information);
+    return none;
+  }
+  const int tid = cs_gettid();
+  if (is_settled(signal, information, context, tid)) return none;
+  if (cs_first_chance_is_given(signal, information)) {
+    const cs_signal_call call = cs_first_chance(tid, information, context, called_at, entry_ns);
+    if (call.frame != NULL) return call;
+  }
+  crash(tid, information, context, entry_ns);
+  return none;
 }

@@ -2,6 +2,7 @@
 // has stored what it was told (docs/decisions/0070).
 #include "deliver.h"
 
+#include "cs_ring_access.h"
 #include "peer.h"
 #include "spool_ring.h"
 #include "trusted.h"
@@ -99,6 +100,23 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
   cs_unlinkat(place.directory, place.partial);
   return false;
+}
+
+static bool has_crash(void) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    const uint64_t state = cs_ring_slot_state_acquire(&cs_process.ring->slots[index]) & CS_RING_STATE_MASK;
+    if (state == CS_RING_STATE_COMMITTED) return true;
+  }
+  return false;
+}
+
+bool cs_spool_take_back(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0) return false;
+  if (has_crash()) return cs_spool_write();
+  spool_place place = place_as_opened();
+  const bool is_removed = cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(place.directory, place.whole) == 0;
+  place = place_by_path();
+  return is_removed || cs_unlinkat(place.directory, place.whole) == 0;
 }
 
 // A crashd has made it so, and clears it. What a handler makes where none ever ran is not.

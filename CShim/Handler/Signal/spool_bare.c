@@ -76,7 +76,8 @@ static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
   const cs_ring_slot *slot = &cs_process.ring->slots[index];
   const uint64_t offset = offsetof(cs_ring, slots) + index * sizeof *slot;
   uint64_t state = cs_ring_slot_state_acquire(slot);
-  if ((state & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
+  const uint64_t step = state & CS_RING_STATE_MASK;
+  if (step == CS_RING_STATE_COMMITTED || step == CS_RING_STATE_PENDING) {
     copy_record(&slot->record);
     const uint32_t crc = cs_ring_crc32c(0, &bare.record, sizeof bare.record);
     const bool is_put =

@@ -46,8 +46,8 @@ static bool write_slots(int file) SIGNAL_SAFE {
     const cs_ring_slot *slot = &cs_process.ring->slots[index];
     const uint64_t state = cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK;
     if (state == CS_RING_STATE_FREE) continue;
-    const bool is_committed = state == CS_RING_STATE_COMMITTED;
-    const size_t stack_bytes = is_committed ? cs_at_most(slot->record.stack_bytes, sizeof slot->stack) : 0;
+    const bool is_whole = state != CS_RING_STATE_WRITING;
+    const size_t stack_bytes = is_whole ? cs_at_most(slot->record.stack_bytes, sizeof slot->stack) : 0;
     if (!write_piece(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes)) return false;
   }
   return true;

@@ -29,6 +29,10 @@ typedef struct cs_task_status {
   uint8_t name[16];
 } cs_task_status;
 
+// Where the stack pointer is of a thread that sleeps. Negative: it does not (-EAGAIN), is gone (-ENOENT), or cannot be
+// seen.
+long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE;
+
 // Leaves `ret_status` as it is when the thread is gone.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 

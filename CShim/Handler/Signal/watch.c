@@ -18,6 +18,7 @@
 #include "deliver.h"
 #include "descriptors.h"
 #include "finish.h"
+#include "first_chance.h"
 #include "overdue.h"
 #include "own_threads.h"
 #include "present.h"
@@ -33,6 +34,9 @@
 #define NAP_LIMIT_NS   UINT64_C(100000000)
 // How often a nap goes on that a profiler's signal interrupts.
 #define NAP_TRIES 1000
+
+// How often it looks whether handlers that repair faults were left.
+#define LOOK_NS 20000000
 
 // In `inside`: the process is about to end, nobody leaves the handler any more.
 #define CLOSED UINT32_C(0x80000000)
@@ -76,6 +80,7 @@ static void stay(void) SIGNAL_SAFE {
 void cs_watch_leave(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
+    if (seen == 0) return; // a reminder came to a record that is not watched
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }
   if ((seen & CLOSED) != 0) stay();
@@ -222,10 +227,13 @@ void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE {
   __atomic_store_n(&now.tid, cs_gettid(), __ATOMIC_RELAXED);
   wake(&now.tid);
   for (;;) {
+    bool is_nap = false;
     while (cs_watch_is_empty()) {
+      const struct timespec soon = {.tv_nsec = LOOK_NS};
       if (cs_own_are_dismissed()) return;
-      __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
-      sleep_while(&now.inside, 0, NULL);
+      if (!is_nap) __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
+      is_nap = cs_first_chance_look(deadline_ms);
+      sleep_while(&now.inside, 0, is_nap ? &soon : NULL);
     }
     watch_crash(deadline_ms);
   }

@@ -52,6 +52,7 @@
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
 #define CS_RING_STATE_ASKED     3u // of cs_ring_thread only: the thread has not begun
+#define CS_RING_STATE_PENDING   3u // of cs_ring_slot only: whole, but a handler of the program may repair the fault yet
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {

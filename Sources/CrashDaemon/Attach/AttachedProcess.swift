@@ -62,7 +62,9 @@ struct RingSource: Sendable {
   let mapping: RingMapping
 
   /// Everything that it holds now; what was never used is not touched.
-  func contents() -> RingContents { mapping.contents(usedBy: descriptor.number) }
+  func contents(hasEnded: Bool = true) -> RingContents {
+    mapping.contents(usedBy: descriptor.number, hasEnded: hasEnded)
+  }
 
   /// What its records keep of its memory, as it says now.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }

@@ -309,7 +309,7 @@ struct CrashAnalysis: Sendable {
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
-    var contents = process.ring.contents()
+    var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
     // While the process lives, a record without an end is being written, and a thread may still answer.

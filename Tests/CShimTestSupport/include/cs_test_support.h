@@ -53,10 +53,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_REPLACED_LIBRARY,  // a library is closed, replaced and opened again after the start, then it crashes; exits 0
                              // if the record has the new one's build id
   CS_TEST_INTERRUPTED_PAUSE, // signals come while the idle thread waits for its next try; exits 0 if it waits on
-  CS_TEST_MENDED_FAULTS, // an earlier handler makes the page accessible, as a collector does; exits 0 if each fault is
-                         // mended, and the first one recorded
-  CS_TEST_HANDLERS_REPLACED,  // others take signals after the start; exits 0 if the shield says which, and by what
-  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler mended a fault: its signal is the program's again, and not replaced
+  CS_TEST_HANDLERS_REPLACED, // others take signals after the start; exits 0 if the shield says which, and by what
+  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler took a sent signal: that is the program's again, and not replaced
   CS_TEST_HANDLER_RESET,      // a later handler with SA_RESETHAND calls ours and jumps out; exits 0 if the thread that
                               // crashed has the program's descriptors still
   CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
@@ -88,7 +86,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
                            // takes; exits 0 if the signal's handler ran on the thread's own stack
   CS_TEST_HELD_REMINDER,   // the halt begins when the sweep has given SIGPROF back; exits 0 if no reminder is sent
   CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if it is the program's when an earlier handler runs
-  CS_TEST_SWEEP_AGAIN,     // 8 that wait beside a crash that an earlier handler mends, then 2 others beside SIGSEGV
+  CS_TEST_SWEEP_AGAIN,     // 8 that wait beside a signal that an earlier handler takes, then 2 others beside SIGSEGV
   CS_TEST_SWEEP_NOT_AGAIN, // the same, but the handler itself crashes before the second sweep
   CS_TEST_SWEEP_HANDLER_CRASHES, // 2 that wait beside a crash whose earlier handler aborts
   CS_TEST_SWEEP_OFF_TOGETHER,    // 8 threads crash at once, with CRASHSHIELD_SWEEP_MS=0
@@ -134,6 +132,27 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
 } cs_test_stuck_way;
 
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
+
+// Programs with a handler of SIGSEGV from before the start, and a second thread. Each exits with 0 if all was right,
+// unless it says something else.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : uint32_t {
+  CS_TEST_CHANCE_REPAIRED,        // it repairs 500 faults on each of two threads
+  CS_TEST_CHANCE_THEN_CRASH,      // the same, then SIGSEGV at 0x38
+  CS_TEST_CHANCE_LEFT,            // siglongjmp() leaves it 500 times; waits until the ring has no record
+  CS_TEST_CHANCE_LEFT_THEN_CRASH, // the same, then SIGILL
+  CS_TEST_CHANCE_DEFAULT,         // it puts the default action back, and returns; SIGSEGV
+  CS_TEST_CHANCE_SENT_AGAIN,      // the same, and sends the signal again; SIGSEGV
+  CS_TEST_CHANCE_ENDS,            // it ends the process with 3
+  CS_TEST_CHANCE_LATE,            // the same, once its record is a crash; the deadline is 100 ms
+  CS_TEST_CHANCE_ABORTS,          // SIGABRT
+  CS_TEST_CHANCE_LOOPS,           // it returns each time; ends when a crash is in the ring
+  CS_TEST_CHANCE_ONCE,            // it was asked for once only; SIGSEGV
+  CS_TEST_CHANCE_OWN_STACK,       // it looks at its mask, its stack and its context, and repairs the fault
+  CS_TEST_CHANCE_ON_STACK,        // the same with SA_ONSTACK
+  CS_TEST_CHANCE_OVERFLOW,        // of the stack; SIGSEGV
+} cs_test_chance_way;
+
+int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
 // A thread stands still between its look at a slot and its claim, while another one claims, commits and keeps the slot.
 // Exits with 0 if the first one took another.
@@ -193,10 +212,12 @@ typedef struct cs_test_spool {
   uint64_t slot_lost;
   uint64_t record_minimal;
   uint32_t committed_count;
+  uint32_t pending_count;
   uint32_t writing_count;
   uint32_t bad_checksum_count;
   int32_t signal; // of the first committed record
   int32_t code;
+  uint64_t address;
   int32_t sender_pid;
   int32_t pid;
   uint32_t flags; // without CS_RING_RECORD_TASK

@@ -1,0 +1,193 @@
+#include "chance.h"
+
+#include "deliver.h"
+#include "first_chance.h"
+#include "signal_frame.h"
+#include "state.h"
+#include "task_list.h"
+#include "trusted.h"
+#include "watch.h"
+
+// By the thread's number; one that finds no entry near its own has no record.
+#define CHANCE_LIMIT  256
+#define CHANCE_PROBES 16
+
+// The low bits of a state; above them stands how often the entry was taken, so that nobody withdraws a later record.
+#define CHANCE_FREE     0u
+#define CHANCE_TAKEN    1u // the thread writes it
+#define CHANCE_RUNNING  2u // the handler has been called
+#define CHANCE_RETURNED 3u // and has come back; what it was called for stays until the next fault
+#define CHANCE_SETTLING 4u // somebody withdraws the record
+#define CHANCE_MASK     7u
+
+static cs_chance chances[CHANCE_LIMIT];
+static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether its handler has ever come back
+static uint32_t is_watching;               // atomic: the watcher looks now and then
+static uint32_t is_active;                 // atomic: a handler was called since it last did
+
+static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
+  return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+}
+
+static bool is_in_state(const cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
+  return (state_of(entry) & CHANCE_MASK) == kind;
+}
+
+// false: it is not in the state `seen` any more.
+static bool change(cs_chance *entry, uint32_t seen, uint32_t to) SIGNAL_SAFE {
+  const uint32_t taken = to == CHANCE_TAKEN ? CHANCE_MASK + 1 : 0;
+  const uint32_t wanted = (seen & ~CHANCE_MASK) + taken + to;
+  return __atomic_compare_exchange_n(&entry->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// Precondition: the caller has it TAKEN or SETTLING.
+static void put(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
+  __atomic_store_n(&entry->state, (state_of(entry) & ~CHANCE_MASK) | to, __ATOMIC_SEQ_CST);
+}
+
+static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
+  return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
+}
+
+void cs_first_chance_forget(void) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CHANCE_LIMIT; index++)
+    __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
+}
+
+bool cs_chance_has_returned(int signal) SIGNAL_SAFE {
+  return __atomic_load_n(&returned[signal], __ATOMIC_RELAXED) != 0;
+}
+
+void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
+  __atomic_store_n(&returned[signal], has_returned ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
+  put(entry, CHANCE_RUNNING);
+  // Sequentially consistent with cs_first_chance_look(): the watcher sees this one, or is woken.
+  __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
+}
+
+// Precondition: the caller has made the entry CHANCE_SETTLING.
+static void withdraw(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
+  cs_pending_withdraw(&entry->pending);
+  if (entry->is_spooled) cs_deliver_take_back();
+  entry->is_spooled = false;
+  cs_chance_note_returned(entry->information.si_signo, true);
+  put(entry, to);
+}
+
+void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE {
+  withdraw(entry, has_returned ? CHANCE_RETURNED : CHANCE_FREE);
+}
+
+static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE {
+  return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
+}
+
+void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    const uint32_t seen = state_of(entry);
+    if ((seen & CHANCE_MASK) != CHANCE_RUNNING || entry->tid != tid) continue;
+    if (is_below(entry, cs_signal_frame_interrupted(context))) continue;
+    if (change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
+  }
+}
+
+cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    if (is_in_state(entry, CHANCE_RETURNED) && entry->tid == tid) return entry;
+  }
+  return NULL;
+}
+
+static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
+  const uint32_t seen = state_of(entry);
+  return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
+}
+
+// The thread's own, else a free one, else that of another thread: what is over serves only to tell a loop.
+cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
+  const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
+  if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
+  for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+    for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+      cs_chance *entry = entry_at(tid, probe);
+      if (take_in_state(entry, kinds[kind])) return entry;
+    }
+  }
+  return NULL;
+}
+
+cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    const uint32_t seen = state_of(entry);
+    if ((seen & CHANCE_MASK) != CHANCE_RUNNING || entry->tid != tid || entry->frame != frame) continue;
+    if (change(entry, seen, CHANCE_SETTLING)) return entry;
+  }
+  return NULL;
+}
+
+void cs_chance_commit(int tid) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    const cs_chance *entry = entry_at(tid, probe);
+    if (is_in_state(entry, CHANCE_RUNNING) && entry->tid == tid) cs_pending_commit(&entry->pending);
+  }
+}
+
+typedef enum place {
+  PLACE_UNKNOWN,
+  PLACE_INSIDE, // the thread is in its handler, or in what that has called
+  PLACE_LEFT,
+} place;
+
+// Of a thread that runs only its mask can be seen. A handler may open its signal itself, so that is believed at the end
+// of the process only.
+static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
+  uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+  const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
+  if (result == 0) return is_below(entry, stack_pointer) ? PLACE_INSIDE : PLACE_LEFT;
+  if (result == -ENOENT) return PLACE_LEFT;
+  if (!entry->is_deferred) return PLACE_UNKNOWN;
+  cs_task_status status = {.blocked_signals = ~UINT64_C(0)};
+  cs_task_status_read(entry->tid, &status);
+  const bool is_blocked = (status.blocked_signals & UINT64_C(1) << (entry->information.si_signo - 1)) != 0;
+  return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
+}
+
+// What does not come back in `patience_ns` is a crash: a handler that reports it may wait for ever for a lock.
+static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
+  const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  bool is_pending = false;
+  for (uint32_t index = 0; index < CHANCE_LIMIT; index++) {
+    cs_chance *entry = &chances[index];
+    const uint32_t seen = state_of(entry);
+    if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
+    is_pending = true;
+    // Most come back at once.
+    const bool is_new = !is_end && entry->looked != seen;
+    entry->looked = seen;
+    if (is_new) continue;
+    const place found = place_of(entry, is_end);
+    if (found == PLACE_LEFT && change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
+    const bool is_late = found == PLACE_INSIDE && now_ns - entry->call_ns >= patience_ns;
+    if (is_late && cs_pending_commit(&entry->pending)) cs_deliver_for_others();
+  }
+  return is_pending;
+}
+
+bool cs_first_chance_look(uint32_t patience_ms) SIGNAL_SAFE {
+  const bool was_active = __atomic_exchange_n(&is_active, 0, __ATOMIC_SEQ_CST) != 0;
+  if (settle_all(false, patience_ms * UINT64_C(1000000)) || was_active) return true;
+  __atomic_store_n(&is_watching, 0, __ATOMIC_SEQ_CST);
+  return __atomic_load_n(&is_active, __ATOMIC_SEQ_CST) != 0;
+}
+
+void cs_first_chance_end(void) SIGNAL_SAFE {
+  settle_all(true, UINT64_MAX);
+}

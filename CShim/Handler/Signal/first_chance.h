@@ -1,0 +1,46 @@
+// Faults that a handler of the program's, from before the start, may repair: it has the first chance, and what is
+// captured before becomes a crash only if it does not come back (docs/decisions/0121).
+#ifndef CS_FIRST_CHANCE_H
+#define CS_FIRST_CHANCE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "cs_signal_safe.h"
+#include "signal_frame.h"
+
+// Whether a handler of the program's is asked first.
+bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE;
+
+// Prepares the call of the program's handler. No frame: the fault is a crash, for the handler has come back from it
+// again and again, there is no room for its frame, or a handler that came after ours has called that. Precondition:
+// cs_first_chance_is_given().
+cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
+                               uint64_t entry_ns) SIGNAL_SAFE;
+
+// The thread crashes: what it wrote before the handler that it is still in is part of that.
+void cs_first_chance_is_crash(int tid, const ucontext_t *context) SIGNAL_SAFE;
+
+// What a record says of a crash that a handler has handed on. `sequence`: of the withdrawn record; UINT64_MAX: none.
+typedef struct cs_cause {
+  const siginfo_t *information;
+  uint64_t sequence;
+} cs_cause;
+
+// The fault that led to a signal, where the thread comes straight from the handler: handlers put the default action
+// back and return, or send the signal again. Else `information` itself. Valid until the thread's next fault.
+cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
+
+// For the watcher: withdraws the records of threads that have left the handler by siglongjmp(), and commits those of
+// threads that are in it for so long. false: it may sleep until it is woken.
+bool cs_first_chance_look(uint32_t patience_ms) SIGNAL_SAFE;
+
+// Withdraws what the watcher has not seen yet, when the process ends by exit().
+void cs_first_chance_end(void) SIGNAL_SAFE;
+
+// In a forked child.
+void cs_first_chance_forget(void) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,110 @@
+import CShimRing
+import CShimTestSupport
+import Glibc
+import Testing
+
+@Suite("A handler from before the start has the first chance", .enabled(if: cs_test_can_run()))
+struct FirstChanceTests {
+  private func run(_ way: cs_test_chance_way) throws -> Outcome {
+    try withTemporaryDirectory { directory in
+      // As in crash(_:): the path and the summary live for the calls.
+      let waitStatus = unsafe cs_test_run_chance(way, directory)
+      var spool = cs_test_spool()
+      try #require(unsafe cs_test_read_spool(directory, &spool))
+      return Outcome(waitStatus: waitStatus, spool: spool)
+    }
+  }
+
+  @Test("D10: a thousand faults that it repaired on two threads are no crash, and no sweep")
+  func repaired() throws {
+    let outcome = try run(.CS_TEST_CHANCE_REPAIRED)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("D10: a crash after repaired faults is recorded, as this crash and as the only one")
+  func thenCrash() throws {
+    let outcome = try run(.CS_TEST_CHANCE_THEN_CRASH)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1 && outcome.spool.pending_count == 0)
+    #expect(outcome.spool.address == 0x38)
+    #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
+    #expect(outcome.spool.slot_lost == 0 && outcome.spool.record_minimal == 0)
+  }
+
+  @Test(
+    "D10: it has the mask, the stack and the context that the kernel would give it",
+    arguments: [cs_test_chance_way.CS_TEST_CHANCE_OWN_STACK, .CS_TEST_CHANCE_ON_STACK])
+  func asTheKernel(way: cs_test_chance_way) throws {
+    let outcome = try run(way)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("D10: a fault that it leaves by siglongjmp() is no crash, once the watcher has seen that")
+  func left() throws {
+    let outcome = try run(.CS_TEST_CHANCE_LEFT)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("D10: a crash after faults that it left by siglongjmp() is the only one")
+  func leftThenCrash() throws {
+    let outcome = try run(.CS_TEST_CHANCE_LEFT_THEN_CRASH)
+    #expect(outcome.signal == SIGILL)
+    #expect(outcome.spool.committed_count == 1 && outcome.spool.pending_count == 0)
+    #expect(outcome.spool.signal == SIGILL)
+  }
+
+  @Test(
+    "D10: a fault that it hands on to the default action is recorded once, with its address",
+    arguments: [
+      cs_test_chance_way.CS_TEST_CHANCE_DEFAULT, .CS_TEST_CHANCE_SENT_AGAIN, .CS_TEST_CHANCE_ONCE,
+    ])
+  func handedOn(way: cs_test_chance_way) throws {
+    let outcome = try run(way)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1 && outcome.spool.pending_count == 0)
+    #expect(outcome.spool.signal == SIGSEGV && outcome.spool.code == Int32(SEGV_ACCERR))
+    #expect(outcome.spool.frame_count > 3)
+    #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
+  }
+
+  @Test("D10: the record of a fault that it ends the process for is whole")
+  func ends() throws {
+    let outcome = try run(.CS_TEST_CHANCE_ENDS)
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.spool.pending_count == 1 && outcome.spool.committed_count == 0)
+    #expect(outcome.spool.signal == SIGSEGV && outcome.spool.frame_count > 3 && outcome.spool.stack_bytes > 0)
+    #expect(outcome.spool.bad_checksum_count == 0)
+  }
+
+  @Test("D10: a fault that it does not come back from is a crash by the watcher's deadline")
+  func late() throws {
+    let outcome = try run(.CS_TEST_CHANCE_LATE)
+    #expect(outcome.exitCode == 3)
+    // The handler ends the process when the ring says so; the file may be of before.
+    #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
+  }
+
+  @Test("D10: abort() in it is recorded beside the fault that it was called for")
+  func aborts() throws {
+    let outcome = try run(.CS_TEST_CHANCE_ABORTS)
+    #expect(outcome.signal == SIGABRT)
+    #expect(outcome.spool.committed_count == 2 && outcome.spool.pending_count == 0)
+    #expect(outcome.spool.signal == SIGSEGV)
+  }
+
+  @Test("D10: a fault that it never repairs is recorded while the program goes round in it")
+  func loops() throws {
+    let outcome = try run(.CS_TEST_CHANCE_LOOPS)
+    #expect(outcome.exitCode == 0)
+  }
+
+  @Test("D10: a full stack is recorded, although the kernel could not call it", .enabled(if: cs_test_gives_stacks()))
+  func overflow() throws {
+    let outcome = try run(.CS_TEST_CHANCE_OVERFLOW)
+    #expect(outcome.signal == SIGSEGV)
+    #expect(outcome.spool.committed_count == 1 && outcome.spool.pending_count == 0)
+  }
+}
