@@ -49,7 +49,7 @@ cs_signal_frame *cs_signal_frame_of(const siginfo_t *information, const ucontext
 }
 
 ucontext_t *cs_signal_frame_context(cs_signal_frame *frame) SIGNAL_SAFE {
-  return (ucontext_t *)(void *)frame->context;
+  return (ucontext_t *)(uintptr_t)frame->context;
 }
 
 siginfo_t *cs_signal_frame_information(cs_signal_frame *frame) SIGNAL_SAFE {
