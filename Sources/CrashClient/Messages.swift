@@ -34,6 +34,8 @@ public struct Summary: Codable, Sendable, Equatable {
   public var groupKey: String
   /// For people.
   public var groupTitle: String
+  /// True while crashd reads its symbols: names and the group are missing, and no subscriber has it yet.
+  public var isPreliminary: Bool?
 }
 
 /// Reports of one kind.

@@ -17,9 +17,11 @@ public enum Listings: Sendable {
       .init(title: "REASON", minimum: 16, dropOrder: 1),
     ]
     let rows = summaries.map { summary in
-      [
+      let isNameless = summary.isPreliminary == true && summary.function.isEmpty
+      return [
         LocalTime.text(summary.time), "\(summary.pid)", "\(summary.uid)", summary.signal, summary.name,
-        shortID(summary.id), summary.function, place(file: summary.file, line: summary.line),
+        shortID(summary.id), isNameless ? "(symbols are being read)" : summary.function,
+        place(file: summary.file, line: summary.line),
         summary.reason.isEmpty ? summary.sentence : summary.reason,
       ].map(CleanText.line)
     }

@@ -100,6 +100,10 @@ public struct Limits: Sendable, Equatable {
   public var scopesPerUser = 2
   /// How long it may take to describe the variables of one place.
   public var scope_ms = 5_000
+  /// Crashes that are shown while they wait for their symbols.
+  public var preliminaryReports = 32
+  /// Those of one user.
+  public var preliminaryReportsPerUser = 8
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.

@@ -60,6 +60,10 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var earlierRuntimeWarnings: [String]?
   /// The handler of the program's that raised the signal of this crash again; nil when none did.
   public var raisedAgain: RaisedAgain?
+  /// True while crashd reads the symbols of the crash; nil once the report is stored.
+  ///
+  /// Names, the group and a part of the diagnosis are missing then, and no subscriber has the report.
+  public var isPreliminary: Bool?
 
   /// Makes a report from its parts.
   public init(

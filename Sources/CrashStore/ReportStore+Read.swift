@@ -25,7 +25,7 @@ extension ReportStore {
             arguments: wanted)
         }
         // One that a clock which was wrong has put into the future is the last one only where there is no other.
-        let row = try newest(" AND time <= '\(Timestamp.string(since1970_ns: Self.now_ns))'") ?? newest("")
+        let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
         return try StoredReport(row, epoch: epoch)
       }
@@ -157,7 +157,10 @@ extension ReportStore {
     }
   }
 
-  private static var now_ns: UInt64 { UInt64(max(0, Date().timeIntervalSince1970) * 1e9) }
+  /// As reports have it.
+  static var now: String {
+    Timestamp.string(since1970_ns: UInt64(max(0, Date().timeIntervalSince1970) * 1e9))
+  }
 
   /// Whether it may be how a group's key begins.
   static func isKeyPrefix(_ text: String) -> Bool {

@@ -34,6 +34,8 @@ public struct ReportSummary: Sendable, Equatable {
   public var groupKey: String
   /// The group's title.
   public var groupTitle: String
+  /// Whether it is not stored yet, as its symbols are being read.
+  public var isPreliminary = false
 }
 
 /// A report and its newest event.

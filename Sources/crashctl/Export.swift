@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashReport
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -41,7 +42,11 @@ struct Export: ParsableCommand {
 
   private func fetch(_ id: String) throws -> ReceivedReport? {
     try connection.ask { client throws(ClientError) in
-      do throws(ClientError) { return try client.report(id: id, isScrubbed: scrub.isScrubbed) } catch {
+      do throws(ClientError) {
+        let report = try client.report(id: id, isScrubbed: scrub.isScrubbed)
+        // An export is of what is stored.
+        return report.report.isPreliminary == true ? nil : report
+      } catch {
         if case .noSuchReport = error { return nil }
         throw error
       }

@@ -28,6 +28,8 @@ struct CrashAnalysis: Sendable {
   var units = UnitResults()
   /// Of which processes no memory is kept.
   var settings = LiveSettings()
+  /// What is shown of crashes that wait for their symbols.
+  var preliminary = PreliminaryReports()
   /// Learns of dangling crashes and of what the quarantine saw; nil in tests that have none.
   var policy: PolicyKeeper?
 
@@ -87,7 +89,10 @@ struct CrashAnalysis: Sendable {
     at process: AttachedProcess, seen: Seen?, isFinal: Bool
   ) async -> (outcome: Outcome, hasIncidents: Bool) {
     process.ring.keepPages()
-    defer { process.ring.letGoOfPages() }
+    defer {
+      process.ring.letGoOfPages()
+      preliminary.remove(RingKey(process.facts))
+    }
     var hasIncidents = false
     let outcome = await lookInPlace(at: process, seen: seen, isFinal: isFinal, isFile: false, &hasIncidents)
     return (outcome, hasIncidents)
@@ -97,7 +102,10 @@ struct CrashAnalysis: Sendable {
   func look(atFile process: AttachedProcess) async -> Outcome {
     let account = limits.account(of: process.facts.peer.uid)
     await places.enter(account)
-    defer { places.leave(account) }
+    defer {
+      places.leave(account)
+      preliminary.remove(RingKey(process.facts))
+    }
     var hasIncidents = false
     return await lookInPlace(at: process, seen: nil, isFinal: true, isFile: true, &hasIncidents)
   }
@@ -127,6 +135,7 @@ struct CrashAnalysis: Sendable {
     let question = SymbolQuestion(contents)
     let ready = await caches.ready(question.wanted, question.images, for: user)
     if ready == nil {
+      await showPreliminary(contents, of: process)
       // Releases the permit and the ring copy while symbols are built.
       contents.forgetAll()
       if !isFile { process.ring.letGoOfPages() }

@@ -26,6 +26,11 @@ actor NameJudge {
     return mangled.filter { known[$0] != true }
   }
 
+  /// Whether each of the names was judged before, so that `unreadable` waits for nothing.
+  func knows(_ names: Set<String>) -> Bool {
+    names.allSatisfy { known[$0] != nil || !Demangler.isMangled($0) }
+  }
+
   private func keep(_ names: [String], _ verdicts: [UInt8]) {
     if knownBytes >= configuration.limits.judgedNamesBytes { (known, knownBytes) = ([:], 0) }
     for (name, verdict) in zip(names, verdicts) {

@@ -8,6 +8,9 @@ struct SymbolGap: Sendable, Equatable {
   var mayFill = false
   /// Whether names are there and lines are not, as in most libraries of a system.
   var isNamesOnly = false
+
+  /// No symbols yet; they are being read.
+  static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
 /// A report whose symbols were not ready when it was made, and are now.
@@ -44,9 +47,7 @@ extension SymbolCaches {
     }
     if configuration.program == nil { return SymbolGap(reason: "crash-analyse, which reads symbols, was not found") }
     let names = Self.names(buildID, user)
-    if names.contains(where: isPending) {
-      return SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
-    }
+    if names.contains(where: isPending) { return .notReady }
     let refusal = names.compactMap { refusals[$0] }.first
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }

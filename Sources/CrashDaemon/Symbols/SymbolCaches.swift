@@ -357,6 +357,21 @@ extension SymbolCaches {
     for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
     let waits = timeout_ms > 0 && !isSettled(names)
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
+    var found = readyCaches(among: names)
+    for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
+    // One that was to become better, and has not yet.
+    for name in names where found[name.buildID] == nil {
+      found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
+    }
+    return found
+  }
+
+  /// The caches that are ready of builds that `user` may use; nothing is waited for or begun.
+  func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
+    readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
+  }
+
+  private func readyCaches(among names: Set<CacheName>) -> [String: SymbolCache] {
     var found: [String: SymbolCache] = [:]
     for name in names {
       if case .ready(let cache, _) = entries[name] {
@@ -364,11 +379,6 @@ extension SymbolCaches {
         CacheDirectory.touch(name.path(in: configuration.directory))
         if found[name.buildID] == nil || name.owner == .everybody { found[name.buildID] = cache }
       }
-    }
-    for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // One that was to become better, and has not yet.
-    for name in names where found[name.buildID] == nil {
-      found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }

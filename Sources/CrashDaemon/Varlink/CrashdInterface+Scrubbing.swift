@@ -8,7 +8,7 @@ extension CrashdInterface {
     for memory in ["raw", "stacks"] where try parameters.bool(memory) == true { throw .invalidParameter(memory) }
     let prefix = try parameters.string("id")
     let report = try reading { () throws(StoreError) in
-      try store.report(idPrefix: prefix, visibility: visibility).report
+      try store.report(with: preliminary, idPrefix: prefix, visibility: visibility)
     }
     do {
       return ScrubbedReply(report: try Scrubber(settings.current.privacy).scrub(report))

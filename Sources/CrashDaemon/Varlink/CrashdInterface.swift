@@ -75,12 +75,16 @@ struct CrashdInterface: Sendable {
     let isOldestFirst = try parameters.bool("oldestFirst") ?? false
     let counts = try parameters.bool("count") ?? false
     let page = try reading { () throws(StoreError) in
+      // Read first: none is missing that is stored meanwhile.
       try store.page(
-        filter, visibility: visibility, before: before, after: after, isOldestFirst: isOldestFirst,
+        with: preliminary, filter, visibility: visibility, before: before, after: after, isOldestFirst: isOldestFirst,
         limit: min(limit, limits.listReports), counts: counts)
     }
     return ListReply(reports: page.reports.map { ListReply.Summary($0) }, more: page.more)
   }
+
+  /// Those of crashes that wait for their symbols.
+  var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
   static let filterNames: Set = ["pid", "name", "group", "unit", "signal", "executable", "since", "until"]
 
@@ -124,7 +128,7 @@ struct CrashdInterface: Sendable {
     let wantsRaw = try parameters.bool("raw") ?? false
     let wantsStacks = try parameters.bool("stacks") ?? false
     return try reading { () throws(StoreError) in
-      let report = try store.report(idPrefix: prefix, visibility: visibility).report
+      let report = try store.report(with: preliminary, idPrefix: prefix, visibility: visibility)
       let raw = wantsRaw || wantsStacks ? try store.raw(id: report.id) : nil
       return GetReply(
         report: report, raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,

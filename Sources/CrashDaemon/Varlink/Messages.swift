@@ -23,6 +23,8 @@ struct ListReply: Encodable, Sendable {
     var line: Int?
     var groupKey: String
     var groupTitle: String
+    /// Null once it is stored.
+    var isPreliminary: Bool?
 
     init(_ summary: ReportSummary) {
       cursor = summary.cursor.description
@@ -41,6 +43,7 @@ struct ListReply: Encodable, Sendable {
       line = summary.line
       groupKey = summary.groupKey
       groupTitle = summary.groupTitle
+      isPreliminary = summary.isPreliminary ? true : nil
     }
   }
 

@@ -9,7 +9,7 @@ extension HTMLRenderer {
       ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
       ("Crashed", report.time), ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),
-      ("Group", "\(report.group.key)  \(report.group.title)"),
+      ("Group", TextRenderer.groupText(report)),
     ]
     let cells: [HTMLText] = rows.filter { !$0.1.isEmpty }.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }
     return "<h2>Details</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>"

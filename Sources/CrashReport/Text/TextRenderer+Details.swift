@@ -15,7 +15,7 @@ extension TextRenderer {
       ("Cause", cause), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
       (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report)), ("Report", report.id),
-      ("Group", "\(report.group.key)  \(report.group.title)"),
+      ("Group", Self.groupText(report)),
     ]
     if verbose, let timing = report.timing {
       let commit = timing.commit_ns.subtractingReportingOverflow(timing.entry_ns)
@@ -29,6 +29,12 @@ extension TextRenderer {
       let lines = CleanText.line(text).wrapped(to: width - 9)
       return lines.enumerated().map { style.faint(($0 == 0 ? title : "").padded(to: 9)) + $1 }
     }
+  }
+
+  /// A report that is not stored yet is in no group, and says why.
+  static func groupText(_ report: CrashReport) -> String {
+    if report.isPreliminary == true { return "none yet: this report is preliminary, as its symbols are being read" }
+    return "\(report.group.key)  \(report.group.title)"
   }
 
   /// What the control group counted, where it counted something; of a crash, why nothing of the memory is known.

@@ -127,7 +127,7 @@ final class PrivateDaemon: Sendable {
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
         case .ready:
-          if let summary = try client.list(ListQuery(pid: Int(pid))).first {
+          if let summary = try client.list(ListQuery(pid: Int(pid))).first, summary.isPreliminary != true {
             return try client.report(id: summary.id).report
           }
         case .report(let received, _):

@@ -1,0 +1,35 @@
+import CrashReport
+import Synchronization
+
+/// Reports of crashes that wait for their symbols: what is shown of each until the store has the whole report.
+///
+/// They are in memory only. No group counts them, no subscriber gets them, and a crashd that ends forgets them: the ring
+/// stays where it is until its report is stored.
+final class PreliminaryReports: Sendable {
+  private let reports = Mutex<[RingKey: CrashReport]>([:])
+
+  /// Those that are shown now.
+  var all: [CrashReport] { reports.withLock { Array($0.values) } }
+
+  /// Whether one more of a user is shown: a storm of crashes of a new build does not need all of them.
+  func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
+    reports.withLock { Self.hasRoom(in: $0, for: user, limits) }
+  }
+
+  /// Shows a report, as far as there is room.
+  func show(_ report: CrashReport, of ring: RingKey, _ limits: Limits) {
+    reports.withLock { reports in
+      guard reports[ring] != nil || Self.hasRoom(in: reports, for: ring.user, limits) else { return }
+      reports[ring] = report
+    }
+  }
+
+  /// The look at the ring has ended: its report is stored, or never will be.
+  func remove(_ ring: RingKey) { reports.withLock { _ = $0.removeValue(forKey: ring) } }
+
+  private static func hasRoom(in reports: [RingKey: CrashReport], for user: UInt32, _ limits: Limits) -> Bool {
+    let account = limits.account(of: user)
+    return reports.count < limits.preliminaryReports
+      && reports.keys.count { limits.account(of: $0.user) == account } < limits.preliminaryReportsPerUser
+  }
+}
