@@ -1,0 +1,175 @@
+import CrashReport
+import CrashStore
+import CrashSymbols
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The first crash of a build")
+struct FirstCrashTests {
+  private static let interface = "io.crashshield.Crashd."
+
+  /// A daemon whose symbols are read when the test opens the gate, and a ring that crashed and needs them.
+  private func withGate(
+    _ limits: Limits = .patient, _ body: (TestDaemon, TestRing, _ open: () -> Void) async throws -> Void
+  ) async throws {
+    let directory = try TestDirectory()
+    let gate = "\(directory.path)/gate"
+    #expect(unsafe mkfifo(gate, 0o600) == 0)
+    // Open for both ends: neither the test nor a child waits for the other, and a child that comes later goes through.
+    let writer = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
+    let ready = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
+    try SymbolCacheWriter.write(
+      SymbolCacheContents(
+        base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
+        hasDebugInformation: true), to: ready.number)
+    // No unwind tables, nothing in haste, and the whole cache when it is time.
+    let script = """
+      #!/bin/sh
+      test "$1 $#" = 'build-cache 3' || exit 65
+      read line <'\(gate)'; cat '\(directory.path)/ready'
+
+      """
+    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    var ring = TestRing()
+    ring.addImage(0, path: try directory.write([1], to: "image"))
+    ring.addCrash()
+    var limits = limits
+    limits.symbolWait_ms = 600_000
+    let (crashed, lines) = (ring, [UInt8](repeating: UInt8(ascii: "\n"), count: 16))
+    try await TestDaemon.run(limits: limits, analysePath: program) { daemon in
+      let open = { #expect(unsafe Glibc.write(writer.number, lines, lines.count) == lines.count) }
+      do {
+        try await body(daemon, crashed, open)
+      } catch {
+        // crashd stops when the crash is stored.
+        open()
+        throw error
+      }
+    }
+    withExtendedLifetime(writer) {}
+  }
+
+  private func crash(_ ring: TestRing, in daemon: TestDaemon) async throws -> TestProcess {
+    let process = try await daemon.attach()
+    #expect(try await process.attach(ring.memory()) == .accepted)
+    try process.wake()
+    return process
+  }
+
+  /// What `List` tells once it tells of something.
+  private func listed(_ client: TestClient) async throws -> [JSONValue] {
+    var reports: [JSONValue] = []
+    try await client.until {
+      reports = try await client.call(Self.interface + "List").array("reports")
+      return !reports.isEmpty
+    }
+    return reports
+  }
+
+  @Test("first crash: a report is shown before its symbols are read, and is one event when it is whole")
+  func shown() async throws {
+    try await withGate { daemon, ring, open in
+      let client = try await daemon.client()
+      let events = try await daemon.client()
+      try await events.send(Self.interface + "Subscribe", more: true)
+      _ = try await events.reply()
+      let before = try daemon.store.newestCursor()
+      let process = try await crash(ring, in: daemon)
+
+      let early = try await listed(client)
+      guard early.count == 1, case .object(let summary)? = early.first else { throw StoreError.noSuchReport(id: "") }
+      #expect(summary.string("id") == ring.id && summary["isPreliminary"] == .bool(true))
+      #expect(summary.string("groupKey") == "")
+      for id in [nil, ring.id] {
+        let parameters: [String: JSONValue] = id.map { ["id": .string($0)] } ?? [:]
+        let report = try await client.call(Self.interface + "Get", parameters).object("report")
+        #expect(report.string("reason") == "Fatal error: sold out")
+        #expect(report["isPreliminary"] == .bool(true))
+        guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
+        #expect(image.string("symbols") == "its symbols were not ready in time")
+      }
+      // In no group, counted nowhere, no event.
+      #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
+      #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
+      #expect(try daemon.store.newestCursor() == before)
+
+      open()
+      let event = try await events.reply().object("parameters").object("report")
+      #expect(event.string("id") == ring.id && event["isPreliminary"] == nil)
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      guard case .object(let late)? = try await listed(client).first else { throw StoreError.noSuchReport(id: "") }
+      #expect(late["isPreliminary"] ?? .null == .null && late.string("groupKey") != "")
+      #expect(try daemon.store.report(idPrefix: nil).report.images.first?.symbols == nil)
+      #expect(try daemon.store.newestCursor().sequence == before.sequence + 1)
+      #expect(try daemon.store.groups(limit: 9).map(\.count) == [1])
+      #expect(daemon.analysis.preliminary.all.isEmpty)
+      process.hangUp()
+    }
+  }
+
+  @Test("first crash: AwaitProcess waits for the whole report")
+  func awaited() async throws {
+    try await withGate { daemon, ring, open in
+      let process = try await crash(ring, in: daemon)
+      let client = try await daemon.client()
+      _ = try await listed(client)
+      let progress = try await client.call(
+        Self.interface + "AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(0)])
+      #expect(progress["settled"] == .bool(false) && progress.array("reports").isEmpty)
+      open()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      #expect(try daemon.store.report(idPrefix: ring.id).report.images.first?.symbols == nil)
+      process.hangUp()
+    }
+  }
+
+  @Test("first crash: a user sees no other's report before it is stored either", .enabled(if: geteuid() == 0))
+  func others() async throws {
+    try await withGate { daemon, ring, open in
+      let process = try await crash(ring, in: daemon)
+      _ = try await listed(try await daemon.client())
+      let other = try await daemon.client(as: TestUser(uid: 54_321, gid: 54_321))
+      #expect(try await other.call(Self.interface + "List").array("reports").isEmpty)
+      try await other.send(Self.interface + "Get", ["id": .string(ring.id)])
+      #expect(try await other.reply().string("error") == Self.interface + "NoSuchReport")
+      open()
+      _ = try await daemon.client().awaitProcess()
+      process.hangUp()
+    }
+  }
+
+  @Test("first crash: a crash without room for what is shown is stored as any other")
+  func noRoom() async throws {
+    var limits = Limits.patient
+    limits.preliminaryReports = 0
+    try await withGate(limits) { daemon, ring, open in
+      let process = try await crash(ring, in: daemon)
+      let client = try await daemon.client()
+      try await client.until { await daemon.analysis.caches.waiters.count == 1 }
+      #expect(try await client.call(Self.interface + "List").array("reports").isEmpty)
+      open()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      process.hangUp()
+    }
+  }
+
+  @Test("first crash: so many are shown in all, and of one user")
+  func limits() throws {
+    var limits = Limits()
+    (limits.preliminaryReports, limits.preliminaryReportsPerUser) = (5, 3)
+    let reports = PreliminaryReports()
+    let report = try #require(RingContents.sample([.sample()]).report())
+    let show = { (id: Int, user: UInt32) in
+      reports.show(report, of: RingKey(id: "\(id)", user: user), limits)
+      return reports.all.count
+    }
+    #expect((1...4).map { show($0, 1_000) } == [1, 2, 3, 3])
+    #expect(show(1, 1_000) == 3)
+    #expect((5...8).map { show($0, 1_001) } == [4, 5, 5, 5])
+    reports.remove(RingKey(id: "1", user: 1_000))
+    #expect(reports.hasRoom(for: 1_000, limits))
+    #expect(show(9, 1_000) == 5)
+  }
+}

@@ -1,0 +1,131 @@
+import CrashReport
+import CrashStore
+import Testing
+
+@Suite("Reports that are not stored yet")
+struct PreliminaryReportTests {
+  private static func report(_ digit: Int, uid: Int = 1_000, signal: String = "SIGILL") -> CrashReport {
+    let time = "2026-11-21T08:00:0\(digit).000000Z"
+    var process = CrashReport.ProcessIdentity(
+      pid: digit, uid: uid, name: "shop", executable: "/srv/shop", buildID: "ff", startTime: time)
+    process.unit = "shop.service"
+    return CrashReport(
+      id: "\(digit)\(digit)ab", time: time, process: process,
+      signal: CrashReport.Signal(number: 4, name: signal, code: 2, codeName: "ILL_ILLOPN", address: 0x1000),
+      reason: "", diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1),
+      threads: [CrashReport.CrashedThread(tid: 8, name: "main", crashed: true, frames: [])], images: [],
+      group: CrashReport.Group(key: "ab\(digit)", title: "t"))
+  }
+
+  private static func preliminary(_ digit: Int, uid: Int = 1_000) -> CrashReport {
+    var report = report(digit, uid: uid)
+    report.isPreliminary = true
+    report.group = CrashReport.Group(key: "", title: "")
+    return report
+  }
+
+  private func withStore(_ body: (ReportStore) throws -> Void) throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    for digit in 1...3 { _ = try store.put(Self.report(digit), raw: []) }
+    try body(store)
+    try store.close()
+  }
+
+  /// The digits of all reports of a list, by pages of `limit`.
+  private func pages(_ store: ReportStore, _ early: [CrashReport], limit: Int, isOldestFirst: Bool) throws -> [Int] {
+    var (digits, cursor): ([Int], StoreCursor?) = ([], nil)
+    while true {
+      let page = try store.page(
+        with: early, before: isOldestFirst ? nil : cursor, after: isOldestFirst ? cursor : nil,
+        isOldestFirst: isOldestFirst, limit: limit, counts: true)
+      digits += page.reports.map(\.pid)
+      guard let last = page.reports.last else { return digits }
+      #expect(page.more == 5 - digits.count)
+      // As a client gives it back.
+      let text = last.cursor.description
+      let next = try #require(StoreCursor(text))
+      cursor = next
+    }
+  }
+
+  @Test("first crash: a list has what is not stored yet as the newest, on whatever page", arguments: [2, 3, 4, 5, 9])
+  func pages(limit: Int) throws {
+    try withStore { store throws in
+      let early = [Self.preliminary(5), Self.preliminary(4)]
+      #expect(try pages(store, early, limit: limit, isOldestFirst: false) == [5, 4, 3, 2, 1])
+      #expect(try pages(store, early, limit: limit, isOldestFirst: true) == [1, 2, 3, 4, 5])
+      let list = try store.page(with: early, limit: 9).reports
+      #expect(list.map(\.isPreliminary) == [true, true, false, false, false])
+      #expect(try store.page(with: early, limit: 1).reports.map(\.pid) == [5])
+    }
+  }
+
+  @Test("first crash: the cursor of a report that is not stored yet begins no stream of events")
+  func cursor() throws {
+    try withStore { store throws in
+      let first = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
+      #expect(throws: StoreError.invalidCursor(first.cursor.description)) {
+        try store.events(after: first.cursor, limit: 9)
+      }
+      let other = StoreCursor(epoch: "0123456789abcdef", sequence: first.cursor.sequence)
+      #expect(throws: StoreError.invalidCursor(other.description)) { try store.page(with: [], before: other, limit: 9) }
+    }
+  }
+
+  @Test("first crash: what is stored meanwhile is shown as it is stored, once")
+  func storedMeanwhile() throws {
+    try withStore { store throws in
+      let early = [Self.preliminary(3)]
+      let list = try store.page(with: early, limit: 9).reports
+      #expect(list.map(\.pid) == [3, 2, 1] && list.allSatisfy { !$0.isPreliminary })
+      for prefix in [nil, "33", ""] {
+        #expect(try store.report(with: early, idPrefix: prefix).isPreliminary == nil)
+      }
+    }
+  }
+
+  @Test("first crash: a report is found by a prefix of its id before it is stored, by who may see it")
+  func lookUp() throws {
+    try withStore { store throws in
+      let early = [Self.preliminary(4), Self.preliminary(5, uid: 1_001)]
+      #expect(try store.report(with: early, idPrefix: "44").process.pid == 4)
+      #expect(try store.report(with: early, idPrefix: nil).process.pid == 5)
+      #expect(try store.report(with: early, idPrefix: nil, visibility: .user(1_000)).process.pid == 4)
+      #expect(throws: StoreError.noSuchReport(id: "55")) {
+        try store.report(with: early, idPrefix: "55", visibility: .user(1_000))
+      }
+      #expect(throws: StoreError.noSuchReport(id: "6")) { try store.report(with: early, idPrefix: "6") }
+      var twin = Self.preliminary(6)
+      twin.id = "33cd"
+      #expect(throws: StoreError.ambiguous(id: "33", count: 2)) { try store.report(with: [twin], idPrefix: "33") }
+      #expect(try store.report(with: [twin], idPrefix: "33c").process.pid == 6)
+    }
+  }
+
+  @Test("first crash: a filter asks of a report what it asks of a row")
+  func filters() throws {
+    var restricted = Self.report(7)
+    restricted.process.isRestricted = true
+    let reports = [Self.report(4), Self.report(5, uid: 1_001), Self.report(6, signal: "SIGSEGV"), restricted]
+    let filters = [
+      ReportFilter(), ReportFilter(pid: 4), ReportFilter(name: "ho"), ReportFilter(name: "Ho"), ReportFilter(name: ""),
+      ReportFilter(group: "ab"), ReportFilter(group: "ab4"), ReportFilter(group: "b"),
+      ReportFilter(unit: "shop.service"),
+      ReportFilter(unit: "shop"), ReportFilter(signal: "SIGSEGV"), ReportFilter(executable: "/srv"),
+      ReportFilter(executable: "/opt"), ReportFilter(since: "2026-11-21T08:00:05.000000Z"),
+      ReportFilter(until: "2026-11-21T08:00:05.000000Z"),
+    ]
+    try withStore { store throws in
+      for report in reports { _ = try store.put(report, raw: []) }
+      for filter in filters {
+        for visibility in [Visibility.all, .user(1_000), .user(1_001)] {
+          let listed = Set(try store.list(filter, visibility: visibility, limit: 99).map(\.id))
+          let included = Set(
+            reports.filter { filter.includes($0, visibility: visibility) }.map(\.id))
+          #expect(included == listed.intersection(reports.map(\.id)), "\(filter) \(visibility)")
+        }
+      }
+    }
+  }
+}
