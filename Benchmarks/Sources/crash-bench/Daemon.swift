@@ -10,8 +10,8 @@ final class Daemon {
   var clientSocket: String { directory + "/run/io.crashshield.Crashd" }
 
   /// Starts `crashd` and returns when it says READY=1.
-  init(executable: String) throws {
-    directory = NSTemporaryDirectory() + "crash-bench." + String(getpid())
+  init(executable: String, name: String = "all") throws {
+    directory = NSTemporaryDirectory() + "crash-bench." + String(getpid()) + "." + name
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     let notify = try NotifySocket(path: directory + "/notify")
     process.executableURL = URL(fileURLWithPath: executable)
