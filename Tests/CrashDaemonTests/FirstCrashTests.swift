@@ -1,4 +1,5 @@
 import CrashReport
+import CrashRing
 import CrashStore
 import CrashSymbols
 import Glibc
