@@ -15,23 +15,26 @@ extension ReportStore {
   ) throws(StoreError) -> ReportPage {
     let epoch = try current.1
     for cursor in [before, after] {
-      if let cursor, cursor.isEnd, cursor.epoch != epoch { throw .invalidCursor(cursor.description) }
+      if let cursor, cursor.isUnstored, cursor.epoch != epoch { throw .invalidCursor(cursor.description) }
     }
-    if after?.isEnd == true { return ReportPage(reports: [], more: counts ? 0 : nil) }
-    // A page that goes on is behind them.
-    let possible = before == nil ? preliminary.filter { filter.includes($0, visibility: visibility) } : []
-    let shown = try unstored(possible).sorted { $0.time > $1.time }
-      .map { ReportSummary(unstored: $0, at: .end(epoch: epoch)) }
-    let first = isOldestFirst ? [] : Array(shown.prefix(limit))
-    var page = try page(
-      filter, visibility: visibility, before: before?.isEnd == true ? nil : before, after: after,
-      isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)
+    // Behind a stored one, or before one, the comparison lets in none, or all.
+    let shown = try unstored(preliminary.filter { filter.includes($0, visibility: visibility) })
+      .map { ReportSummary(unstored: $0, in: epoch) }.sorted { $0.cursor < $1.cursor }
+      .filter { summary in before.map { summary.cursor < $0 } ?? true && after.map { summary.cursor > $0 } ?? true }
+    let first = isOldestFirst ? [] : shown.suffix(limit).reversed()
+    var page = ReportPage(reports: [], more: counts ? 0 : nil)
+    if after?.isUnstored != true {
+      page = try self.page(
+        filter, visibility: visibility, before: before?.isUnstored == true ? nil : before, after: after,
+        isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)
+    }
     let stored = Set(page.reports.map(\.id))
     if !isOldestFirst {
       page.reports = first.filter { !stored.contains($0.id) } + page.reports
+      page.more = page.more.map { $0 + shown.count - first.count }
       return page
     }
-    let last = shown.reversed().filter { !stored.contains($0.id) }
+    let last = shown.filter { !stored.contains($0.id) }
     let room = page.more ?? 0 > 0 ? 0 : limit - page.reports.count
     page.reports += last.prefix(room)
     page.more = page.more.map { $0 + max(0, last.count - room) }
@@ -86,18 +89,27 @@ extension ReportStore {
 }
 
 extension StoreCursor {
-  /// Behind all events, also those that are still to come: where a report stands that is not stored yet.
-  static func end(epoch: String) -> StoreCursor { StoreCursor(epoch: epoch, sequence: .max) }
+  /// Behind all events, also those that are still to come, stand the reports that are not stored yet.
+  private static let firstUnstored = Int64(1) << 62
 
-  var isEnd: Bool { sequence == .max }
+  var isUnstored: Bool { sequence >= Self.firstUnstored }
+
+  /// Where a report stands that is not stored yet: by the 18 digits of its time below the century.
+  fileprivate static func unstored(_ report: CrashReport, in epoch: String) -> StoreCursor {
+    let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
+      18)
+    let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    return StoreCursor(epoch: epoch, sequence: firstUnstored + number)
+  }
 }
 
 extension ReportSummary {
   /// What a list shows of a report that is not stored yet.
-  fileprivate init(unstored report: CrashReport, at cursor: StoreCursor) {
+  fileprivate init(unstored report: CrashReport, in epoch: String) {
     let frame = report.namingFrame
     self.init(
-      cursor: cursor, id: report.id, time: report.time, pid: report.process.pid, uid: report.process.uid,
+      cursor: .unstored(report, in: epoch), id: report.id, time: report.time, pid: report.process.pid,
+      uid: report.process.uid,
       name: report.process.name, executable: report.process.executable, unit: report.process.unit,
       signal: report.signal.name, reason: report.reason, sentence: report.diagnosis.sentence,
       function: frame?.function ?? "", file: frame?.file, line: frame?.line, groupKey: report.group.key,

@@ -49,7 +49,8 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a list has what is not stored yet as the newest, on whatever page", arguments: [2, 3, 4, 5, 9])
+  @Test(
+    "first crash: a list has what is not stored yet as the newest, on whatever page", arguments: [1, 2, 3, 4, 5, 9])
   func pages(limit: Int) throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
