@@ -32,16 +32,37 @@ public struct ReportPages: Sendable {
   private var query: ListQuery
   private var count = 0
   private var isAtEnd = false
+  private let hasPreliminary: Bool
+  /// Reports that were not stored yet when a page had them, and may be stored by the next one.
+  private var preliminary: Set<String> = []
 
   /// Pages of the query's first `limit` reports, of all without a limit; nothing is asked yet.
-  public init(_ query: ListQuery, from client: CrashClient) {
+  ///
+  /// - Parameters:
+  ///   - query: Which reports.
+  ///   - client: Whom it asks.
+  ///   - hasPreliminary: Whether reports are among them that are not stored yet.
+  public init(_ query: ListQuery, from client: CrashClient, hasPreliminary: Bool = true) {
     self.client = client
+    self.hasPreliminary = hasPreliminary
     self.query = query
     limit = query.limit
   }
 
   /// The next page, which is never empty; nil behind the last one.
   public mutating func next() throws(ClientError) -> ReportPage? {
+    while var page = try nextAsListed() {
+      page.reports.removeAll { report in
+        if report.isPreliminary != true { return preliminary.contains(report.id) }
+        return !preliminary.insert(report.id).inserted || !hasPreliminary
+      }
+      count += page.reports.count
+      if !page.reports.isEmpty { return page }
+    }
+    return nil
+  }
+
+  private mutating func nextAsListed() throws(ClientError) -> ReportPage? {
     query.limit = min(Self.pageCount, limit.map { $0 - count } ?? Self.pageCount)
     guard !isAtEnd, query.limit != 0 else { return nil }
     let page = try client.page(query)
@@ -52,7 +73,6 @@ public struct ReportPages: Sendable {
       return nil
     }
     if isOldestFirst { query.after = last.cursor } else { query.before = last.cursor }
-    count += page.reports.count
     if page.more == 0 { isAtEnd = true }
     return page
   }

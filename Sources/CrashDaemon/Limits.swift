@@ -104,6 +104,8 @@ public struct Limits: Sendable, Equatable {
   public var preliminaryReports = 32
   /// Those of one user.
   public var preliminaryReportsPerUser = 8
+  /// Frames of one of them.
+  public var preliminaryFrames = 4_096
   /// Reports that are made again when their symbols come late.
   public var lateReports = 256
   /// Symbol caches kept open.

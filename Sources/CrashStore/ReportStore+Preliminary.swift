@@ -5,39 +5,30 @@ import GRDB
 extension ReportStore {
   /// Summaries as `page` returns them, with reports that are not stored yet in their place: behind all events.
   ///
-  /// Their cursors continue a list and begin no stream of events. Of those that were read before this call and stored
-  /// since, the page has the stored ones; then it may be shorter than `limit`.
-  /// - Throws: As `page`.
+  /// A list with the oldest first has none of them: it is in the order in which reports were stored. Their cursors continue
+  /// a list with `before`, and begin no stream of events. Of those that were read before this call and stored since, the page
+  /// has the stored ones; then it may be shorter than `limit`.
+  /// - Throws: As `page`; `StoreError.invalidCursor` also where `after` is the cursor of one that is not stored yet.
   public func page(
     with preliminary: [CrashReport], _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all,
     before: StoreCursor? = nil, after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int,
     counts: Bool = false
   ) throws(StoreError) -> ReportPage {
     let epoch = try current.1
-    for cursor in [before, after] {
-      if let cursor, cursor.isUnstored, cursor.epoch != epoch { throw .invalidCursor(cursor.description) }
-    }
-    // Behind a stored one, or before one, the comparison lets in none, or all.
-    let shown = try unstored(preliminary.filter { filter.includes($0, visibility: visibility) })
-      .map { ReportSummary(unstored: $0, in: epoch) }.sorted { $0.cursor < $1.cursor }
-      .filter { summary in before.map { summary.cursor < $0 } ?? true && after.map { summary.cursor > $0 } ?? true }
-    let first = isOldestFirst ? [] : shown.suffix(limit).reversed()
-    var page = ReportPage(reports: [], more: counts ? 0 : nil)
-    if after?.isUnstored != true {
-      page = try self.page(
-        filter, visibility: visibility, before: before?.isUnstored == true ? nil : before, after: after,
-        isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)
-    }
+    if let after, after.isUnstored { throw .invalidCursor(after.description) }
+    if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
+    let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
+    // All of them are behind a stored one, and none is before it.
+    let shown = try unstored(possible).map { ReportSummary(unstored: $0, in: epoch) }
+      .filter { summary in before.map { summary.cursor < $0 } ?? true }
+      .sorted { ($0.cursor, $0.id) > ($1.cursor, $1.id) }
+    let first = shown.prefix(limit)
+    var page = try page(
+      filter, visibility: visibility, before: before?.isUnstored == true ? nil : before, after: after,
+      isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)
     let stored = Set(page.reports.map(\.id))
-    if !isOldestFirst {
-      page.reports = first.filter { !stored.contains($0.id) } + page.reports
-      page.more = page.more.map { $0 + shown.count - first.count }
-      return page
-    }
-    let last = shown.filter { !stored.contains($0.id) }
-    let room = page.more ?? 0 > 0 ? 0 : limit - page.reports.count
-    page.reports += last.prefix(room)
-    page.more = page.more.map { $0 + max(0, last.count - room) }
+    page.reports = first.filter { !stored.contains($0.id) } + page.reports
+    page.more = page.more.map { $0 + shown.count - first.count }
     return page
   }
 
@@ -60,9 +51,13 @@ extension ReportStore {
     }
     // Asked after the look-up: what was stored between the two is found by the next one.
     let others = try unstored(possible)
+    if others.count < possible.count {
+      let now = try? report(idPrefix: prefix, visibility: visibility).report
+      stored = now ?? stored
+    }
     if others.isEmpty {
       if let stored { return stored }
-      return try report(idPrefix: prefix, visibility: visibility).report
+      throw missing ?? .noSuchReport(id: digits)
     }
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
@@ -75,13 +70,15 @@ extension ReportStore {
     return newest
   }
 
-  private func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
+  /// Those of the reports that the store neither has nor had: one that was removed does not come back.
+  public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
         try reports.filter { report in
-          try Row.fetchOne(database, sql: "SELECT 1 FROM reports WHERE id = ?", arguments: [report.id]) == nil
+          let row = try Row.fetchOne(database, sql: "SELECT 1 FROM reports WHERE id = ?", arguments: [report.id])
+          return try row == nil && !Self.isRemoved(report.id, report.process.uid, in: database)
         }
       }
     }

@@ -22,7 +22,7 @@ struct Export: ParsableCommand {
     var query = filter.query(limit: count.limit)
     var bar = ProgressBar("export", writesLines: true, environment: connection.environment)
     query.count = bar.isShown ? true : nil
-    var pages = ReportPages(query, from: connection.client)
+    var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var done = 0
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
       // What is new meanwhile is not asked for: the number is that of the first page.

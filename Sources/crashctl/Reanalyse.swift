@@ -39,7 +39,7 @@ struct Reanalyse: ParsableCommand {
     var query = filter.query(limit: count.limit)
     query.count = true
     var bar = ProgressBar("reanalyse", writesLines: true, environment: connection.environment)
-    var pages = ReportPages(query, from: connection.client)
+    var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var (done, changed, kept) = (0, 0, 0)
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
       if done == 0, let more = page.more { bar.total = min(count.limit ?? Int.max, page.reports.count + more) }

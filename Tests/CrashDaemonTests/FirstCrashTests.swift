@@ -88,6 +88,8 @@ struct FirstCrashTests {
         let report = try await client.call(Self.interface + "Get", parameters).object("report")
         #expect(report.string("reason") == "Fatal error: sold out")
         #expect(report["isPreliminary"] == .bool(true))
+        let whole = try await client.call(Self.interface + "Get", parameters.merging(["raw": .bool(true)]) { $1 })
+        #expect(whole["raw"] ?? .null == .null)
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
@@ -141,10 +143,12 @@ struct FirstCrashTests {
     }
   }
 
-  @Test("first crash: a crash without room for what is shown is stored as any other")
-  func noRoom() async throws {
+  @Test(
+    "first crash: a crash without room for what is shown is stored as any other",
+    arguments: [(reports: 0, frames: 99), (reports: 9, frames: 0)])
+  func noRoom(reports: Int, frames: Int) async throws {
     var limits = Limits.patient
-    limits.preliminaryReports = 0
+    (limits.preliminaryReports, limits.preliminaryFrames) = (reports, frames)
     try await withGate(limits) { daemon, ring, open in
       let process = try await crash(ring, in: daemon)
       let client = try await daemon.client()
@@ -168,9 +172,13 @@ struct FirstCrashTests {
     }
     #expect((1...4).map { show($0, 1_000) } == [1, 2, 3, 3])
     #expect(show(1, 1_000) == 3)
-    #expect((5...8).map { show($0, 1_001) } == [4, 5, 5, 5])
+    // The last one is root's.
+    #expect((5...8).map { show($0, 1_001) } == [4, 4, 4, 4])
+    #expect(show(9, 0) == 5)
     reports.remove(RingKey(id: "1", user: 1_000))
+    #expect(!reports.hasRoom(for: 1_000, limits))
+    reports.remove(RingKey(id: "2", user: 1_000))
     #expect(reports.hasRoom(for: 1_000, limits))
-    #expect(show(9, 1_000) == 5)
+    #expect(show(10, 1_000) == 4)
   }
 }

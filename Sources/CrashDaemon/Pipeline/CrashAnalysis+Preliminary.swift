@@ -9,9 +9,11 @@ extension CrashAnalysis {
   ///
   /// Names come from caches that are ready, where each was judged before; no child runs for it. A crash of which an earlier
   /// report is stored shows that one.
+  ///
+  /// What has too many frames is shown without the threads that did not crash, or not at all.
   func showPreliminary(_ contents: RingContents, of process: AttachedProcess) async {
     let (ring, user) = (RingKey(process.facts), process.facts.peer.uid)
-    guard preliminary.hasRoom(for: user, limits), !isStored(ring.id) else { return }
+    guard preliminary.hasRoom(for: user, limits), let contents = sized(contents) else { return }
     let symbols = await symbolsAtHand(for: contents, user)
     var builder = ReportBuilder(contents, process: process.facts, symbols: symbols)
     builder.noteHistory()
@@ -20,23 +22,39 @@ extension CrashAnalysis {
     // Without names the key would be another one than that of the same crash a moment later.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
+    // A store that does not answer has nothing to show.
+    guard let new = try? store.unstored([report]), !new.isEmpty else { return }
     preliminary.show(report, of: ring, limits)
   }
 
-  /// A store that does not answer has nothing to show.
-  private func isStored(_ id: String) -> Bool { (try? store.report(idPrefix: id)) != nil }
+  /// The contents as far as they fit into a preliminary report; nil where the crashed threads alone do not.
+  private func sized(_ contents: RingContents) -> RingContents? {
+    let crashed = contents.records.reduce(0) { $0 + $1.frames.count }
+    guard crashed <= limits.preliminaryFrames else { return nil }
+    guard crashed + contents.threads.reduce(0, { $0 + $1.frames.count }) > limits.preliminaryFrames else {
+      return contents
+    }
+    var smaller = contents
+    smaller.losses["threadsTooLarge"] = contents.threads.count
+    smaller.threads = []
+    return smaller
+  }
 
   private func symbolsAtHand(for contents: RingContents, _ user: UInt32) async -> OpenCaches {
     let wanted = contents.addressesOfFrames
     var symbols = OpenCaches(asked: wanted, gaps: wanted.mapValues { _ in .notReady })
-    for (buildID, cache) in await caches.readyCaches(of: wanted.keys, for: user) {
+    let ready = await caches.readyCaches(of: wanted.keys, for: user)
+    var names: [String: Set<String>] = [:]
+    for (buildID, cache) in ready {
       var one = OpenCaches(asked: wanted.filter { $0.key == buildID })
       one.caches[buildID] = cache
-      guard await caches.judge.knows(one.names) else { continue }
-      symbols.caches[buildID] = cache
-      symbols.gaps[buildID] = nil
+      names[buildID] = one.names
     }
-    symbols.unreadable = await caches.judge.unreadable(of: symbols.names)
+    for (buildID, unreadable) in await caches.judge.judged(names) {
+      symbols.caches[buildID] = ready[buildID]
+      symbols.gaps[buildID] = nil
+      symbols.unreadable.formUnion(unreadable)
+    }
     return symbols
   }
 }

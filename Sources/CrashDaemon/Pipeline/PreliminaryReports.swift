@@ -28,8 +28,8 @@ final class PreliminaryReports: Sendable {
   func remove(_ ring: RingKey) { reports.withLock { _ = $0.removeValue(forKey: ring) } }
 
   private static func hasRoom(in reports: [RingKey: CrashReport], for user: UInt32, _ limits: Limits) -> Bool {
-    let account = limits.account(of: user)
-    return reports.count < limits.preliminaryReports
-      && reports.keys.count { limits.account(of: $0.user) == account } < limits.preliminaryReportsPerUser
+    limits.hasPlace(
+      user, beside: reports.keys.map { limits.account(of: $0.user) }, of: limits.preliminaryReports,
+      most: limits.preliminaryReportsPerUser)
   }
 }

@@ -26,9 +26,16 @@ actor NameJudge {
     return mangled.filter { known[$0] != true }
   }
 
-  /// Whether each of the names was judged before, so that `unreadable` waits for nothing.
-  func knows(_ names: Set<String>) -> Bool {
-    names.allSatisfy { known[$0] != nil || !Demangler.isMangled($0) }
+  /// Of the builds whose names were all judged before: those names that are better shown as they are.
+  ///
+  /// Waits for nothing.
+  func judged(_ namesOfBuilds: [String: Set<String>]) -> [String: Set<String>] {
+    var judged: [String: Set<String>] = [:]
+    for (build, names) in namesOfBuilds {
+      let mangled = names.filter(Demangler.isMangled)
+      if mangled.allSatisfy({ known[$0] != nil }) { judged[build] = mangled.filter { known[$0] != true } }
+    }
+    return judged
   }
 
   private func keep(_ names: [String], _ verdicts: [UInt8]) {

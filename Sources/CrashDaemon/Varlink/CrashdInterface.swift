@@ -129,7 +129,9 @@ struct CrashdInterface: Sendable {
     let wantsStacks = try parameters.bool("stacks") ?? false
     return try reading { () throws(StoreError) in
       let report = try store.report(with: preliminary, idPrefix: prefix, visibility: visibility)
-      let raw = wantsRaw || wantsStacks ? try store.raw(id: report.id) : nil
+      // Of a report that is not stored there is no record; another report may have its id meanwhile.
+      let wantsRecord = (wantsRaw || wantsStacks) && report.isPreliminary != true
+      let raw = wantsRecord ? try store.raw(id: report.id) : nil
       return GetReply(
         report: report, raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,
         stacks: wantsStacks ? raw.map { Reanalysis.stacks(of: report, raw: $0) } ?? [] : nil)
