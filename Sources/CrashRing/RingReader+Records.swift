@@ -3,7 +3,7 @@ internal import CShimRing
 extension RingReader {
   /// The records that are whole, copied out of the ring, in slot order.
   ///
-  /// A pending record is a crash where the process has ended, and has no other: its handler has not come back.
+  /// A pending record is a crash where the process has ended, and has no later one: its handler has not come back.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []
@@ -18,7 +18,8 @@ extension RingReader {
     }
     guard hasEnded, !pending.isEmpty else { return records }
     let survived = UInt64(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.survived])
-    return records.contains { $0.record[\.sequence] >= survived } ? records : records + pending
+    let last = records.map { $0.record[\.sequence] }.filter { $0 >= survived }.max()
+    return records + pending.filter { pending in last.map { pending.record[\.sequence] > $0 } ?? true }
   }
 
   private enum Slot {

@@ -146,13 +146,15 @@ typedef enum place {
   PLACE_LEFT,
 } place;
 
-// Of a thread that runs only its mask can be seen. A handler may open its signal itself, so that is believed at the end
-// of the process only.
+// A thread that has left may stand deeper in its stack than the handler did, and of one that runs only its mask can be
+// seen. A handler may open its signal itself, so an open one is no more than a doubt until the end of the process.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
-  if (result == 0) return is_below(entry, stack_pointer) ? PLACE_INSIDE : PLACE_LEFT;
-  if (result == -ENOENT) return PLACE_LEFT;
+  if (result == 0 && !is_below(entry, stack_pointer)) return PLACE_LEFT;
+  if (!cs_signal_frame_is_intact(entry->frame)) return PLACE_LEFT;
+  if (cs_system_call(SYS_tgkill, cs_process.pid, entry->tid, 0, 0, 0, 0) == -ESRCH) return PLACE_LEFT;
+  if (result == 0 && (entry->tid == cs_gettid() || !entry->is_deferred)) return PLACE_INSIDE;
   if (!entry->is_deferred) return PLACE_UNKNOWN;
   cs_task_status status = {.blocked_signals = ~UINT64_C(0)};
   cs_task_status_read(entry->tid, &status);
@@ -176,7 +178,9 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     const place found = place_of(entry, is_end);
     if (found == PLACE_LEFT && change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
     const bool is_late = found == PLACE_INSIDE && now_ns - entry->call_ns >= patience_ns;
-    if (is_late && cs_pending_commit(&entry->pending)) cs_deliver_for_others();
+    if (!is_late || !change(entry, seen, CHANCE_SETTLING)) continue;
+    if (cs_pending_commit(&entry->pending)) cs_deliver_for_others();
+    put(entry, CHANCE_FREE);
   }
   return is_pending;
 }

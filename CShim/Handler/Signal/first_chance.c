@@ -4,7 +4,8 @@
 // | the handler                                    | what happens                                                    |
 // |------------------------------------------------|-----------------------------------------------------------------|
 // | returns                                        | the record is withdrawn, the instruction is tried again         |
-// | has put another action in place of ours        | that is what was before us from now on; ours stands again       |
+// | has put the default action, or itself, in      | that is what was before us from now on; ours stands again       |
+// | place of ours                                  |                                                                 |
 // | was asked for once only (SA_RESETHAND)         | the same with the default action                                |
 // | then sends the signal again                    | a crash with the registers and the address of the fault         |
 // | returns for LOOP_NS, and has repaired nothing  | a crash, captured before the handler has the signal for good    |
@@ -24,16 +25,21 @@
 #include "chance.h"
 #include "crasher.h"
 #include "deliver.h"
+#include "present.h"
 #include "privilege.h"
 #include "record.h"
 #include "registers.h"
 #include "signal_frame.h"
 #include "state.h"
+#include "sweep.h"
 #include "trusted.h"
 #include "watch.h"
 
 // So long a handler may come back without having repaired anything: another thread may be about to.
 #define LOOP_NS UINT64_C(1000000000)
+
+// What comes that much later is another fault.
+#define LOOP_PAUSE_NS UINT64_C(10000000000)
 
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code <= 0) return false;
@@ -52,7 +58,8 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  if (!is_short) cs_watch_enter(information);
+  // As at a crash: one that was survived is not this one.
+  if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
   // Sequentially consistent, as in the handler: threads that crash wait for this one.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
@@ -100,10 +107,15 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   cs_signal_frame *frame = cs_signal_frame_of(information, context, called_at);
   cs_chance_withdraw_left(tid, context);
   cs_chance *entry = cs_chance_returned(tid);
-  const bool is_same = entry != NULL && is_again(entry, information, context);
+  const bool is_same =
+      entry != NULL && is_again(entry, information, context) && entry_ns - entry->call_ns < LOOP_PAUSE_NS;
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
+  // A handler that came after ours may end in a jump to it, which looks like the kernel's call.
+  if (cs_present_is_replaced(signal)) return none;
+  // Another thread's handler may have put the default action back.
+  if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
   // The kernel would end the process.
@@ -117,25 +129,32 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
     entry->is_deferred = (action.flags & SA_NODEFER) == 0;
     write_record(entry, tid, information, context, entry_ns);
   }
-  set_mask(signal, &action, context);
+  const cs_signal_call call = cs_signal_frame_call(place, action.handler);
   if (entry != NULL) cs_chance_run(entry);
   if ((action.flags & SA_RESETHAND) != 0) {
     __atomic_store_n(&cs_process.previous[signal].handler, SIG_DFL, __ATOMIC_RELAXED);
   }
-  return cs_signal_frame_call(place, action.handler);
+  return call;
 }
 
-// Puts ours back where the handler has put something else there, which is what was before us from now on.
+// A signal that was blocked during ours comes here, on the stack where the kernel would have it come.
+void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
+  const int signal = cs_signal_frame_information(frame)->si_signo;
+  const cs_kernel_action action = cs_process.previous[signal];
+  set_mask(signal, &action, cs_signal_frame_context(frame));
+}
+
+// Puts ours back where the handler has put the default action, or itself, which some do each time. Any other handler
+// may be another thread's, who goes on to ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
   // Another thread has, for a crash that a handler of the program takes.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   if ((given_back & UINT64_C(1) << signal) != 0) return;
-  // Some install themselves again each time.
-  const bool is_other = present.handler != cs_process.previous[signal].handler;
-  cs_process.previous[signal] = present;
-  if (is_other) cs_chance_note_returned(signal, false);
+  const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;
+  if (!is_without && present.handler != cs_process.previous[signal].handler) return;
+  __atomic_store_n(&cs_process.previous[signal].handler, present.handler, __ATOMIC_RELAXED);
   cs_sigaction(signal, &cs_process.own, NULL);
 }
 

@@ -36,6 +36,12 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
+// Called on the stack of the handler before it, for what must not happen on the stack of ours.
+void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE;
+
+// Whether the frame of a handler is there still: false once other code has used its place.
+bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE;
+
 // Where the stack pointer was.
 uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE;
 

@@ -30,10 +30,13 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BY
 #define STACK_ALIGNMENT UINT64_C(16)
 #define PAGE_BYTES      UINT64_C(4096)
 
-// Of a page fault's error code.
-#define FAULT_VECTOR 14
-#define FAULT_WRITE  2
-#define FAULT_FETCH  16
+// Faults that come again whatever memory holds, and of a page fault its error code.
+#define DIVIDE_VECTOR      0
+#define INSTRUCTION_VECTOR 6
+#define PROTECTION_VECTOR  13
+#define FAULT_VECTOR       14
+#define FAULT_WRITE        2
+#define FAULT_FETCH        16
 
 static bool has_shadow_stack(void) SIGNAL_SAFE {
   uint64_t pointer = 0; // as it stays where there is none
@@ -138,6 +141,16 @@ cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)
   return (cs_signal_call){frame, handler};
 }
 
+bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
+  uint64_t word = 0;
+  const struct iovec local = {&word, sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)frame, sizeof word};
+  const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
+  // A filter of system calls may refuse it.
+  if (count < 0 && count != -EFAULT) return true;
+  return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
+}
+
 _Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312, "see below");
 _Static_assert(offsetof(siginfo_t, si_signo) == 0, "see below");
 
@@ -157,11 +170,16 @@ __asm__(".pushsection .text\n"
         "testq %rax, %rax\n"
         "jnz 1f\n"
         "ret\n"
-        "1: movq %rdx, %rcx\n"
-        "movq %rax, %rsp\n"
-        "movl 312(%rax), %edi\n"
-        "leaq 312(%rax), %rsi\n"
-        "leaq 8(%rax), %rdx\n"
+        "1: movq %rax, %rsp\n"
+        "movq %rax, %rdi\n"
+        "pushq %rdx\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "call cs_signal_frame_entered\n"
+        "popq %rcx\n"
+        ".cfi_adjust_cfa_offset -8\n"
+        "movl 312(%rsp), %edi\n"
+        "leaq 312(%rsp), %rsi\n"
+        "leaq 8(%rsp), %rdx\n"
         "xorl %eax, %eax\n"
         "jmp *%rcx\n"
         ".cfi_endproc\n"
@@ -179,8 +197,10 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
 
 bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
   const greg_t *registers = context->uc_mcontext.gregs;
-  // A general protection fault, an invalid instruction, a division: none goes away.
-  if (registers[REG_TRAPNO] != FAULT_VECTOR) return false;
+  const greg_t vector = registers[REG_TRAPNO];
+  if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
+  // A trap goes on, and what the registers of vectors have to do with is not known here.
+  if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
   // Sets no bit of the word, atomically, and wakes nobody: what the access itself would need.

@@ -203,7 +203,7 @@ long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   if (file < 0) return file;
   long size = cs_read(file, text, sizeof text - 1);
   cs_close(file);
-  if (size <= 0) return size < 0 ? size : -ENOENT;
+  if (size <= 0) return size < 0 ? size : -EAGAIN;
   text[size] = 0;
   for (int number = 0; number < 2; number++) {
     while (size > 0 && text[size] != 'x')
