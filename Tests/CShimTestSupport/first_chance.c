@@ -93,11 +93,37 @@ static void do_nothing(int signal_number) {
   (void)signal_number;
 }
 
+static struct sigaction shield;
+static int later_calls;
+
+// As compilers make it of a handler that hands on last.
+static void jump_on(int signal_number, siginfo_t *information, void *context) {
+  if (++later_calls > 2 * FAULT_COUNT) _exit(17);
+  __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);
+}
+
+// A handler without SA_ONSTACK.
+static void look_at_stack(int signal_number) {
+  stack_t stack;
+  (void)signal_number;
+  sigaltstack(NULL, &stack);
+  if ((stack.ss_flags & SS_ONSTACK) != 0) note(18);
+}
+
+static pthread_t faulting;
+
+static void *send_signals(void *unused) {
+  while (pthread_kill(faulting, SIGUSR2) == 0)
+    sched_yield();
+  return unused;
+}
+
 static void install(void) {
   struct sigaction action = {.sa_sigaction = repair, .sa_flags = SA_SIGINFO};
   void (*const plain[])(int) = {
       [CS_TEST_CHANCE_LEFT] = leave,
       [CS_TEST_CHANCE_LEFT_THEN_CRASH] = leave,
+      [CS_TEST_CHANCE_LEFT_DEEPER] = leave,
       [CS_TEST_CHANCE_DEFAULT] = put_default_back,
       [CS_TEST_CHANCE_SENT_AGAIN] = send_again,
       [CS_TEST_CHANCE_ENDS] = end_process,
@@ -152,6 +178,15 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
+// In a frame over the place of the handler's.
+static __attribute__((noinline)) void await_withdrawal_deeper(void) {
+  volatile uint8_t places[8 * PAGE_BYTES];
+  for (size_t index = 0; index < sizeof places; index++)
+    places[index] = 1;
+  await_withdrawal();
+  if ((cs_ring_slot_state_acquire(&ring()->slots[0]) & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) note(19);
+}
+
 // A register that the handler changes has its value afterwards.
 static void keep_vector(void) {
   uint64_t before = UINT64_C(0x0123456789abcdef);
@@ -181,16 +216,28 @@ static int run(cs_test_chance_way way, const char *directory) {
   for (int index = 0; index < 2; index++)
     pages[index] = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   install();
-  if (way == CS_TEST_CHANCE_LATE) setenv("CRASHSHIELD_DEADLINE_MS", "100", 1);
+  const bool has_deadline = way == CS_TEST_CHANCE_LATE || way == CS_TEST_CHANCE_LEFT_DEEPER;
+  if (has_deadline) setenv("CRASHSHIELD_DEADLINE_MS", "100", 1);
   cs_test_start(directory);
   const bool repairs = way == CS_TEST_CHANCE_REPAIRED || way == CS_TEST_CHANCE_THEN_CRASH;
-  void *(*const routine)(void *) = repairs ? fault_beside : way == CS_TEST_CHANCE_LOOPS ? await_crash : run_beside;
+  void *(*const routine)(void *) = repairs                           ? fault_beside
+                                   : way == CS_TEST_CHANCE_LOOPS     ? await_crash
+                                   : way == CS_TEST_CHANCE_SIGNALLED ? send_signals
+                                                                     : run_beside;
+  const struct sigaction looks = {.sa_handler = look_at_stack, .sa_flags = SA_RESTART};
+  const struct sigaction jumps = {.sa_sigaction = jump_on, .sa_flags = SA_SIGINFO};
+  faulting = pthread_self();
+  if (way == CS_TEST_CHANCE_SIGNALLED) sigaction(SIGUSR2, &looks, NULL);
+  sigaction(SIGSEGV, NULL, &shield);
+  if (way == CS_TEST_CHANCE_JUMPED_TO) sigaction(SIGSEGV, &jumps, NULL);
   if (pthread_create(&beside, NULL, routine, (void *)(uintptr_t)pages[1]) != 0) return 10;
   if (way == CS_TEST_CHANCE_OVERFLOW) cs_test_recurse(0);
   if (way == CS_TEST_CHANCE_OWN_STACK || way == CS_TEST_CHANCE_ON_STACK) keep_vector();
   fault_on(pages[0], FAULT_COUNT);
   if (repairs) pthread_join(beside, NULL);
   if (way == CS_TEST_CHANCE_LEFT) await_withdrawal();
+  if (way == CS_TEST_CHANCE_LEFT_DEEPER) await_withdrawal_deeper();
+  if (way == CS_TEST_CHANCE_JUMPED_TO) return problem;
   if (way == CS_TEST_CHANCE_LEFT_THEN_CRASH) __builtin_trap();
   if (way == CS_TEST_CHANCE_THEN_CRASH) *nowhere = 1;
   return ring()->header.sweep == CS_RING_SWEEP_NONE ? problem : 16;

@@ -48,6 +48,27 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
+  @Test("D10: nor where its thread then waits deeper in its stack")
+  func leftDeeper() throws {
+    let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("D10: a handler that was installed later, and ends in a jump to the shield's, is not taken for an earlier one")
+  func jumpedTo() throws {
+    let outcome = try run(.CS_TEST_CHANCE_JUMPED_TO)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.committed_count == 1 && outcome.spool.signal == SIGSEGV)
+  }
+
+  @Test("D10: a signal that comes meanwhile has the stack that the kernel would give it")
+  func signalled() throws {
+    let outcome = try run(.CS_TEST_CHANCE_SIGNALLED)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.spool.file_count == 0)
+  }
+
   @Test("D10: a crash after faults that it left by siglongjmp() is the only one")
   func leftThenCrash() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_THEN_CRASH)

@@ -140,16 +140,20 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
   CS_TEST_CHANCE_THEN_CRASH,      // the same, then SIGSEGV at 0x38
   CS_TEST_CHANCE_LEFT,            // siglongjmp() leaves it 500 times; waits until the ring has no record
   CS_TEST_CHANCE_LEFT_THEN_CRASH, // the same, then SIGILL
-  CS_TEST_CHANCE_DEFAULT,         // it puts the default action back, and returns; SIGSEGV
-  CS_TEST_CHANCE_SENT_AGAIN,      // the same, and sends the signal again; SIGSEGV
-  CS_TEST_CHANCE_ENDS,            // it ends the process with 3
-  CS_TEST_CHANCE_LATE,            // the same, once its record is a crash; the deadline is 100 ms
-  CS_TEST_CHANCE_ABORTS,          // SIGABRT
-  CS_TEST_CHANCE_LOOPS,           // it returns each time; ends when a crash is in the ring
-  CS_TEST_CHANCE_ONCE,            // it was asked for once only; SIGSEGV
-  CS_TEST_CHANCE_OWN_STACK,       // it looks at its mask, its stack and its context, and repairs the fault
-  CS_TEST_CHANCE_ON_STACK,        // the same with SA_ONSTACK
-  CS_TEST_CHANCE_OVERFLOW,        // of the stack; SIGSEGV
+  CS_TEST_CHANCE_LEFT_DEEPER, // siglongjmp() leaves it, and the thread waits deeper in its stack; the deadline is 100
+                              // ms
+  CS_TEST_CHANCE_JUMPED_TO,   // a handler that was installed later ends in a jump to the shield's
+  CS_TEST_CHANCE_SIGNALLED,   // it repairs 500 faults while another thread sends SIGUSR2
+  CS_TEST_CHANCE_DEFAULT,     // it puts the default action back, and returns; SIGSEGV
+  CS_TEST_CHANCE_SENT_AGAIN,  // the same, and sends the signal again; SIGSEGV
+  CS_TEST_CHANCE_ENDS,        // it ends the process with 3
+  CS_TEST_CHANCE_LATE,        // the same, once its record is a crash; the deadline is 100 ms
+  CS_TEST_CHANCE_ABORTS,      // SIGABRT
+  CS_TEST_CHANCE_LOOPS,       // it returns each time; ends when a crash is in the ring
+  CS_TEST_CHANCE_ONCE,        // it was asked for once only; SIGSEGV
+  CS_TEST_CHANCE_OWN_STACK,   // it looks at its mask, its stack and its context, and repairs the fault
+  CS_TEST_CHANCE_ON_STACK,    // the same with SA_ONSTACK
+  CS_TEST_CHANCE_OVERFLOW,    // of the stack; SIGSEGV
 } cs_test_chance_way;
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
