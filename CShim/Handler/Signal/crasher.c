@@ -98,6 +98,7 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->depth = 0;
   crasher->is_counted = true;
   crasher->is_pending = is_pending;
+  crasher->is_watched = true;
   crasher->is_at_commit = false;
   crasher->committer = CS_COMMITTER_NONE;
   crasher->signal = signal;

@@ -21,6 +21,7 @@ typedef struct cs_crasher {
   uint32_t depth;      // crashes of the handler itself
   bool is_counted;     // among the threads that others wait for
   bool is_pending;     // the record is withdrawn if a handler of the program repairs the fault
+  bool is_watched;     // cs_watch_enter() was called for it
   bool is_at_commit;   // atomic: the thread has written all it is going to write
   int committer;       // atomic
   int signal;          // the original one: the process must end by it

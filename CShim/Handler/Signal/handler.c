@@ -161,8 +161,10 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // Its way back is lost.
+  // Its way back is lost: it is a crash like others.
   crasher->is_pending = false;
+  if (!crasher->is_watched) cs_watch_enter(&crasher->information);
+  crasher->is_watched = true;
   crasher->depth++;
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
