@@ -53,6 +53,7 @@ void cs_first_chance_forget(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CHANCE_LIMIT; index++)
     __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&cs_process.pending_count, 0, __ATOMIC_RELAXED);
 }
 
 bool cs_chance_has_returned(int signal) SIGNAL_SAFE {
@@ -70,11 +71,25 @@ void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
 
+void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
+  // Before the file is written: who removes one looks whether it is the last.
+  __atomic_fetch_add(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
+  entry->is_spooled = cs_deliver_if_unattached();
+  if (!entry->is_spooled) __atomic_fetch_sub(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
+}
+
+// true: there may be a file.
+static bool forget_file(cs_chance *entry) SIGNAL_SAFE {
+  const bool is_spooled = entry->is_spooled;
+  if (is_spooled) __atomic_fetch_sub(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
+  entry->is_spooled = false;
+  return is_spooled;
+}
+
 // Precondition: the caller has made the entry CHANCE_SETTLING.
 static void withdraw(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
   cs_pending_withdraw(&entry->pending);
-  if (entry->is_spooled) cs_deliver_take_back();
-  entry->is_spooled = false;
+  if (forget_file(entry)) cs_deliver_take_back();
   cs_chance_note_returned(entry->information.si_signo, true);
   put(entry, to);
 }
@@ -180,6 +195,7 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     const bool is_late = found == PLACE_INSIDE && now_ns - entry->call_ns >= patience_ns;
     if (!is_late || !change(entry, seen, CHANCE_SETTLING)) continue;
     if (cs_pending_commit(&entry->pending)) cs_deliver_for_others();
+    forget_file(entry);
     put(entry, CHANCE_FREE);
   }
   return is_pending;

@@ -30,6 +30,9 @@ typedef struct cs_chance {
 // thread's number.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
+// Its record is whole: leaves the ring in the spool directory where no crashd has it.
+void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
+
 // The handler is about to be called.
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE;
 

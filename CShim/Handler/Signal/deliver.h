@@ -22,7 +22,7 @@ void cs_deliver_copy(void) SIGNAL_SAFE;
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 
 // For a record that may be withdrawn: leaves the ring in the spool directory, or connects, where no crashd has it yet.
-// true: there may be a file, which cs_deliver_take_back() removes, or writes anew where the ring has a crash.
+// true: there may be a file, which cs_deliver_take_back() removes, or writes anew where the ring has another record.
 bool cs_deliver_if_unattached(void) SIGNAL_SAFE;
 void cs_deliver_take_back(void) SIGNAL_SAFE;
 
@@ -47,7 +47,8 @@ bool cs_spool_write(void) SIGNAL_SAFE;
 // and what does not fit leaves nothing. Precondition: one thread at a time.
 bool cs_spool_copy(void) SIGNAL_SAFE;
 
-// Removes the file, or writes it anew where the ring has a committed record. Precondition: one thread at a time.
+// Removes the file, or writes it anew where the ring has a crash, or another record that may be withdrawn.
+// Precondition: one thread at a time.
 bool cs_spool_take_back(void) SIGNAL_SAFE;
 
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.

@@ -78,7 +78,7 @@ static void write_record(cs_chance *entry, int tid, const siginfo_t *information
   }
   __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
   if (is_short) return;
-  entry->is_spooled = cs_deliver_if_unattached();
+  cs_chance_spool(entry);
   cs_watch_leave();
 }
 

@@ -112,7 +112,8 @@ static bool has_crash(void) SIGNAL_SAFE {
 
 bool cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
-  if (has_crash()) return cs_spool_write();
+  // Another thread may have a record that may be withdrawn.
+  if (has_crash() || __atomic_load_n(&cs_process.pending_count, __ATOMIC_SEQ_CST) != 0) return cs_spool_write();
   spool_place place = place_as_opened();
   const bool is_removed = cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(place.directory, place.whole) == 0;
   place = place_by_path();
