@@ -99,18 +99,17 @@ static void survive_crash(void) {
     pthread_join(threads[index], NULL);
 }
 
-static void hide_proc(void) {
+void cs_test_hide_proc(void) {
   if (mount("none", "/proc", "tmpfs", 0, NULL) != 0) _exit(93);
 }
 
-// Namespaces of this process' own; changes of its mounts stay in them.
-static void leave_namespaces(int which) {
+void cs_test_leave_namespaces(int which) {
   if (unshare(which | CLONE_NEWNS) != 0 && unshare(which | CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(94);
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) _exit(95);
 }
 
 static int crash_beside_foreign_proc(const char *directory) {
-  leave_namespaces(CLONE_NEWPID);
+  cs_test_leave_namespaces(CLONE_NEWPID);
   const int child = fork();
   if (child == 0) {
     cs_test_start(directory);
@@ -135,7 +134,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (is_off) setenv("CRASHSHIELD_SWEEP_MS", "0", 1);
   if (comes_again) signal(SIGTRAP, take_sample);
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
-  if (way == CS_TEST_SWEEP_NO_PROC) leave_namespaces(0);
+  if (way == CS_TEST_SWEEP_NO_PROC) cs_test_leave_namespaces(0);
   // A busy machine takes its time.
   const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
   if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
@@ -147,7 +146,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_SWEEP_PROFILER) make_threads(8, spin);
   if (comes_again) survive_crash();
   if (comes_again || way == CS_TEST_SWEEP_NO_PROC) make_threads(comes_again ? 2 : 1, idle);
-  if (way == CS_TEST_SWEEP_NO_PROC) hide_proc();
+  if (way == CS_TEST_SWEEP_NO_PROC) cs_test_hide_proc();
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) {
     make_threads(2, idle);
     __asm__ volatile("int3");

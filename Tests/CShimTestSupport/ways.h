@@ -49,6 +49,12 @@ int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 // Faults on so many threads at once.
 void cs_test_crash_on_threads(uint32_t count);
 
+// Namespaces of this process' own; changes of its mounts stay in them.
+void cs_test_leave_namespaces(int which);
+
+// Precondition: cs_test_leave_namespaces().
+void cs_test_hide_proc(void);
+
 // Calls itself until the stack is full.
 uint32_t cs_test_recurse(uint32_t depth);
 

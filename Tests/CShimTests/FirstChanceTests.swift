@@ -6,9 +6,13 @@ import Testing
 @Suite("A handler from before the start has the first chance", .enabled(if: cs_test_can_run()))
 struct FirstChanceTests {
   private func run(_ way: cs_test_chance_way) throws -> Outcome {
+    try unsafe run { unsafe cs_test_run_chance(way, $0) }
+  }
+
+  private func run(_ program: (UnsafePointer<CChar>) -> CInt) throws -> Outcome {
     try withTemporaryDirectory { directory in
       // As in crash(_:): the path and the summary live for the calls.
-      let waitStatus = unsafe cs_test_run_chance(way, directory)
+      let waitStatus = unsafe directory.withCString { unsafe program($0) }
       var spool = cs_test_spool()
       try #require(unsafe cs_test_read_spool(directory, &spool))
       return Outcome(waitStatus: waitStatus, spool: spool)
@@ -53,6 +57,20 @@ struct FirstChanceTests {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
+  }
+
+  @Test("D10: a fault that it ends the process for is not lost where there is no /proc to look for its thread")
+  func withoutProc() throws {
+    let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.spool.pending_count == 1 && outcome.spool.committed_count == 0)
+    #expect(outcome.spool.signal == SIGSEGV && outcome.spool.frame_count > 3)
+  }
+
+  @Test("D10: traps that it lets the program go on after are no loop")
+  func traps() throws {
+    let outcome = try unsafe run { unsafe cs_test_run_traps($0) }
+    #expect(outcome.exitCode == 0)
   }
 
   @Test("D10: a handler that was installed later, and ends in a jump to the shield's, is not taken for an earlier one")

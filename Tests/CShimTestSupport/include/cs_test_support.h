@@ -158,6 +158,14 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
+// Goes round an instruction that traps, and behind which the handler lets it go on, for longer than a loop is given.
+// The handler then ends it: with 0 if the ring has no crash.
+int cs_test_run_traps(const char *directory);
+
+// Without /proc: two threads have left a handler, and a third ends the process with 3 in it after the watcher has seen
+// the ends of both.
+int cs_test_run_chance_without_proc(const char *directory);
+
 // A thread stands still between its look at a slot and its claim, while another one claims, commits and keeps the slot.
 // Exits with 0 if the first one took another.
 int cs_test_run_late_claim(const char *directory);

@@ -1,0 +1,107 @@
+// Handlers from before the start of which it is hard to tell whether they have repaired a fault, or were left.
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cs_ring_access.h"
+#include "cs_testing.h"
+#include "ways.h"
+
+#define LEAVERS 2
+// Longer than a loop is given; the clock's seconds are whole.
+#define TRAPPING_S 3
+
+static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)8;
+
+static __thread sigjmp_buf before_fault;
+static __thread bool is_leaver;
+static uint32_t has_left;   // atomic: how many leavers have
+static uint32_t may_end[2]; // atomic: whether the leaver may
+
+static uint32_t state_of(uint32_t slot) {
+  const cs_ring *ring = cs_testing_ring();
+  return (uint32_t)(cs_ring_slot_state_acquire(&ring->slots[slot]) & CS_RING_STATE_MASK);
+}
+
+static void await(const uint32_t *word, uint32_t value) {
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+    usleep(1000);
+}
+
+// The watcher looks at all handlers in turn, and of a thread that has ended it knows that it has left its own: when it
+// has seen that twice, it has looked at this one.
+static void leave_or_end(int signal_number) {
+  if (is_leaver) siglongjmp(before_fault, signal_number);
+  for (uint32_t leaver = 0; leaver < LEAVERS; leaver++) {
+    __atomic_store_n(&may_end[leaver], 1, __ATOMIC_RELEASE);
+    while (state_of(leaver) == CS_RING_STATE_PENDING)
+      usleep(1000);
+  }
+  _exit(3);
+}
+
+static void *fault_and_leave(void *own_word) {
+  is_leaver = true;
+  if (sigsetjmp(before_fault, 1) == 0) *nowhere = 1;
+  __atomic_fetch_add(&has_left, 1, __ATOMIC_RELEASE);
+  await(own_word, 1);
+  return NULL;
+}
+
+static int run_without_proc(const char *directory) {
+  cs_test_leave_namespaces(0);
+  signal(SIGSEGV, leave_or_end);
+  cs_test_start(directory);
+  cs_test_hide_proc();
+  for (uint32_t leaver = 0; leaver < LEAVERS; leaver++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, fault_and_leave, &may_end[leaver]) != 0) return 92;
+    await(&has_left, leaver + 1);
+  }
+  *nowhere = 1;
+  return 96;
+}
+
+int cs_test_run_chance_without_proc(const char *directory) {
+  const int child = cs_test_fork();
+  if (child == 0) _exit(run_without_proc(directory));
+  return cs_test_wait(child);
+}
+
+static time_t trapping_end;
+
+static time_t seconds(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+// The records of calls that are over are withdrawn; that of this one is not.
+static void end_late(int signal_number) {
+  uint32_t crashes = 0;
+  (void)signal_number;
+  if (seconds() < trapping_end) return;
+  for (uint32_t slot = 0; slot < CS_RING_SLOT_LIMIT; slot++)
+    crashes += state_of(slot) == CS_RING_STATE_COMMITTED ? 1 : 0;
+  _exit(crashes == 0 ? 0 : 97);
+}
+
+static int run_traps(const char *directory) {
+  signal(SIGTRAP, end_late);
+  cs_test_start(directory);
+  trapping_end = seconds() + TRAPPING_S;
+#if defined(__x86_64__)
+  __asm__ volatile("1: int3\n"
+                   "jmp 1b");
+#endif
+  return 98;
+}
+
+int cs_test_run_traps(const char *directory) {
+  const int child = cs_test_fork();
+  if (child == 0) _exit(run_traps(directory));
+  return cs_test_wait(child);
+}
