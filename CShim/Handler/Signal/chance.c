@@ -22,6 +22,7 @@
 
 static cs_chance chances[CHANCE_LIMIT];
 static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether its handler has ever come back
+static uint32_t is_used;                   // atomic: an entry was ever taken
 static uint32_t is_watching;               // atomic: the watcher looks now and then
 static uint32_t is_active;                 // atomic: a handler was called since it last did
 
@@ -49,8 +50,13 @@ static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
   return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
 }
 
+// Most programs never touch the pages of the entries.
+static bool was_used(void) SIGNAL_SAFE {
+  return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
+}
+
 void cs_first_chance_forget(void) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CHANCE_LIMIT; index++)
+  for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++)
     __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_process.pending_count, 0, __ATOMIC_RELAXED);
@@ -129,6 +135,7 @@ static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
   const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
   if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
+  __atomic_store_n(&is_used, 1, __ATOMIC_RELAXED);
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
     for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
       cs_chance *entry = entry_at(tid, probe);
@@ -181,7 +188,7 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;
-  for (uint32_t index = 0; index < CHANCE_LIMIT; index++) {
+  for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++) {
     cs_chance *entry = &chances[index];
     const uint32_t seen = state_of(entry);
     if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
