@@ -88,8 +88,8 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   return false;
 }
 
-static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucontext_t *context,
-                         bool is_pending) SIGNAL_SAFE {
+static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucontext_t *context, bool is_pending,
+                         bool is_watched) SIGNAL_SAFE {
   uint64_t ticket = 0;
   if (!take_slot(is_pending, &ticket)) return NULL;
   const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
@@ -98,7 +98,7 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->depth = 0;
   crasher->is_counted = true;
   crasher->is_pending = is_pending;
-  crasher->is_watched = true;
+  crasher->is_watched = is_watched;
   crasher->is_at_commit = false;
   crasher->committer = CS_COMMITTER_NONE;
   crasher->signal = signal;
@@ -121,11 +121,12 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
 }
 
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
-  return claim(tid, signal, information, context, false);
+  return claim(tid, signal, information, context, false, true);
 }
 
-cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
-  return claim(tid, information->si_signo, information, context, true);
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
+                                     bool is_watched) SIGNAL_SAFE {
+  return claim(tid, information->si_signo, information, context, true, is_watched);
 }
 
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE {

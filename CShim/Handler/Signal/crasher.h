@@ -41,8 +41,9 @@ cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 // written: then the loss is counted.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// The same for a record that is no crash yet.
-cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+// The same for a record that is no crash yet. `is_watched`: the thread has called cs_watch_enter().
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
+                                     bool is_watched) SIGNAL_SAFE;
 
 // Gives the record the place in the order that an earlier record of the same fault had.
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;

@@ -63,8 +63,7 @@ static void write_record(cs_chance *entry, int tid, const siginfo_t *information
   cs_privilege_note();
   // Sequentially consistent, as in the handler: threads that crash wait for this one.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
-  cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context);
-  if (crasher != NULL) crasher->is_watched = !is_short;
+  cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context, !is_short);
   if (crasher != NULL && is_short) {
     cs_record_signal(&crasher->slot->record, tid, information, context, entry_ns);
     cs_crasher_commit(crasher);

@@ -161,11 +161,13 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // Its way back is lost: it is a crash like others.
+  // The program's handler will not run: this is a crash.
   crasher->is_pending = false;
-  if (!crasher->is_watched) cs_watch_enter(&crasher->information);
-  crasher->is_watched = true;
   crasher->depth++;
+  if (!crasher->is_watched) {
+    crasher->is_watched = true;
+    cs_watch_enter(&crasher->information);
+  }
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
@@ -208,9 +210,9 @@ static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
 
 static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   const int signal = information->si_signo;
-  cs_first_chance_is_crash(tid, context);
   const uint64_t mask = open_signals(signal);
   begin(information, context);
+  cs_first_chance_is_crash(tid, context);
   cs_privilege_note();
   const cs_cause cause = cs_first_chance_cause(tid, information, context);
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);

@@ -80,6 +80,8 @@ static void stay(void) SIGNAL_SAFE {
 void cs_watch_leave(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
+    // Below zero it would be closed.
+    if (seen == 0) return;
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }
   if ((seen & CLOSED) != 0) stay();
