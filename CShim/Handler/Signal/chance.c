@@ -59,7 +59,7 @@ void cs_first_chance_forget(void) SIGNAL_SAFE {
   for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++)
     __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&cs_process.pending_count, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&cs_process.spooled_pending, 0, __ATOMIC_RELAXED);
 }
 
 bool cs_chance_has_returned(int signal) SIGNAL_SAFE {
@@ -78,16 +78,17 @@ void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
 }
 
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
-  // Before the file is written: who removes one looks whether it is the last.
-  __atomic_fetch_add(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
-  entry->is_spooled = cs_deliver_if_unattached();
-  if (!entry->is_spooled) __atomic_fetch_sub(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
+  if (cs_deliver_is_attached()) return;
+  // Ordering: counted before the write; cs_spool_take_back() reads it under the lock of deliveries.
+  __atomic_fetch_add(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
+  entry->is_spooled = true;
+  cs_deliver();
 }
 
 // true: there may be a file.
-static bool forget_file(cs_chance *entry) SIGNAL_SAFE {
+static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
-  if (is_spooled) __atomic_fetch_sub(&cs_process.pending_count, 1, __ATOMIC_SEQ_CST);
+  if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
   entry->is_spooled = false;
   return is_spooled;
 }
@@ -95,7 +96,7 @@ static bool forget_file(cs_chance *entry) SIGNAL_SAFE {
 // Precondition: the caller has made the entry CHANCE_SETTLING.
 static void withdraw(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
   cs_pending_withdraw(&entry->pending);
-  if (forget_file(entry)) cs_deliver_take_back();
+  if (needs_no_file(entry)) cs_deliver_take_back();
   cs_chance_note_returned(entry->information.si_signo, true);
   put(entry, to);
 }
@@ -108,11 +109,17 @@ static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE
   return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
 }
 
+// Precondition: `tid` is this thread. One that it has TAKEN it did not get on with: a fault or a signal came.
+static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
+  const uint32_t kind = state & CHANCE_MASK;
+  return (kind == CHANCE_RUNNING || kind == CHANCE_TAKEN) && entry->tid == tid;
+}
+
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
     cs_chance *entry = entry_at(tid, probe);
     const uint32_t seen = state_of(entry);
-    if ((seen & CHANCE_MASK) != CHANCE_RUNNING || entry->tid != tid) continue;
+    if (!is_pending_of(entry, seen, tid)) continue;
     if (is_below(entry, cs_signal_frame_interrupted(context))) continue;
     if (change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
   }
@@ -158,7 +165,7 @@ cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE {
 void cs_chance_commit(int tid) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
     const cs_chance *entry = entry_at(tid, probe);
-    if (is_in_state(entry, CHANCE_RUNNING) && entry->tid == tid) cs_pending_commit(&entry->pending);
+    if (is_pending_of(entry, state_of(entry), tid)) cs_pending_commit(&entry->pending);
   }
 }
 
@@ -201,8 +208,13 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     if (found == PLACE_LEFT && change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
     const bool is_late = found == PLACE_INSIDE && now_ns - entry->call_ns >= patience_ns;
     if (!is_late || !change(entry, seen, CHANCE_SETTLING)) continue;
-    if (cs_pending_commit(&entry->pending)) cs_deliver_for_others();
-    forget_file(entry);
+    const bool is_crash = cs_pending_commit(&entry->pending);
+    const bool has_file = needs_no_file(entry);
+    if (is_crash) {
+      cs_deliver_for_others();
+    } else if (has_file) {
+      cs_deliver_take_back();
+    }
     put(entry, CHANCE_FREE);
   }
   return is_pending;

@@ -30,7 +30,7 @@ typedef struct cs_chance {
 // thread's number.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
-// Its record is whole: leaves the ring in the spool directory where no crashd has it.
+// Leaves the ring in the spool directory where no crashd has it. Precondition: the record is complete.
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
 
 // The handler is about to be called.

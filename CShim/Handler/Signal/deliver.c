@@ -100,11 +100,15 @@ void cs_deliver_for_others(void) SIGNAL_SAFE {
   deliver(1);
 }
 
-bool cs_deliver_if_unattached(void) SIGNAL_SAFE {
+bool cs_deliver_is_attached(void) SIGNAL_SAFE {
   // acquire: pairs with the release store of cs_connection_publish().
-  if (cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE))) return false;
-  cs_deliver();
-  return true;
+  return cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE));
+}
+
+// Whether threads have asked that wait for the one with the lock.
+static bool is_wanted(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) !=
+         __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
 }
 
 void cs_deliver_take_back(void) SIGNAL_SAFE {
@@ -113,6 +117,7 @@ void cs_deliver_take_back(void) SIGNAL_SAFE {
     int holder = 0;
     if (try_lock(tid, &holder)) {
       cs_spool_take_back();
+      if (is_wanted()) serve();
       unlock();
       return;
     }

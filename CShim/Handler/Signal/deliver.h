@@ -21,9 +21,10 @@ void cs_deliver_copy(void) SIGNAL_SAFE;
 // For the watcher: the same, without waiting for another thread.
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 
-// For a record that may be withdrawn: leaves the ring in the spool directory, or connects, where no crashd has it yet.
-// true: there may be a file, which cs_deliver_take_back() removes, or writes anew where the ring has another record.
-bool cs_deliver_if_unattached(void) SIGNAL_SAFE;
+// Whether a crashd has the ring.
+bool cs_deliver_is_attached(void) SIGNAL_SAFE;
+
+// A record was withdrawn: removes the file, or writes it anew where another record needs it.
 void cs_deliver_take_back(void) SIGNAL_SAFE;
 
 // A socket connected to crashd, without waiting for anything; for a crash the reserved descriptor may go.
@@ -47,9 +48,9 @@ bool cs_spool_write(void) SIGNAL_SAFE;
 // and what does not fit leaves nothing. Precondition: one thread at a time.
 bool cs_spool_copy(void) SIGNAL_SAFE;
 
-// Removes the file, or writes it anew where the ring has a crash, or another record that may be withdrawn.
-// Precondition: one thread at a time.
-bool cs_spool_take_back(void) SIGNAL_SAFE;
+// Removes the file, or writes it anew where a crash or another record that may be withdrawn needs it. Precondition: one
+// thread at a time.
+void cs_spool_take_back(void) SIGNAL_SAFE;
 
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;

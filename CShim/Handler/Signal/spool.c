@@ -81,7 +81,9 @@ static bool is_for_owner(int file) SIGNAL_SAFE {
   return cs_fstat(file, &status) == 0 && status.st_uid == 0;
 }
 
-bool cs_spool_write(void) SIGNAL_SAFE {
+// `is_new`: where the ring does not fit, an empty file fits mostly, and crashd counts it as a loss. Else the file that
+// is there stays.
+static bool write_file(bool is_new) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
   spool_place place = place_as_opened();
   int file = cs_descriptor_is_ours(&cs_process.spool) ? create_file(&place) : -ENOENT;
@@ -94,15 +96,19 @@ bool cs_spool_write(void) SIGNAL_SAFE {
   // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
   const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
   const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
-  // Where the ring does not fit, an empty file fits mostly: crashd counts it as a loss.
-  const bool is_told = is_whole || cs_ftruncate(file, 0) == 0;
+  const bool is_told = is_whole || (is_new && cs_ftruncate(file, 0) == 0);
   cs_close(file);
   if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
   cs_unlinkat(place.directory, place.partial);
   return false;
 }
 
-static bool has_crash(void) SIGNAL_SAFE {
+bool cs_spool_write(void) SIGNAL_SAFE {
+  return write_file(true);
+}
+
+static bool is_needed(void) SIGNAL_SAFE {
+  if (__atomic_load_n(&cs_process.spooled_pending, __ATOMIC_SEQ_CST) != 0) return true;
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     const uint64_t state = cs_ring_slot_state_acquire(&cs_process.ring->slots[index]) & CS_RING_STATE_MASK;
     if (state == CS_RING_STATE_COMMITTED) return true;
@@ -110,14 +116,15 @@ static bool has_crash(void) SIGNAL_SAFE {
   return false;
 }
 
-bool cs_spool_take_back(void) SIGNAL_SAFE {
-  if (cs_process.spool_path[0] == 0) return false;
-  // Another thread may have a record that may be withdrawn.
-  if (has_crash() || __atomic_load_n(&cs_process.pending_count, __ATOMIC_SEQ_CST) != 0) return cs_spool_write();
-  spool_place place = place_as_opened();
-  const bool is_removed = cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(place.directory, place.whole) == 0;
-  place = place_by_path();
-  return is_removed || cs_unlinkat(place.directory, place.whole) == 0;
+void cs_spool_take_back(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0) return;
+  if (is_needed()) write_file(false);
+  // The last other record may have been withdrawn meanwhile.
+  if (is_needed()) return;
+  const spool_place opened = place_as_opened();
+  if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
+  const spool_place place = place_by_path();
+  cs_unlinkat(place.directory, place.whole);
 }
 
 // A crashd has made it so, and clears it. What a handler makes where none ever ran is not.

@@ -49,7 +49,7 @@ typedef struct cs_state {
   uint32_t delivery_done;   // atomic: how many of them are served
   uint32_t delivery_count;  // atomic: deliveries that have begun, ever
   uint32_t spooled_count;   // atomic: how many of them had begun before the last try to write the spool file
-  uint32_t pending_count;   // atomic: records that may be withdrawn, and for which there may be a spool file
+  uint32_t spooled_pending; // atomic: records that may be withdrawn, and that a spool file was written for
   uint32_t is_refused;      // atomic: crashd does not want this process
   uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
   uint32_t trouble_places;  // cs_testing.h: where in the handler what happens
