@@ -31,8 +31,8 @@ static void await(const uint32_t *word, uint32_t value) {
     usleep(1000);
 }
 
-// The watcher looks at all handlers in turn, and of a thread that has ended it knows that it has left its own: when it
-// has seen that twice, it has looked at this one.
+// The watcher withdraws the record of a thread that has ended. It looks at all records in each round: after two such
+// withdrawals it has looked at this thread's, too.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
   for (uint32_t leaver = 0; leaver < LEAVERS; leaver++) {

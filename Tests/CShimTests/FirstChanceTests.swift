@@ -59,7 +59,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault that it ends the process for is not lost where there is no /proc to look for its thread")
+  @Test("D10: without /proc, the fault is recorded that an earlier handler ends the process for")
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
@@ -67,7 +67,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.frame_count > 3)
   }
 
-  @Test("D10: traps that it lets the program go on after are no loop")
+  @Test("D10: traps that an earlier handler returns from for seconds are no crash")
   func traps() throws {
     let outcome = try unsafe run { unsafe cs_test_run_traps($0) }
     #expect(outcome.exitCode == 0)

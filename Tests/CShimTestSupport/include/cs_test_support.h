@@ -158,8 +158,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
-// Goes round an instruction that traps, and behind which the handler lets it go on, for longer than a loop is given.
-// The handler then ends it: with 0 if the ring has no crash.
+// Repeats a trap whose handler returns, for longer than LOOP_NS. Exits with 0 if the ring has no crash then.
 int cs_test_run_traps(const char *directory);
 
 // Without /proc: two threads have left a handler, and a third ends the process with 3 in it after the watcher has seen
