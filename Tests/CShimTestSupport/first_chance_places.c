@@ -14,41 +14,48 @@
 // Longer than a loop is given; the clock's seconds are whole.
 #define TRAPPING_S 3
 
-static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)8;
+static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)0x38;
+static volatile uint32_t *volatile elsewhere = (volatile uint32_t *)(uintptr_t)8;
 
 static __thread sigjmp_buf before_fault;
 static __thread bool is_leaver;
-static uint32_t has_left;   // atomic: how many leavers have
-static uint32_t may_end[2]; // atomic: whether the leaver may
 
 static uint32_t state_of(uint32_t slot) {
   const cs_ring *ring = cs_testing_ring();
   return (uint32_t)(cs_ring_slot_state_acquire(&ring->slots[slot]) & CS_RING_STATE_MASK);
 }
 
-static void await(const uint32_t *word, uint32_t value) {
-  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
-    usleep(1000);
+// Whether a record beside that of slot 0 may be withdrawn.
+static bool is_pending_beside(void) {
+  for (uint32_t slot = 1; slot < CS_RING_SLOT_LIMIT; slot++) {
+    if (state_of(slot) == CS_RING_STATE_PENDING) return true;
+  }
+  return false;
+}
+
+static void *fault_and_leave(void *unused) {
+  sigset_t own;
+  // The thread has the mask of the handler that made it.
+  sigemptyset(&own);
+  sigaddset(&own, SIGSEGV);
+  pthread_sigmask(SIG_UNBLOCK, &own, NULL);
+  is_leaver = true;
+  if (sigsetjmp(before_fault, 1) == 0) *elsewhere = 1;
+  return unused;
 }
 
 // The watcher withdraws the record of a thread that has ended. It looks at all records in each round: after two such
-// withdrawals it has looked at this thread's, too.
+// withdrawals it has looked at this thread's, too. Its record is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
-  for (uint32_t leaver = 0; leaver < LEAVERS; leaver++) {
-    __atomic_store_n(&may_end[leaver], 1, __ATOMIC_RELEASE);
-    while (state_of(leaver) == CS_RING_STATE_PENDING)
+  for (int leaver = 0; leaver < LEAVERS; leaver++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, fault_and_leave, NULL) != 0) _exit(92);
+    pthread_join(thread, NULL);
+    while (is_pending_beside())
       usleep(1000);
   }
   _exit(3);
-}
-
-static void *fault_and_leave(void *own_word) {
-  is_leaver = true;
-  if (sigsetjmp(before_fault, 1) == 0) *nowhere = 1;
-  __atomic_fetch_add(&has_left, 1, __ATOMIC_RELEASE);
-  await(own_word, 1);
-  return NULL;
 }
 
 static int run_without_proc(const char *directory) {
@@ -56,11 +63,6 @@ static int run_without_proc(const char *directory) {
   signal(SIGSEGV, leave_or_end);
   cs_test_start(directory);
   cs_test_hide_proc();
-  for (uint32_t leaver = 0; leaver < LEAVERS; leaver++) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, fault_and_leave, &may_end[leaver]) != 0) return 92;
-    await(&has_left, leaver + 1);
-  }
   *nowhere = 1;
   return 96;
 }

@@ -63,8 +63,9 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    #expect(outcome.spool.pending_count == 1 && outcome.spool.committed_count == 0)
-    #expect(outcome.spool.signal == SIGSEGV && outcome.spool.frame_count > 3)
+    // The file may be of before the last withdrawal.
+    #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
+    #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
 
   @Test("D10: traps that an earlier handler returns from for seconds are no crash")

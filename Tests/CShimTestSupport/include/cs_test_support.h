@@ -161,8 +161,8 @@ int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 // Repeats a trap whose handler returns, for longer than LOOP_NS. Exits with 0 if the ring has no crash then.
 int cs_test_run_traps(const char *directory);
 
-// Without /proc: two threads have left a handler, and a third ends the process with 3 in it after the watcher has seen
-// the ends of both.
+// Without /proc: the handler of SIGSEGV at 0x38 ends the process with 3, after the watcher has withdrawn the records of
+// two threads that left the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
 // A thread stands still between its look at a slot and its claim, while another one claims, commits and keeps the slot.
