@@ -21,7 +21,7 @@ struct FirstCrashTests {
     let place = try PrivateDaemon.Place()
     let (program, gate) = try Self.gate(in: place)
     let first = try await PrivateDaemon.start(in: place, options: ["--analyse-path", program])
-    let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: place.environment)
+    let crash = try await Crasher.run("fatal-error", ["--wait-attached"], environment: place.environment)
     let client = first.client
     let early = try await blocking {
       try Patience.wait(for: "crashd shows no crash", slices: Patience.slices * 100) { _ in
@@ -32,7 +32,7 @@ struct FirstCrashTests {
     }
     #expect(early.isPreliminary == true)
     let report = try await blocking { try client.report(id: early.id).report }
-    #expect(report.isPreliminary == true && report.reason.contains("Index out of range"))
+    #expect(report.isPreliminary == true && report.reason.contains("the price list is empty"))
     #expect(try await blocking { try client.status().reports } == 0)
     try await first.kill()
     // Its children have ended then.
