@@ -52,9 +52,13 @@ ABBREVIATIONS = (leb(1) + leb(0x11) + b"\1" + leb(0x11) + leb(1) + leb(0x12) + l
                  + b"\0")
 
 
-def unit(dies: bytes) -> bytes:
-    content = struct.pack("<HIB", 4, 0, 8) + leb(1) + struct.pack("<QI", 0x401000, 4096) + dies + b"\0"
+def any_unit(dies: bytes) -> bytes:
+    content = struct.pack("<HIB", 4, 0, 8) + dies
     return struct.pack("<I", len(content)) + content
+
+
+def unit(dies: bytes) -> bytes:
+    return any_unit(leb(1) + struct.pack("<QI", 0x401000, 4096) + dies + b"\0")
 
 
 def function(index: int) -> bytes:
@@ -82,8 +86,37 @@ def compressed(sections: list[tuple[str, int, int, int, bytes]]) -> list[tuple[s
             for name, kind, flags, address, data in sections]
 
 
+def shared(abbreviations: bytes, info: bytes, *sections: tuple[str, bytes]) -> bytes:
+    """Many entries that lead to the same bytes."""
+    tables = (".debug_abbrev", abbreviations + b"\0"), (".debug_info", info), *sections
+    return elf([(name, 1, 0, 0, content) for name, content in tables])
+
+
+def sharing_bombs():
+    """Name and image of each whose size is n + m, and whose naive cost is n · m."""
+    ranges = ".debug_ranges", b"".join(struct.pack("<QQ", at, at + 1) for at in range(4000)) + bytes(16)
+    entries = b"".join(leb(2) + f"f{index}".encode() + b"\0" + bytes(4) for index in range(4000))
+    unit_of_ranges = leb(1) + leb(0x11) + b"\0" + leb(0x11) + leb(1) + leb(0x55) + leb(0x17) + b"\0\0"
+    yield "functions with one list of ranges", shared(
+        leb(1) + leb(0x11) + b"\1" + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
+        + leb(2) + leb(0x2E) + b"\0" + leb(3) + leb(8) + leb(0x55) + leb(0x17) + b"\0\0", unit(entries), ranges)
+    yield "units with one list of ranges", shared(
+        unit_of_ranges, any_unit(leb(1) + struct.pack("<QI", 0x401000, 0)) * 3000, ranges)
+    header = bytes([1, 1, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"\0a.c\0\0\0\0\0"
+    lines = (struct.pack("<HI", 4, len(header)) + header + b"\0\x09\2" + struct.pack("<Q", 0x401000)
+             + b"\x21" * 60_000 + b"\0\1\1")
+    plain_unit = leb(1) + leb(0x11) + b"\0" + leb(0x11) + leb(1) + leb(0x12) + leb(6)
+    yield "units with one line table", shared(
+        plain_unit + leb(0x10) + leb(0x17) + b"\0\0", any_unit(leb(1) + struct.pack("<QII", 0x401000, 4096, 0)) * 4000,
+        (".debug_line", struct.pack("<I", len(lines)) + lines))
+    yield "units with many abbreviations", shared(
+        b"".join(leb(100 + index) + leb(0x24) + b"\0\0\0" for index in range(15_000)) + plain_unit + b"\0\0",
+        any_unit(leb(1) + struct.pack("<QI", 0x401000, 4096)) * 4000)
+
+
 def bombs():
     """Name and image of each."""
+    yield from sharing_bombs()
     nested = unit(function(0) + leb(3) * 900_000 + b"\0" * 900_001)
     inlines = unit(function(0) + b"\0" + function(1)
                    + (leb(4) + struct.pack("<IQI", 27, 0x401001, 1)) * 50_000 + b"\0" * 50_001)

@@ -105,6 +105,46 @@ import Testing
     }
   }
 
+  /// Debug information of 3,000 units that share one list of 4,000 ranges.
+  private static let sharedRanges = """
+      .text
+      .globl shop
+      .type shop, @function
+    shop: .fill 64, 1, 0x90
+      .size shop, 64
+      .section .debug_abbrev
+      .byte 1, 0x11, 0, 0x11, 1, 0x55, 0x17, 0, 0, 0
+      .section .debug_info
+      .rept 3000
+      .long 20
+      .short 4
+      .long .debug_abbrev
+      .byte 8, 1
+      .quad shop
+      .long 0
+      .endr
+      .section .debug_ranges
+      .rept 4000
+      .quad 0, 1
+      .endr
+      .quad 0, 0
+
+    """
+
+  @Test(
+    "F20: an image that costs many times more than others of its size is given up", .disabled(if: Tools.isSanitized))
+  func costlyImage() throws {
+    try Tools.withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("a.s")
+      try Self.sharedRanges.write(to: source, atomically: true, encoding: .utf8)
+      let image = folder.appendingPathComponent("a.so")
+      try OptimizedProgram.run(
+        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang"),
+        ["-shared", "-nostdlib", "-o", image.path, source.path], in: folder)
+      #expect(try Self.buildCache(image).status == -SIGKILL)
+    }
+  }
+
   @Test("another build id is refused, and both are said")
   func wrongBuildID() throws {
     let answer = try Self.buildCache(Self.program, buildID: "00ff")

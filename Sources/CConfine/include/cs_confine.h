@@ -15,13 +15,20 @@
 #define CS_CONFINE_BASE_MEMORY_BYTES (UINT64_C(256) << 20)
 #define CS_CONFINE_MEMORY_FACTOR     8
 
+/// The CPU time of such a job is limited more finely by the CPU time that the start of its process took, which tells
+/// how fast the machine is: so many times that, and once more for so many bytes of the image. Honest images need 5 to
+/// 10 %.
+#define CS_CONFINE_STARTS          16
+#define CS_CONFINE_BYTES_PER_START (UINT64_C(16) << 10)
+
 /// Confines this process for good: no descriptors but 0, 1 and 2, and none can be opened (a debug link of the image
 /// leads nowhere); no core dump, no new privileges, nobody may trace it; memory, CPU time and file size are bounded; no
 /// system calls but the few that reading and writing open files needs, any other one ends the process.
 /// 0, or the errno of the first step that failed.
 int cs_confine(void);
 
-/// The same with CPU time and memory in a linear relation to the size of the image that is open as `image`.
+/// The same with CPU time and memory in a linear relation to the size of the image that is open as `image`. More CPU
+/// time ends the process by SIGKILL. Precondition: called at the start of the process.
 int cs_confine_image(int image);
 
 /// What a process that talks to servers may use besides: their sockets, processor time for encryption.
