@@ -6,6 +6,7 @@
 #   make box      the service under a real systemd, in a throw-away container (root)
 #   make bench    side by side with Swift's own backtracer
 #   make bench-hostile what hostile input costs each parser beside plain input of its size, and hostile clients other users
+#   make bench-end how long a crash takes to close the connections of a server, idle and loaded, beside a server without the shield
 #   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports; the same at
 #                 10,000 to 1,000,000 reports side by side
 #   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
@@ -54,12 +55,13 @@ BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
 TEST_PACKAGES  := binutils clang-format-19 clang-tidy-19 debuginfod gcc gdb libjemalloc2 libtcmalloc-minimal4 openssl python3-venv shellcheck
 SYMBOL_PACKAGES := binutils elfutils time valgrind
 PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
+END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: grouping guards fault stress bench-crashd bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers test-address test-thread
 
@@ -245,6 +247,10 @@ bench: release dynamic
 # On a machine that does nothing else.
 bench-crashd: release
 	Benchmarks/Service/service.py $(RELEASE)/release
+
+bench-end: release
+	@scripts/install-packages $(END_PACKAGES)
+	Benchmarks/Service/end.py $(RELEASE)/release
 
 # Ratios: on any machine. HOSTILE_CALLS=1000000 takes an hour.
 HOSTILE_CALLS ?= 2000
