@@ -252,7 +252,7 @@ bench-end: release
 	@scripts/install-packages $(END_PACKAGES)
 	Benchmarks/Service/end.py $(RELEASE)/release
 
-# Ratios: on any machine. HOSTILE_CALLS=1000000 takes an hour.
+# Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000
 bench-hostile: release
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
