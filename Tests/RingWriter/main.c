@@ -61,9 +61,13 @@ static void write_one(void) {
   cs_crasher_release(crasher);
 }
 
+static pid_t parent;
+
+// Ends with the test, also where that was killed.
 static void *write_for_ever(void *unused) {
-  for (;;)
+  while (getppid() == parent)
     write_one();
+  _exit(0);
   return unused;
 }
 
@@ -113,6 +117,7 @@ static int write_together(void) {
 int main(int count, char **arguments) {
   const cs_shim_configuration configuration = {
       .socket_path = "/nonexistent/attach", .spool_directory = "/nonexistent/spool", .name = "ring-writer"};
+  parent = getppid();
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 1;
   if (count > 1 && strcmp(arguments[1], "together") == 0) return write_together();
   if (printf("%d\n", cs_testing_ring_descriptor()) < 0 || fflush(stdout) != 0) return 2;
