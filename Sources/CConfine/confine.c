@@ -60,7 +60,7 @@ int cs_confine(void) {
   return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
 }
 
-// What a clock of 10 ms or a sanitizer says of a start.
+// Bounds for a start that was too short to measure, and for one under a sanitizer.
 #define SHORTEST_START_NS UINT64_C(2000000)
 #define LONGEST_START_NS  UINT64_C(250000000)
 

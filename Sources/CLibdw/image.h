@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cs_libdw.h"
-#include "steps.h"
 #include "store.h"
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -13,7 +12,6 @@ struct cs_image {
   uint64_t base;
   uint64_t text_start; // link addresses of all executable sections
   uint64_t text_end;
-  struct cs_steps steps; // through its DIEs
   struct cs_store store;
 };
 

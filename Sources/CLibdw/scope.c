@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+// As in unit_tree.c: deeper DIEs are left out.
+#define CS_SCOPE_DEPTH 200
+
 bool cs_scope_add(struct cs_scope *scope, const char *format, ...) {
   const size_t room = CS_SCOPE_TEXT_BYTES - scope->count;
   va_list arguments;
@@ -33,22 +36,25 @@ static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *func
 
 /// Walks what is below `parent`. `function` is the innermost function around that is not inlined; `is_around`: the
 /// place is in `parent`.
-static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function, bool is_around) {
+static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function, bool is_around, int depth) {
   Dwarf_Die die;
-  int status = cs_steps_down(&scope->image->steps, parent, &die);
+  int status = dwarf_child(parent, &die);
   while (status == 0) {
     const int tag = dwarf_tag(&die);
     if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) {
       if (is_around && function) add_variable(scope, &die, function);
-    } else if (dwarf_haschildren(&die) > 0) {
+    } else if (dwarf_haschildren(&die) > 0 && depth < CS_SCOPE_DEPTH) {
       const bool is_function = tag == DW_TAG_subprogram;
       const bool is_code = is_function || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+      const bool has_place = is_code && dwarf_haspc(&die, scope->pc) > 0;
       // A block that is not around the place has nothing in it that is; a function may have others below it.
-      const bool may_have_place = is_code && (is_function || is_around);
-      const bool has_place = may_have_place && dwarf_haspc(&die, scope->pc) > 0;
-      walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place);
+      if (!is_code || is_function || has_place)
+        walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place, depth + 1);
     }
-    status = cs_steps_on(&scope->image->steps, &die);
+    // DW_AT_sibling of a damaged file may lead back.
+    const Dwarf_Off offset = dwarf_dieoffset(&die);
+    status = dwarf_siblingof(&die, &die);
+    if (status == 0 && dwarf_dieoffset(&die) <= offset) return;
   }
 }
 
@@ -69,8 +75,7 @@ size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text) {
   if (!image->dwarf) image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
   if (!image->dwarf || !find_unit(&scope, &unit)) return 0;
   scope.frames = dwarf_getcfi_elf(image->elf);
-  cs_steps_begin(&image->steps, &unit);
-  walk(&scope, &unit, NULL, false);
+  walk(&scope, &unit, NULL, false, 0);
   cs_scope_add_types(&scope);
   if (scope.frames) dwarf_cfi_end(scope.frames);
   return scope.count;

@@ -7,6 +7,15 @@
 #include "unit.h"
 #include <dwarf.h>
 
+// Deeper DIEs are left out: their code then belongs to what surrounds them.
+#define CS_TREE_DEPTH_LIMIT 200
+
+/// Where a walk stands.
+struct place {
+  uint32_t node; // the innermost function or inlined call around, or none
+  int depth;
+};
+
 static const char *attribute_text(Dwarf_Die *die, unsigned int name) {
   Dwarf_Attribute attribute;
   // Follows DW_AT_abstract_origin and DW_AT_specification.
@@ -105,6 +114,20 @@ static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t ca
   return node;
 }
 
+/// DIEs that never have code below them.
+static bool is_leaf(int tag) {
+  switch (tag) {
+  case DW_TAG_array_type:
+  case DW_TAG_subroutine_type:
+  case DW_TAG_variant_part:
+  case DW_TAG_call_site:
+  case DW_TAG_GNU_call_site:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// The node that the children of a DIE belong to.
 static uint32_t visit(struct cs_unit *unit, Dwarf_Die *die, uint32_t around) {
   int tag = dwarf_tag(die);
@@ -115,21 +138,27 @@ static uint32_t visit(struct cs_unit *unit, Dwarf_Die *die, uint32_t around) {
   return node == CS_SYMBOLS_NONE ? around : node;
 }
 
-/// `around`: the innermost function or inlined call that `parent` is in, or none.
-static bool walk(struct cs_unit *unit, Dwarf_Die *parent, uint32_t around) {
+static bool walk(struct cs_unit *unit, Dwarf_Die *parent, struct place place) {
   Dwarf_Die die;
-  int status = cs_steps_down(&unit->image->steps, parent, &die);
+  int status = dwarf_child(parent, &die);
   bool good = true;
   while (status == 0) {
-    uint32_t node = visit(unit, &die, around);
+    uint32_t node = visit(unit, &die, place.node);
     if (unit->image->store.failure != CS_STORE_GOOD) return false;
-    if (dwarf_haschildren(&die) > 0) good = walk(unit, &die, node) && good;
-    status = cs_steps_on(&unit->image->steps, &die);
+    if (dwarf_haschildren(&die) > 0 && !is_leaf(dwarf_tag(&die))) {
+      if (place.depth < CS_TREE_DEPTH_LIMIT)
+        good = walk(unit, &die, (struct place){.node = node, .depth = place.depth + 1}) && good;
+      else
+        good = false;
+    }
+    // DW_AT_sibling of a damaged file may lead back.
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    status = dwarf_siblingof(&die, &die);
+    if (status == 0 && dwarf_dieoffset(&die) <= offset) return false;
   }
   return good && status > 0;
 }
 
 bool cs_unit_read_tree(struct cs_unit *unit) {
-  cs_steps_begin(&unit->image->steps, &unit->die);
-  return walk(unit, &unit->die, CS_SYMBOLS_NONE);
+  return walk(unit, &unit->die, (struct place){.node = CS_SYMBOLS_NONE, .depth = 0});
 }

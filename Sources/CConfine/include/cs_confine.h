@@ -15,9 +15,8 @@
 #define CS_CONFINE_BASE_MEMORY_BYTES (UINT64_C(256) << 20)
 #define CS_CONFINE_MEMORY_FACTOR     8
 
-/// The CPU time of such a job is limited more finely by the CPU time that the start of its process took, which tells
-/// how fast the machine is: so many times that, and once more for so many bytes of the image. Honest images need 5 to
-/// 10 %.
+/// CPU time of such a job, in units of the CPU time that the start of its process took: so many units, and one more for
+/// so many bytes of the image. The unit shows how fast the machine is. Honest images need 5 to 10 % of that.
 #define CS_CONFINE_STARTS          16
 #define CS_CONFINE_BYTES_PER_START (UINT64_C(16) << 10)
 
