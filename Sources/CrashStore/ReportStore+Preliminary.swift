@@ -52,8 +52,11 @@ extension ReportStore {
     // Asked after the look-up: what was stored between the two is found by the next one.
     let others = try unstored(possible)
     if others.count < possible.count {
-      let now = try? report(idPrefix: prefix, visibility: visibility).report
-      stored = now ?? stored
+      do throws(StoreError) {
+        stored = try report(idPrefix: prefix, visibility: visibility).report
+      } catch {
+        guard case .noSuchReport = error else { throw error }
+      }
     }
     if others.isEmpty {
       if let stored { return stored }
