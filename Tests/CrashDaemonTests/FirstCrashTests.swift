@@ -16,40 +16,22 @@ struct FirstCrashTests {
     _ limits: Limits = .patient, _ body: (TestDaemon, TestRing, _ open: () -> Void) async throws -> Void
   ) async throws {
     let directory = try TestDirectory()
-    let gate = "\(directory.path)/gate"
-    #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // Open for both ends: neither the test nor a child waits for the other, and a child that comes later goes through.
-    let writer = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
-    let ready = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
-    try SymbolCacheWriter.write(
-      SymbolCacheContents(
-        base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
-        hasDebugInformation: true), to: ready.number)
-    // No unwind tables, nothing in haste, and the whole cache when it is time.
-    let script = """
-      #!/bin/sh
-      test "$1 $#" = 'build-cache 3' || exit 65
-      read line <'\(gate)'; cat '\(directory.path)/ready'
-
-      """
-    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    let analyser = try GatedAnalyser(in: directory)
     var ring = TestRing()
     ring.addImage(0, path: try directory.write([1], to: "image"))
     ring.addCrash()
     var limits = limits
     limits.symbolWait_ms = 600_000
-    let (crashed, lines) = (ring, [UInt8](repeating: UInt8(ascii: "\n"), count: 16))
-    try await TestDaemon.run(limits: limits, analysePath: program) { daemon in
-      let open = { #expect(unsafe Glibc.write(writer.number, lines, lines.count) == lines.count) }
+    let crashed = ring
+    try await TestDaemon.run(limits: limits, analysePath: analyser.program) { daemon in
       do {
-        try await body(daemon, crashed, open)
+        try await body(daemon, crashed, analyser.open)
       } catch {
         // crashd stops when the crash is stored.
-        open()
+        analyser.open()
         throw error
       }
     }
-    withExtendedLifetime(writer) {}
   }
 
   private func crash(_ ring: TestRing, in daemon: TestDaemon) async throws -> TestProcess {
@@ -59,7 +41,7 @@ struct FirstCrashTests {
     return process
   }
 
-  /// What `List` tells once it tells of something.
+  /// The reports of `List`, once there are any.
   private func listed(_ client: TestClient) async throws -> [JSONValue] {
     var reports: [JSONValue] = []
     try await client.until {

@@ -63,22 +63,7 @@ struct ReanalysisTests {
   @Test("a report whose symbols were not ready says so, and comes again when they are", .timeLimit(.minutes(10)))
   func lateSymbols() async throws {
     let directory = try TestDirectory()
-    let gate = "\(directory.path)/gate"
-    #expect(unsafe mkfifo(gate, 0o600) == 0)
-    let ready = Descriptor(
-      owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
-    try SymbolCacheWriter.write(
-      SymbolCacheContents(
-        base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
-        hasDebugInformation: true), to: ready.number)
-    // No unwind tables, nothing in haste, and the whole cache when it is time.
-    let script = """
-      #!/bin/sh
-      test "$1 $#" = 'build-cache 3' || exit 65
-      read line <'\(gate)'; cat '\(directory.path)/ready'
-
-      """
-    let program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
+    let analyser = try GatedAnalyser(in: directory)
     var ring = TestRing()
     ring.addImage(0, path: try directory.write([1], to: "image"))
     ring.addCrash()
@@ -86,7 +71,7 @@ struct ReanalysisTests {
     var limits = Limits.patient
     limits.symbolWait_ms = 1
     try await TestDaemon.run(
-      limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
+      limits: limits, analysePath: analyser.program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
       try await client.untilReports(1)
@@ -94,12 +79,9 @@ struct ReanalysisTests {
       #expect(try why() == "its symbols were not ready in time")
       let events = try await daemon.client()
       try await events.send("io.crashshield.Crashd.Subscribe", more: true)
-      // Open for both: neither this nor the child waits for the other.
-      let writer = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
-      #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
+      analyser.open()
       while try why() != nil { _ = try await events.reply() }
       #expect(try daemon.store.count() == 1)
-      withExtendedLifetime(writer) {}
     }
   }
 

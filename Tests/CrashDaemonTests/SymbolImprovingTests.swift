@@ -13,11 +13,7 @@ struct SymbolImprovingTests {
   /// By their first line, images have names, debug files lines, and others are of another build.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {
     for (name, hasLines) in [("names", false), ("lines", true)] {
-      let output = Descriptor(owning: unsafe open(try directory.write([], to: name), O_WRONLY | O_CLOEXEC))
-      try SymbolCacheWriter.write(
-        SymbolCacheContents(
-          base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
-          hasDebugInformation: hasLines), to: output.number)
+      try directory.writeCache(name, hasDebugInformation: hasLines)
     }
     let script = """
       #!/bin/sh

@@ -25,8 +25,7 @@ import Testing
       let image = folder.appendingPathComponent("image.so")
       let options =
         "-g -O1 -ffunction-sections -fPIC -shared -nostdlib -Wl,--gc-sections -fuse-ld=\(linker) -o \(image.path)"
-      try OptimizedProgram.run(
-        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang"),
+      try OptimizedProgram.compile(
         options.split(separator: " ").map(String.init) + sources.keys.sorted(), in: folder)
       let addresses = try ELFFile(path: image.path).addressOfFunction
       #expect(addresses["dropped"] == nil)

@@ -45,9 +45,9 @@ import Testing
       let source = folder.appendingPathComponent("shelf.cpp")
       try OptimizedProgram.cxxSource.write(to: source, atomically: true, encoding: .utf8)
       let image = folder.appendingPathComponent("shelf.so")
-      try OptimizedProgram.run(
-        try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("clang++"),
-        ["-O1", "-gline-tables-only", "-fPIC", "-shared", "-nostdlib", source.path, "-o", image.path], in: folder)
+      try OptimizedProgram.compile(
+        with: "clang++", ["-O1", "-gline-tables-only", "-fPIC", "-shared", "-nostdlib", source.path, "-o", image.path],
+        in: folder)
       let chains = try Self.compare(image, cache: try Tools.cache(of: image))
       #expect(chains.contains { $0.map(\.function) == ["half", "_ZN5Shelf5priceEi"] })
     }

@@ -60,18 +60,21 @@ enum OptimizedProgram {
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    let tools = try Tools.symbolizer().deletingLastPathComponent()
     // A relative path: the file names of the C unit then count from its working folder.
-    try run(
-      tools.appendingPathComponent("clang"),
+    try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
-    try run(
-      tools.appendingPathComponent("swiftc"),
+    try compile(
+      with: "swiftc",
       [
         "-O", "-g", "-dwarf-version=\(dwarfVersion)", "-module-name", "shop", swift.path, "discount.o", "-o",
         program.path,
       ], in: folder)
     return program
+  }
+
+  /// Runs a compiler of the toolchain.
+  static func compile(with name: String = "clang", _ arguments: [String], in folder: URL) throws {
+    try run(try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name), arguments, in: folder)
   }
 
   static func run(_ tool: URL, _ arguments: [String], in folder: URL) throws {
