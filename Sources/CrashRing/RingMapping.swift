@@ -48,7 +48,7 @@ public final class RingMapping: Sendable {
   /// Everything that the ring holds now.
   /// - Parameters:
   ///   - descriptor: The ring's, if there is one: then parts that were never used are not touched.
-  ///   - hasEnded: Whether nobody writes it any more (`RingReader.contents`).
+  ///   - hasEnded: Whether the process has ended (`RingReader.contents`).
   /// - Returns: It, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
     defer { letGo() }

@@ -43,8 +43,8 @@ public struct RingReader: @unchecked Sendable {
   /// May be called again and again while the process runs; a record that is being written counts as `torn` until it
   /// is committed, so that losses are final only when the process has ended.
   ///
-  /// - Parameter hasEnded: Whether nobody writes it any more. While the process lives, a handler of the program's may repair
-  ///   a fault, and its record is none yet.
+  /// - Parameter hasEnded: Whether the process has ended. While it runs, a record whose fault a handler of the program may
+  ///   still repair is left out.
   /// - Returns: It, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()

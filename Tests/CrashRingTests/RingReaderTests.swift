@@ -114,7 +114,7 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // A later one ended a process that had survived that; the ring tells of the survival at the next crash only.
+    // A process that had survived that crash ended by a later fault. The header notes the survival at the next crash only.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))

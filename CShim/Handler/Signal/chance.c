@@ -12,12 +12,13 @@
 #define CHANCE_LIMIT  256
 #define CHANCE_PROBES 16
 
-// The low bits of a state; above them stands how often the entry was taken, so that nobody withdraws a later record.
+// The low bits of a state; above them stands how often the entry was taken: a thread that withdraws a
+// record does not hit a later one.
 #define CHANCE_FREE     0u
 #define CHANCE_TAKEN    1u // the thread writes it
 #define CHANCE_RUNNING  2u // the handler has been called
 #define CHANCE_RETURNED 3u // and has come back; what it was called for stays until the next fault
-#define CHANCE_SETTLING 4u // somebody withdraws the record
+#define CHANCE_SETTLING 4u // a thread withdraws or commits the record
 #define CHANCE_MASK     7u
 
 static cs_chance chances[CHANCE_LIMIT];

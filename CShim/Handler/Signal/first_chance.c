@@ -13,7 +13,7 @@
 // | ends the process                               | the record is in the ring, and crashd takes it at the end       |
 // | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
 // |                                                | or when the watcher sees where its stack pointer is             |
-// | is not back by the watcher's deadline          | a crash, of which crashd is told then                           |
+// | is not back by the watcher's deadline          | a crash, which is delivered to crashd then                      |
 // | is also that of SIGABRT                        | not here: it reports crashes, and a crash is captured before it |
 // clang-format on
 //

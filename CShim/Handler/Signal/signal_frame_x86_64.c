@@ -203,10 +203,10 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
-  // Sets no bit of the word, atomically, and wakes nobody: what the access itself would need.
-  uint32_t nobody = 0;
+  // Needs what the access needs: an atomic OR of no bit. There is no thread to wake.
+  uint32_t unused = 0;
   const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
-  return cs_system_call(SYS_futex, (long)&nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+  return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
                         (long)(address & ~UINT64_C(3)), nothing) != -EFAULT;
 }
 #endif
