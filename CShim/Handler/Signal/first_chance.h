@@ -11,7 +11,7 @@
 #include "cs_signal_safe.h"
 #include "signal_frame.h"
 
-// Whether a handler of the program's is asked first.
+// Whether a handler of the program's has the first chance.
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Prepares the call of the program's handler. No frame: the fault is a crash, for the handler has come back from it
