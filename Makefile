@@ -81,16 +81,16 @@ release: build-packages
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
 
-	@scripts/build-manuals $(RELEASE)
+	@scripts/build/manuals $(RELEASE)
 	@$(MAKE) preload
 
 preload:
-	scripts/build-preload $(RELEASE)/release/libcrashshield.so
+	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
-	@for product in $(notdir $(wildcard Sources/CrashShieldImplicitFoundation Sources/CrashShieldCasts Sources/CrashShieldIsolation)); do \
+	@for product in $(notdir $(wildcard Sources/Shield/CrashShieldImplicitFoundation Sources/Shield/CrashShieldCasts Sources/Shield/CrashShieldIsolation)); do \
 	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product $$product || exit; \
 	done
 
@@ -112,74 +112,74 @@ checks: check-units check-signal-safety check-idle check-faults check-preload ch
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
-	scripts/check-c
-	scripts/check-links
-	scripts/check-guard-tables
+	scripts/check/c
+	scripts/check/links
+	scripts/check/guard-tables
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
 check-units: build
-	scripts/check-units .build/debug
+	scripts/check/units .build/debug
 
 check-signal-safety: build dynamic
-	scripts/check-signal-safety .build/debug
-	scripts/check-signal-safety $(DYNAMIC)/release
-	scripts/check-realtime
+	scripts/check/signal-safety .build/debug
+	scripts/check/signal-safety $(DYNAMIC)/release
+	scripts/check/realtime
 
-# What the shield costs while nothing crashes; scripts/measure-idle alone takes a minute for it, and another to begin.
+# What the shield costs while nothing crashes; scripts/measure/idle alone takes a minute for it, and another to begin.
 check-idle: build
-	scripts/measure-idle 2 .build/debug/crashd
+	scripts/measure/idle 2 .build/debug/crashd
 
 # What the optimizer did to a call is read from the object code.
 check-dangling: test-packages build dynamic
-	scripts/check-dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
+	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
 # What the optimizer leaves of faults that are met at no call of ours.
 check-implicit: test-packages dynamic
-	scripts/check-implicit $(DYNAMIC)/release
-	scripts/check-casts $(DYNAMIC)/release
-	scripts/check-twelve $(DYNAMIC)/release
+	scripts/check/implicit $(DYNAMIC)/release
+	scripts/check/casts $(DYNAMIC)/release
+	scripts/check/twelve $(DYNAMIC)/release
 
 # What the optimizer leaves of guards where nothing is wrong, in instructions.
 check-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
-	scripts/build-guard-cost $(DYNAMIC)/release .build-guards/program
-	scripts/check-guards .build-guards/program
+	scripts/build/guard-cost $(DYNAMIC)/release .build-guards/program
+	scripts/check/guards .build-guards/program
 
 # Guard slots beside other allocators.
 check-pages: test-packages
-	scripts/check-pages
+	scripts/check/pages
 
 dangling: test-packages build dynamic static
-	scripts/check-dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
+	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
 # The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
 # else as well, but not all the time.
 measure: build
-	scripts/measure-idle 60 .build/debug/crashd
-	scripts/measure-threads
-	scripts/measure-crash
+	scripts/measure/idle 60 .build/debug/crashd
+	scripts/measure/threads
+	scripts/measure/crash
 
 check-preload: build
-	scripts/check-preload .build/debug
+	scripts/check/preload .build/debug
 
 check-descriptors:
-	scripts/check-descriptors
+	scripts/check/descriptors
 
 check-static: build
-	scripts/check-static .build/debug
+	scripts/check/static .build/debug
 
 # Short, with and without a service manager that keeps descriptors (docs/decisions/0070).
 check-faults: build
-	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15
-	Tests/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
+	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15
+	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
 
 check-verdicts: build
-	Tests/Verdicts/verdicts.py --slice .build/debug
+	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug
 
 check-grouping: build dynamic
-	Tests/Grouping/grouping.py --slice .build/debug $(DYNAMIC)/release/crash-maker
+	Tests/EndToEnd/Grouping/grouping.py --slice .build/debug $(DYNAMIC)/release/crash-maker
 
 $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
@@ -189,7 +189,7 @@ $(VENV)/bin/python3: | test-packages
 check-sinks: test-packages build
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
-	scripts/check-sinks .build/debug $(VENV)-sinks/bin/python3
+	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
 
 test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
@@ -228,18 +228,18 @@ test-thread: test-packages sanitizer-builds $(VENV)/bin/python3
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
 fuzz: build
-	scripts/fuzz $(FUZZ_SECONDS)
-	scripts/fuzz-elf $(FUZZ_SECONDS) elf-reader
-	scripts/fuzz-elf $(FUZZ_SECONDS) cache-builder
-	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) scope-reader
-	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) cache-reader
-	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 4 )) unwind-reader
-	scripts/fuzz-elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
-	scripts/fuzz-daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
+	scripts/fuzz/readers $(FUZZ_SECONDS)
+	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
+	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder
+	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 4 )) scope-reader
+	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 4 )) cache-reader
+	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 4 )) unwind-reader
+	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
+	scripts/fuzz/daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
 box: release
 	@scripts/install-packages $(BOX_PACKAGES)
-	@scripts/box $(RELEASE)/release
+	@scripts/box/run $(RELEASE)/release
 
 bench: release dynamic
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
@@ -264,29 +264,29 @@ bench-dangling:
 
 measure-dangling:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	@scripts/measure-dangling
+	@scripts/measure/dangling
 
 measure-guards:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --package-path Tests/GuardCost --scratch-path .build-guards
-	scripts/build-guard-cost .build-guards/release .build-guards/program
-	scripts/check-guards --table .build-guards/program
-	scripts/measure-guards .build-guards/release
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
+	scripts/build/guard-cost .build-guards/release .build-guards/program
+	scripts/check/guards --table .build-guards/program
+	scripts/measure/guards .build-guards/release
 
 guards: build
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 
 docs: build
-	scripts/build-docs .build/debug .build/docs/CrashShield.doccarchive
+	scripts/build/docs .build/debug .build/docs/CrashShield.doccarchive
 
 measure-implicit: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	@scripts/measure-implicit $(DYNAMIC)/release
+	@scripts/measure/implicit $(DYNAMIC)/release
 
 measure-pages:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	@scripts/measure-pages
+	@scripts/measure/pages
 
 # The large server takes 20 minutes the first time.
 symbols: release $(VENV)/bin/python3
@@ -301,17 +301,17 @@ symbols: release $(VENV)/bin/python3
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
 fault: build
-	Tests/Faults/faults.py .build/debug --kills 200
-	Tests/Faults/faults.py .build/debug --kills 200 --plain
+	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200
+	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200 --plain
 
 stress: release
-	Tests/Faults/stress.py $(RELEASE)/release
+	Tests/EndToEnd/Faults/stress.py $(RELEASE)/release
 
 grouping: build dynamic
-	Tests/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
+	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
 verdicts: release dynamic
-	Tests/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
+	Tests/EndToEnd/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
 
 peers: release dynamic
 	@scripts/install-packages $(PEER_PACKAGES)
@@ -319,7 +319,7 @@ peers: release dynamic
 
 deb: release
 	@scripts/install-packages $(DEB_PACKAGES)
-	@scripts/build-deb $(RELEASE)/release .build-deb
+	@scripts/build/deb $(RELEASE)/release .build-deb
 
 install:
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"

@@ -40,6 +40,7 @@ let cxx: [CXXSetting] = [
 let signalSafeC: [CSetting] =
   c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
 
+/// Products that depend on no other package.
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
@@ -56,134 +57,146 @@ var products: [Product] = [
   .executable(name: "crash-fetch", targets: ["crash-fetch"]),
 ]
 
-var targets: [Target] = [
-  // In the host process.
-  .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
-  .target(
-    name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
-  // A part of it is called by the handler.
-  .target(
-    name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine",
-    cSettings: signalSafeC),
-  .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards", cSettings: c),
-  .target(
-    name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"], swiftSettings: swift),
-
-  .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CShimGuards"], swiftSettings: swift),
-  // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
-  .target(name: "CrashShieldPlain", swiftSettings: swift),
-  .target(
-    name: "CrashShieldImplicit", dependencies: ["CrashShieldPlain", "CrashShield", "CShimQuarantine"],
-    swiftSettings: swift),
-  // The same of Foundation's types, which it is imported in place of.
-  .target(
-    name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"],
-    swiftSettings: swift),
-  // A program that links it has its forced casts. The tests' program has, the tests have not: it is started by its path.
-  .target(name: "CShimCasts", path: "CShim/Casts", cSettings: c),
-  .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield"], swiftSettings: swift),
-  .target(name: "CastsFaults", dependencies: ["CrashShield"], path: "Tests/CastsFaults", swiftSettings: swift),
-  .executableTarget(
-    name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"], path: "Tests/CastsHost",
-    swiftSettings: swift),
-  .testTarget(name: "CastsTests", dependencies: ["CastsFaults"], swiftSettings: swift),
-  // A program that links it has its malloc.
-  .target(
-    name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages",
-    cSettings: signalSafeC),
-  .target(
-    name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"], swiftSettings: swift),
-
-  // A program that links it has its checks of executors watched, by the hooks of Swift's concurrency runtime.
-  .target(name: "CShimCalls", dependencies: ["CShimQuarantine"], path: "CShim/Calls", cSettings: c),
-  .target(name: "CShimIsolation", dependencies: ["CShimCalls"], path: "CShim/Isolation", cSettings: c),
-  .target(
-    name: "CrashShieldIsolation", dependencies: ["CShimIsolation", "CrashShield"], swiftSettings: swift),
-  .target(name: "CIsolationEarly", path: "Tests/IsolationEarly", cSettings: c),
-  .executableTarget(
-    name: "isolation-host", dependencies: ["CIsolationEarly", "CrashShieldIsolation", "CrashShield"],
-    path: "Tests/IsolationHost", swiftSettings: swift),
-  // isolation-host is started by its path: the tests of others are not to have these hooks.
-  .testTarget(name: "IsolationTests", swiftSettings: swift),
-
-  // Out of it, without package dependencies.
-  .target(name: "CrashReport", swiftSettings: swift),
-  .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"], swiftSettings: swift),
-  .target(name: "CrashSymbols", dependencies: ["CrashReport"], swiftSettings: swift),
-  // Takes rights away from the processes that read what nobody trusts.
-  .target(name: "CConfine", cSettings: c),
-  .target(name: "CLibdw", cSettings: c, linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
-  .target(name: "DanglingStatistics", swiftSettings: swift),
-  .target(
-    name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"], swiftSettings: swift),
-  .target(name: "CrashUnwinding", swiftSettings: swift),
-  // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
-  .target(
-    name: "CLibunwind", cSettings: c, linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
-  .target(
-    name: "CrashUnwinder",
-    dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CConfine", "CLibunwind", "CShimRing"],
-    swiftSettings: swift),
-  .executableTarget(
-    name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"], swiftSettings: swift),
-  .target(name: "CFetch", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
-  .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CFetch"], swiftSettings: swift),
-
-  // Every way to crash.
-  .target(name: "CCrashMaker", cSettings: c),
-  .target(name: "CXXCrashMaker", cxxSettings: cxx),
-  .target(
-    name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"], swiftSettings: swift),
-  .executableTarget(
-    name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
-  .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"], swiftSettings: swift),
-  // What a queue of transitions is for, in a terminal.
-  .executableTarget(name: "screens", dependencies: ["CrashShield"], swiftSettings: swift),
-
-  .target(
-    name: "CShimTestSupport", dependencies: ["CShim", "CShimRing"], path: "Tests/CShimTestSupport", cSettings: c),
-  .testTarget(
-    name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"], swiftSettings: swift),
-  .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"], swiftSettings: swift),
-  .testTarget(
-    name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"], swiftSettings: swift),
-  .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"], swiftSettings: swift),
-  .target(
-    name: "CQuarantineTestSupport", dependencies: ["CShimQuarantine"], path: "Tests/QuarantineTestSupport",
-    cSettings: c),
-  .testTarget(
-    name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CQuarantineTestSupport"],
-    swiftSettings: swift),
-  .testTarget(
-    name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"], swiftSettings: swift),
-  .testTarget(
-    name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
-    resources: [.copy("Golden")],
-    swiftSettings: swift),
-  .testTarget(
-    name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim", "CrashShield"], swiftSettings: swift),
-  .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"], swiftSettings: swift),
-  .executableTarget(
-    name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/RingWriter", cSettings: c),
-  .testTarget(
-    name: "CaptureTests",
-    dependencies: ["CrashMaker", "CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"],
-    swiftSettings: swift),
-  .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/MemoryHost", cSettings: c),
-  .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/GuardHost", swiftSettings: swift),
-  .executableTarget(name: "confine-probe", dependencies: ["CConfine"], path: "Tests/ConfineProbe", cSettings: c),
-  .testTarget(
-    name: "CrashSymbolsTests",
-    dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"],
-    swiftSettings: swift),
-  .testTarget(
-    name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing"],
-    swiftSettings: swift),
-  // crash-fetch is started by its path: what it links is not for the tests.
-  .testTarget(name: "CrashFetchTests", swiftSettings: swift),
-]
-
 var dependencies: [Package.Dependency] = []
+
+/// Gives each target its folder: the house, and the target's name there.
+func house(_ folder: String, _ targets: [Target]) -> [Target] {
+  for target in targets where target.path == nil { target.path = "\(folder)/\(target.name)" }
+  return targets
+}
+
+// C in the host process. What handlers call is proved safe by the compiler.
+var targets: [Target] = house(
+  "CShim",
+  [
+    .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
+    .target(name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
+    .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
+    .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
+    // A program that links it has its forced casts.
+    .target(name: "CShimCasts", path: "CShim/Casts"),
+    // A program that links it has its malloc.
+    .target(
+      name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages", cSettings: signalSafeC),
+    // A program that links it has its checks of executors watched, by the hooks of Swift's concurrency runtime.
+    .target(name: "CShimCalls", dependencies: ["CShimQuarantine"], path: "CShim/Calls"),
+    .target(name: "CShimIsolation", dependencies: ["CShimCalls"], path: "CShim/Isolation"),
+  ])
+
+// What a server imports.
+targets += house(
+  "Sources/Shield",
+  [
+    .target(name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
+    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CShimGuards"]),
+    // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
+    .target(name: "CrashShieldPlain"),
+    .target(name: "CrashShieldImplicit", dependencies: ["CrashShieldPlain", "CrashShield", "CShimQuarantine"]),
+    // The same of Foundation's types, which it is imported in place of.
+    .target(
+      name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"]),
+    .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield"]),
+    .target(name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"]),
+    .target(name: "CrashShieldIsolation", dependencies: ["CShimIsolation", "CrashShield"]),
+  ])
+
+targets += house("Sources/Report", [.target(name: "CrashReport")])
+
+// crashd, without package dependencies.
+targets += house(
+  "Sources/Daemon",
+  [
+    .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"]),
+    .target(name: "CrashSymbols", dependencies: ["CrashReport"]),
+    .target(name: "CrashUnwinding"),
+    .target(name: "DanglingStatistics"),
+  ])
+
+// Processes that read untrusted images and answers, with few rights.
+targets += house(
+  "Sources/Helpers",
+  [
+    // Takes the rights away.
+    .target(name: "CConfine"),
+    .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
+    .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
+    // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
+    .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
+    .target(
+      name: "CrashUnwinder",
+      dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CConfine", "CLibunwind", "CShimRing"]),
+    .executableTarget(name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"]),
+    .target(name: "CFetch", linkerSettings: [.linkedLibrary("curl")]),
+    .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CFetch"]),
+  ])
+
+// Programs that crash in every way, for demonstrations and tests.
+targets += house(
+  "Sources/Examples",
+  [
+    .target(name: "CCrashMaker"),
+    .target(name: "CXXCrashMaker"),
+    .target(name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"]),
+    .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"]),
+    .executableTarget(name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
+    // What a queue of transitions is for, in a terminal.
+    .executableTarget(name: "screens", dependencies: ["CrashShield"]),
+  ])
+
+// Programs that tests start by their paths: what these link is not for the tests' own program.
+targets += house(
+  "Tests/Hosts",
+  [
+    .target(name: "CastsFaults", dependencies: ["CrashShield"]),
+    .executableTarget(
+      name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"],
+      path: "Tests/Hosts/CastsHost"),
+    .target(name: "CIsolationEarly", path: "Tests/Hosts/IsolationEarly"),
+    .executableTarget(
+      name: "isolation-host", dependencies: ["CIsolationEarly", "CrashShieldIsolation", "CrashShield"],
+      path: "Tests/Hosts/IsolationHost"),
+    .executableTarget(
+      name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/RingWriter", cSettings: c),
+    .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/Hosts/MemoryHost", cSettings: c),
+    .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/Hosts/GuardHost"),
+    .executableTarget(
+      name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
+  ])
+
+targets += house(
+  "Tests/Kit",
+  [
+    .target(name: "CShimTestSupport", dependencies: ["CShim", "CShimRing"]),
+    .target(
+      name: "CQuarantineTestSupport", dependencies: ["CShimQuarantine"], path: "Tests/Kit/QuarantineTestSupport"),
+  ])
+
+targets += house(
+  "Tests/Unit",
+  [
+    .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"]),
+    .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"]),
+    .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"]),
+    .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"]),
+    .testTarget(name: "CastsTests", dependencies: ["CastsFaults"]),
+    .testTarget(name: "IsolationTests"),
+    .testTarget(
+      name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CQuarantineTestSupport"]),
+    .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
+    .testTarget(
+      name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
+      resources: [.copy("Golden")]),
+    .testTarget(name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim", "CrashShield"]),
+    .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"]),
+    .testTarget(
+      name: "CaptureTests",
+      dependencies: ["CrashMaker", "CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"]),
+    .testTarget(
+      name: "CrashSymbolsTests",
+      dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"]),
+    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing"]),
+    .testTarget(name: "CrashFetchTests"),
+  ])
 
 if !coreOnly {
   let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -211,104 +224,125 @@ if !coreOnly {
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
   ]
-  targets += [
-    // In the host process, for servers that have these packages anyway.
-    .target(name: "CrashShieldLogging", dependencies: ["CrashShield", log], swiftSettings: swift),
-    .target(
-      name: "CrashShieldMetrics", dependencies: ["CrashShield", .product(name: "Metrics", package: "swift-metrics")],
-      swiftSettings: swift),
-    .target(
-      name: "CrashShieldLifecycle",
-      dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
-      swiftSettings: swift),
 
-    .target(
-      name: "CrashStore",
-      dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: swift),
-    .target(name: "CrashScrubbing", swiftSettings: swift),
-    .target(name: "CCrashDaemon", cSettings: c),
-    .target(
-      name: "CrashDaemon",
-      dependencies: [
-        "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
-        "CrashStore",
-        "DanglingStatistics", log,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-        .product(name: "Yams", package: "Yams"),
-      ] + nio,
-      resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")],
-      swiftSettings: swift),
-    .executableTarget(name: "crashd", dependencies: ["CrashDaemon", log, arguments], swiftSettings: swift),
-    .target(name: "CrashClient", dependencies: ["CrashReport"], swiftSettings: swift),
-    .target(name: "CCrashControl", cSettings: c),
-    .target(
-      name: "CrashControl",
-      dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"],
-      swiftSettings: swift),
-    .executableTarget(
-      name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments], swiftSettings: swift),
-    // Sends reports on, by itself: crashd talks to no network.
-    .target(name: "CSinks", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
-    .target(
-      name: "CrashSinks",
-      dependencies: [
-        "CSinks", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
-      ], swiftSettings: swift),
-    .executableTarget(
-      name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments], swiftSettings: swift),
-    .target(name: "CDemoInventory", cSettings: c),
-    .executableTarget(
-      name: "DemoServer",
-      dependencies: [
-        "CrashShield", "CrashShieldLogging", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio"), log,
-      ] + nio,
-      swiftSettings: swift),
+  // For servers that have these packages anyway.
+  targets += house(
+    "Sources/Shield",
+    [
+      .target(name: "CrashShieldLogging", dependencies: ["CrashShield", log]),
+      .target(
+        name: "CrashShieldMetrics", dependencies: ["CrashShield", .product(name: "Metrics", package: "swift-metrics")]),
+      .target(
+        name: "CrashShieldLifecycle",
+        dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")]),
+    ])
 
-    .testTarget(
-      name: "IntegrationTests",
-      dependencies: [
-        "CrashShield", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
-        .product(name: "MetricsTestKit", package: "swift-metrics"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "CrashStoreTests", dependencies: ["CrashStore", .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: swift),
-    .target(name: "CDaemonTestSupport", path: "Tests/CDaemonTestSupport", cSettings: c),
-    .testTarget(
-      name: "CrashDaemonTests",
-      dependencies: [
-        "CCrashDaemon", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
-        "CrashRing", "CShimRing", "CShim",
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      exclude: ["varlink_reference_client.py"],
-      swiftSettings: swift),
-    .target(name: "FakeDaemon", path: "Tests/FakeDaemon", swiftSettings: swift),
-    .testTarget(
-      name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"], swiftSettings: swift),
-    .testTarget(
-      name: "CrashSinksTests",
-      dependencies: ["CrashClient", "CrashReport", "CrashScrubbing", "CrashSinks", "FakeDaemon"],
-      swiftSettings: swift),
-    .testTarget(
-      name: "CrashControlTests",
-      dependencies: [
-        "CrashControl", "CrashClient", "CrashReport", "CrashShield", "FakeDaemon", "crashctl", "crashd", "crash-maker",
-      ],
-      swiftSettings: swift),
-    .testTarget(
-      name: "CrashTests",
-      dependencies: [
-        "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker", "guard-host",
-        "memory-host", "DemoServer",
-      ],
-      swiftSettings: swift),
-  ]
+  targets += house(
+    "Sources/Daemon",
+    [
+      .target(name: "CrashStore", dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")]),
+      .target(name: "CrashScrubbing"),
+      .target(name: "CCrashDaemon"),
+      .target(
+        name: "CrashDaemon",
+        dependencies: [
+          "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
+          "CrashStore",
+          "DanglingStatistics", log,
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+          .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+          .product(name: "Yams", package: "Yams"),
+        ] + nio,
+        resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")]),
+      .executableTarget(name: "crashd", dependencies: ["CrashDaemon", log, arguments]),
+    ])
+
+  targets += house(
+    "Sources/Tools",
+    [
+      .target(name: "CrashClient", dependencies: ["CrashReport"]),
+      .target(name: "CCrashControl"),
+      .target(
+        name: "CrashControl",
+        dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"]),
+      .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments]),
+      // Sends reports on, by itself: crashd talks to no network.
+      .target(name: "CSinks", linkerSettings: [.linkedLibrary("curl")]),
+      .target(
+        name: "CrashSinks",
+        dependencies: [
+          "CSinks", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
+        ]),
+      .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments]),
+    ])
+
+  targets += house(
+    "Sources/Examples",
+    [
+      .target(name: "CDemoInventory"),
+      .executableTarget(
+        name: "DemoServer",
+        dependencies: [
+          "CrashShield", "CrashShieldLogging", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio"), log,
+        ] + nio),
+    ])
+
+  targets += house("Tests/Kit", [.target(name: "CDaemonTestSupport"), .target(name: "FakeDaemon")])
+
+  targets += house(
+    "Tests/Unit",
+    [
+      .testTarget(
+        name: "IntegrationTests",
+        dependencies: [
+          "CrashShield", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
+          .product(name: "MetricsTestKit", package: "swift-metrics"),
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+          .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        ]),
+      .testTarget(
+        name: "CrashStoreTests", dependencies: ["CrashStore", .product(name: "GRDB", package: "GRDB.swift")]),
+      .testTarget(
+        name: "CrashDaemonTests",
+        dependencies: [
+          "CCrashDaemon", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
+          "CrashRing", "CShimRing", "CShim",
+          .product(name: "GRDB", package: "GRDB.swift"),
+        ],
+        exclude: ["Varlink/varlink_reference_client.py"]),
+      .testTarget(name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"]),
+      .testTarget(
+        name: "CrashSinksTests",
+        dependencies: ["CrashClient", "CrashReport", "CrashScrubbing", "CrashSinks", "FakeDaemon"]),
+      .testTarget(
+        name: "CrashControlTests",
+        dependencies: [
+          "CrashControl", "CrashClient", "CrashReport", "CrashShield", "FakeDaemon", "crashctl", "crashd",
+          "crash-maker",
+        ]),
+    ])
+
+  targets += house(
+    "Tests/EndToEnd",
+    [
+      .testTarget(
+        name: "CrashTests",
+        dependencies: [
+          "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker",
+          "guard-host",
+          "memory-host", "DemoServer",
+        ])
+    ])
+}
+
+// A name that begins with C and another capital is that of a C target; other C targets have settings.
+for target in targets where target.cSettings == nil {
+  if target.type != .test, target.name.prefix(2).allSatisfy(\.isUppercase) {
+    target.cSettings = c
+    target.cxxSettings = cxx
+  } else {
+    target.swiftSettings = swift
+  }
 }
 
 let package = Package(

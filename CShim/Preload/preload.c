@@ -1,4 +1,4 @@
-// libcrashshield.so: the shield for programs that were not built with it, by LD_PRELOAD. scripts/build-preload builds
+// libcrashshield.so: the shield for programs that were not built with it, by LD_PRELOAD. scripts/build/preload builds
 // it from the same sources, with CS_PRELOAD.
 #include <dlfcn.h>
 #include <link.h>

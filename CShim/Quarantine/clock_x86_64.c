@@ -1,5 +1,5 @@
 // Ticks in nanoseconds: their rate is measured over the whole time since the first class was listed.
-#include "../Handler/Signal/trusted.h"
+#include "../Handler/Signal/Dispatch/trusted.h"
 #include "quarantine.h"
 #include "ticks_x86_64.h"
 

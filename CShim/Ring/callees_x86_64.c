@@ -6,7 +6,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "../Handler/Signal/trusted.h"
+#include "../Handler/Signal/Dispatch/trusted.h"
 
 #define CALL_BYTES 5 // E8 and how far from behind it
 #define CALL       0xE8

@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "../../Handler/Signal/system_call.h"
+#include "../../Handler/Signal/Kernel/system_call.h"
 #include "access_x86_64.h"
 
 #define AGAIN_SLEEP_NS 100000

@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include "../../Handler/Signal/system_call.h"
+#include "../../Handler/Signal/Kernel/system_call.h"
 
 uint64_t cs_pages_start;
 // Everything goes the slow way until the next allocator is known.

@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is an ELF file, of which a cache is made as crash-analyse makes it, all of it or for some
-// addresses; what was written must be a whole cache, and is asked for addresses. scripts/fuzz-elf builds it.
+// addresses; what was written must be a whole cache, and is asked for addresses. scripts/fuzz/elf builds it.
 import CrashSymbolBuilder
 import Glibc
 

@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is a symbol cache, whose magic, version, sizes and checksum are put right: a random one
-// would never come past them. scripts/fuzz-elf builds it.
+// would never come past them. scripts/fuzz/elf builds it.
 import Glibc
 
 @testable import CrashSymbols

@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is a control message. What cs_control_read promises is checked.
-#include "../../../CShim/Handler/Setup/control.h"
+#include "../../../CShim/Handler/Setup/Attach/control.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // libFuzzer's entry for what reaches crashd from outside without a ring: a whole crashd runs in this process, and an input
 // is a hello on its attach socket, the bytes of a client on its Varlink socket, a settings file, or a pattern of the scrubber
-// with a text. The first byte says which. scripts/fuzz-daemon builds it.
+// with a text. The first byte says which. scripts/fuzz/daemon builds it.
 import CCrashDaemon
 import CShimRing
 import CrashStore
@@ -28,7 +28,7 @@ public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 
 /// A crashd with directories of its own, for all inputs.
 private func start() -> Directories {
-  // scripts/fuzz-daemon makes it, and takes it away.
+  // scripts/fuzz/daemon makes it, and takes it away.
   guard let path = getenv("TMPDIR") else { fatalError("TMPDIR is not set") }
   let root = String(cString: path)
   let directories = Directories(runtime: "\(root)/run", state: "\(root)/state")

@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is an ELF file, whose unwind tables are taken out and used, or else a request, whose magic,
-// places and checksums are put right: a random one would never come past them. scripts/fuzz-elf builds it.
+// places and checksums are put right: a random one would never come past them. scripts/fuzz/elf builds it.
 import CShimRing
 import CrashUnwinding
 import Glibc

@@ -1,0 +1,93 @@
+// cost WAY COUNT: COUNT objects get their last release, nine calls deep. scripts/measure/dangling runs it under callgrind.
+//
+// WAY is `none` (nothing is listed), `other` (another class is), or a policy's number for the class itself, with `s`
+// behind it for the stacks that are taken then: eight frames of this program, three of the runtime's.
+import Glibc
+
+final class Victim {
+  var first: Int
+  var second: Int
+
+  init(_ value: Int) {
+    first = value
+    second = value
+  }
+}
+
+final class Other {
+  var value = 1
+}
+
+final class Probe {
+  var one = 1
+  var two = 2
+}
+
+nonisolated(unsafe) var kept: AnyObject?
+
+@inline(never)
+func drop() { unsafe kept = nil }
+
+/// As many calls as make a stack of eight frames that are worth a name.
+@inline(never)
+func descend(_ depth: Int) {
+  if depth == 0 { drop() } else { descend(depth - 1) }
+  unsafe counter &+= 1
+}
+
+nonisolated(unsafe) var counter = 0
+
+func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type, to: UnsafeRawPointer.self) }
+
+func require(_ condition: Bool) { if !condition { fatalError("cost: the quarantine does not work here") } }
+
+let way = CommandLine.arguments[1]
+let count = Int(CommandLine.arguments[2]) ?? 0
+let depth = 5
+
+let probe = Probe()
+let instance = unsafe Unmanaged.passRetained(probe).toOpaque()
+require(unsafe cs_quarantine_check(metadata(Probe.self), instance, 32))
+cs_quarantine_set_stacks(way.hasSuffix("s"))
+switch way.first {
+case "n": break
+case "o": require(unsafe cs_quarantine_list(metadata(Other.self), .CS_QUARANTINE_ABSORB, 50).rawValue == 0)
+default:
+  let policies: [Character: cs_quarantine_policy] = [
+    "0": .CS_QUARANTINE_ABSORB, "1": .CS_QUARANTINE_ZERO, "2": .CS_QUARANTINE_DIAGNOSE,
+  ]
+  guard let policy = way.first.flatMap({ policies[$0] }) else { fatalError("cost: no such way") }
+  require(unsafe cs_quarantine_list(metadata(Victim.self), policy, 50).rawValue == 0)
+}
+
+/// Waits until the thread that runs deinits is not behind: where it is, objects are not admitted.
+///
+/// It has 1,024 places; the few calls in so many objects are no part of what is measured.
+func keepPace() {
+  var counts = unsafe cs_quarantine_counts()
+  repeat {
+    guard unsafe cs_quarantine_class(0, &counts) else { return }
+    if unsafe counts.admitted > counts.evicted + 512 { usleep(1000) }
+  } while unsafe counts.admitted > counts.evicted + 512
+}
+
+var address: UnsafeRawPointer?
+for number in 0..<count {
+  unsafe kept = Victim(number)
+  if number == count - 1, let object = unsafe kept {
+    unsafe address = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+  }
+  descend(depth)
+  if number % 256 == 0 { keepPace() }
+}
+
+// Nothing is measured that did not happen.
+if let number = Int(way.prefix(1)), number < 3 {
+  var counts = unsafe cs_quarantine_counts()
+  require(unsafe cs_quarantine_class(0, &counts))
+  require(unsafe counts.admitted == UInt64(count))
+  var liveness = unsafe cs_quarantine_liveness()
+  unsafe cs_quarantine_ask(address, &liveness)
+  // Eight frames of this program, and at least one of the runtime's.
+  require(unsafe !way.hasSuffix("s") || liveness.free.count > depth + 3)
+}

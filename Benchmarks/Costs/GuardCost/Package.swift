@@ -1,0 +1,19 @@
+// swift-tools-version: 6.2
+// What guards cost in a package of somebody else's: see scripts/measure/guards.
+import PackageDescription
+
+let package = Package(
+  name: "guard-cost",
+  dependencies: [.package(name: "swift-crash-shield", path: "../../..")],
+  targets: [
+    .target(name: "Marks", path: "Marks"),
+    .executableTarget(
+      name: "guard-cost",
+      dependencies: [
+        "Marks",
+        .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "CrashShieldFoundation", package: "swift-crash-shield"),
+      ],
+      path: "Cost"),
+  ]
+)

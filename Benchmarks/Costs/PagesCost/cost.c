@@ -1,0 +1,67 @@
+// cost WAY WHAT COUNT: COUNT blocks of 40 bytes are allocated (`malloc`), or allocated and freed (`pair`).
+// scripts/measure/pages runs it under callgrind.
+//
+// WAY is `off` (nothing is protected; also of a program without guard slots), `other` (a class of another size is),
+// `passed` (one of this size, of which no object is drawn), or `drawn` (each is, and is an object of the class).
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES 40
+
+static const unsigned long metadata[8];
+static void *volatile last;
+
+#ifdef WITH_GUARD_PAGES
+#include "cs_guard_pages.h"
+#include "cs_shim.h"
+
+static void require(int condition, const char *what) {
+  if (condition) return;
+  (void)fprintf(stderr, "cost: %s (%s)\n", what, cs_pages_unavailable());
+  exit(1);
+}
+
+static void prepare(const char *way) {
+  if (strcmp(way, "off") == 0) return;
+  const cs_shim_configuration configuration = {.socket_path = "/nonexistent/attach",
+                                               .spool_directory = "/nonexistent/spool"};
+  require(cs_shim_start(&configuration, NULL) == CS_SHIM_OK, "the shield does not start");
+  cs_pages_configure(CS_PAGES_SLOT_LIMIT, strcmp(way, "drawn") == 0 ? 1 : UINT32_MAX);
+  const uint32_t bytes = strcmp(way, "other") == 0 ? 2 * BYTES : BYTES;
+  require(cs_pages_list(metadata, bytes, 16, "Cost", 4, CS_PAGES_ABSORB) == CS_PAGES_OK, "not protected");
+}
+
+// Nothing is measured that did not happen.
+static void verify(const char *way, unsigned long count) {
+  cs_pages_counts counts;
+  if (strcmp(way, "drawn") != 0) return;
+  cs_pages_count(&counts);
+  require(counts.guarded >= count, "not all were guarded");
+}
+#else
+static void prepare(const char *way) {
+  (void)way;
+}
+
+static void verify(const char *way, unsigned long count) {
+  (void)way;
+  (void)count;
+}
+#endif
+
+int main(int count, char **arguments) {
+  if (count != 4) return 2;
+  const char *const way = arguments[1];
+  const int is_pair = strcmp(arguments[2], "pair") == 0;
+  const unsigned long number = strtoul(arguments[3], NULL, 10);
+  prepare(way);
+  for (unsigned long index = 0; index < number; index++) {
+    last = malloc(BYTES);
+    if (last == NULL) return 1;
+    *(const void *volatile *)last = metadata;
+    if (is_pair) free(last);
+  }
+  if (is_pair) verify(way, number);
+  return 0;
+}

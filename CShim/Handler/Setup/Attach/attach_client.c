@@ -1,0 +1,202 @@
+// The connection to crashd and the idle thread that keeps it. The thread has a descriptor table of its own: what it
+// opens, checks and closes is never the program's (docs/decisions/0114). The program's table has the first connection
+// as well, for a crash.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../Ring/caller.h"
+#include "control.h"
+#include "link.h"
+#include "../setup.h"
+
+#include "../../Signal/Deliver/deliver.h"
+#include "../../Signal/Kernel/descriptors.h"
+#include "../../Signal/Deliver/peer.h"
+#include "../../Signal/Dispatch/present.h"
+#include "../../Signal/Dispatch/trusted.h"
+
+// Room for the status callback; untouched pages cost nothing.
+#define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
+#define REPLY_TIMEOUT_MS   10000
+#define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
+// The pauses double, so that a daemon is found at the latest when it has been away as long again. A machine that has
+// none wakes this thread six times an hour; a crash meanwhile looks for a daemon itself.
+#define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
+
+typedef struct attach_client {
+  cs_shim_status told; // what the callback was last called with
+  bool has_told;
+  bool is_remote_allowed;
+  uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none
+  char text[CS_ATTACH_TEXT_LIMIT_BYTES + 160];
+} attach_client;
+
+static attach_client client;
+
+// cs_shim_status + 1 of what was told last, 0 when nothing was; atomic, for others than the idle thread.
+static uint32_t last_told;
+
+bool cs_shim_last_status(cs_shim_status *ret_status) {
+  const uint32_t told = cs_shim_is_started() ? __atomic_load_n(&last_told, __ATOMIC_RELAXED) : 0;
+  if (told == 0) return false;
+  *ret_status = (cs_shim_status)(told - 1);
+  return true;
+}
+
+static void tell(cs_shim_status status, const char *text) {
+  const bool is_news = !client.has_told || client.told != status;
+  client.told = status;
+  __atomic_store_n(&last_told, (uint32_t)status + 1, __ATOMIC_RELAXED);
+  client.has_told = !is_news || cs_caller_tell(status, text);
+}
+
+// Connects and introduces the process; the socket, or negative: -errno.
+static int attach(void) {
+  const int socket = cs_descriptor_raise(cs_connection_open(false));
+  if (socket < 0) return socket;
+  const long result = cs_hello_send(socket);
+  if (result >= 0) return socket;
+  cs_close(socket);
+  return (int)result;
+}
+
+// Waits for a message; its size, 0 at the hang-up, negative on failure and when the threads are dismissed.
+static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
+  // With MSG_TRUNC the size is that of the message, also where it was cut off.
+  return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
+}
+
+static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
+  if (!client.is_remote_allowed || !cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
+  // The shim's own matter, also where no library above it can do anything.
+  if (control->kind == CS_CONTROL_WITHHOLD) {
+    cs_memory_mode_withhold(control->round);
+    return CS_CONTROL_DONE;
+  }
+  if (control->kind == CS_CONTROL_SWEEP) cs_memory_mode_sweep(control->round);
+  return cs_caller_obey(control, ret_count);
+}
+
+// Does what crashd asks for, and says what came of it.
+static void take_control(int socket, const uint8_t *message, size_t size) {
+  cs_shim_control control;
+  cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
+  answer.result = cs_control_read(message, size, &control, &answer.number);
+  if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
+  // A crashd that does not read its answers gets no more of them.
+  if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// Of the shield's own thread, whose stack is small.
+static uint8_t message[CS_CONTROL_LIMIT_BYTES];
+
+// What comes right after the reply: as soon as the program is told that it is attached, it is in force.
+static void take_first_controls(int socket, uint32_t count) {
+  const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
+  uint32_t unused = 0;
+  // A crashd that asks for nothing takes back what one before it has asked for.
+  if (count == 0) (void)obey(socket, &nothing, &unused);
+  for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
+    const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
+    if (size <= 0) return;
+    take_control(socket, message, (size_t)size);
+  }
+}
+
+static void refuse(const cs_attach_reply *reply) {
+  const size_t size = reply->text_bytes < sizeof reply->text ? reply->text_bytes : sizeof reply->text;
+  memcpy(client.text, reply->text, size);
+  client.text[size] = 0;
+  __atomic_store_n(&cs_process.is_refused, 1, __ATOMIC_RELAXED);
+  tell(CS_SHIM_STATUS_REFUSED, client.text);
+}
+
+// Reads the reply. false: there is none.
+static bool read_reply(int socket, cs_attach_reply *ret_reply) {
+  const ssize_t size = receive(socket, ret_reply, sizeof *ret_reply, REPLY_TIMEOUT_MS);
+  return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
+}
+
+// Reads the reply, then sleeps until crashd goes away or the threads are dismissed. false: it does not want us.
+static bool stay_attached(int socket) {
+  const uint64_t inode = cs_link_inode(socket);
+  cs_attach_reply reply = {0};
+  if (inode != client.greeted) {
+    if (!read_reply(socket, &reply)) return true;
+    if (reply.status != CS_ATTACH_STATUS_ACCEPTED) {
+      refuse(&reply);
+      return false;
+    }
+    client.greeted = inode;
+    cs_present_handlers_note();
+    take_first_controls(socket, reply.control_count);
+  }
+  cs_own_link_attached(cs_link_can_be_woken());
+  tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
+  ssize_t received = 0;
+  while ((received = receive(socket, message, sizeof message, -1)) > 0)
+    take_control(socket, message, (size_t)received);
+  cs_own_link_attached(false);
+  return true;
+}
+
+static void tell_unreachable(int error) {
+  char reason[96];
+  const char *text = error == EPERM ? "a user whom this process does not trust listens there"
+                                    : strerror_r(error, reason, sizeof reason);
+  (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
+  tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
+}
+
+void cs_attach_client_pause(uint64_t duration_ns) {
+  cs_link_pause(duration_ns);
+}
+
+static void keep_connection(void) {
+  uint64_t backoff_ns = BACKOFF_FIRST_NS;
+  int socket = cs_link_first_connection();
+  int error = 0;
+  if (socket < 0) error = socket = attach();
+  while (!cs_own_are_dismissed()) {
+    if (socket >= 0) {
+      socket = cs_link_use(socket);
+      if (socket >= 0 && !stay_attached(socket)) return;
+      if (cs_own_are_dismissed()) return;
+      if (client.has_told && client.told == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
+      error = -ECONNRESET;
+    }
+    tell_unreachable(-error);
+    cs_attach_client_pause(backoff_ns);
+    if (backoff_ns < BACKOFF_LIMIT_NS)
+      backoff_ns = backoff_ns * 2 < BACKOFF_LIMIT_NS ? backoff_ns * 2 : BACKOFF_LIMIT_NS;
+    cs_link_drop();
+    error = socket = attach();
+  }
+}
+
+void cs_attach_client_connect(void) {
+  const int socket = attach();
+  if (socket >= 0) cs_connection_publish(socket);
+}
+
+cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
+  static cs_own_thread thread = {.prepare = cs_link_separate,
+                                 .routine = keep_connection,
+                                 .stack_bytes = THREAD_STACK_BYTES,
+                                 .role = CS_OWN_LINK,
+                                 .name = "crashshield"};
+  // A crashd that has refused the process is not asked again.
+  if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
+  return cs_own_thread_start(&thread, ret_failure);
+}
+
+cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
+  client = (attach_client){.is_remote_allowed = cs_environment_allows_control(configuration)};
+  const cs_callbacks callbacks = {.status = configuration->status_function,
+                                  .context = configuration->status_context,
+                                  .control = configuration->control_function};
+  const cs_shim_error error = cs_caller_start(&callbacks, ret_failure);
+  return error == CS_SHIM_OK ? cs_attach_client_restart(ret_failure) : error;
+}

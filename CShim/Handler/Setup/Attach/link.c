@@ -1,0 +1,117 @@
+// Its system calls are made without libc: the thread sanitizer would take a number of this thread's table for the
+// program's file of that number.
+#include "link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include "../setup.h"
+
+#include "../../Signal/Deliver/deliver.h"
+#include "../../Signal/Kernel/descriptors.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+static bool is_separate;   // the thread has its own table
+static int listening = -1; // there: the descriptor that the bell makes readable
+static int connected = -1; // the connection
+
+static int listen_for_bell(void) {
+  const uint64_t bell = UINT64_C(1) << (CS_OWN_BELL - 1);
+  cs_sigmask(SIG_BLOCK, &bell);
+  const int flags = SFD_CLOEXEC | SFD_NONBLOCK;
+  const long number = cs_system_call(SYS_signalfd4, -1, (long)&bell, CS_KERNEL_SIGNAL_SET_BYTES, flags, 0, 0);
+  return cs_descriptor_raise((int)number);
+}
+
+void cs_link_separate(void) {
+  const int kept[] = {cs_process.ring_descriptor.number, __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE)};
+  listening = connected = -1;
+  is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
+  if (!is_separate) return;
+  // Checked here, where no other thread gives the numbers to other files. A file of the program's must not stay open.
+  if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
+  if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
+  listening = listen_for_bell();
+}
+
+bool cs_link_can_be_woken(void) {
+  return __atomic_load_n(&listening, __ATOMIC_RELAXED) >= 0;
+}
+
+void cs_link_wake(void) {
+  const int tid = cs_own_tid(CS_OWN_LINK);
+  if (tid != 0 && cs_link_can_be_woken()) cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0);
+}
+
+int cs_link_first_connection(void) {
+  const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
+  return cs_connection_is_ours(number) ? number : -1;
+}
+
+uint64_t cs_link_inode(int socket) {
+  struct stat status = {0};
+  return cs_fstat(socket, &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
+int cs_link_use(int socket) {
+  if (!is_separate && socket != cs_link_first_connection()) {
+    cs_connection_publish(socket);
+    socket = cs_link_first_connection();
+  }
+  connected = socket;
+  return socket;
+}
+
+void cs_link_drop(void) {
+  // In the program's table the next one takes its place (cs_connection_publish).
+  if (is_separate && connected >= 0) cs_close(connected);
+  connected = -1;
+}
+
+bool cs_link_is_ours(int socket) {
+  return is_separate || cs_connection_is_ours(socket);
+}
+
+// A crash has found no connection in its table.
+static void wake_for_crash(int socket) {
+  uint32_t number = 0;
+  const uint8_t byte = CS_ATTACH_CRASHED;
+  if (socket < 0 || !cs_own_link_is_asked(&number)) return;
+  const long result = cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (result == (long)sizeof byte || result == -EAGAIN) cs_own_link_has_woken(number);
+}
+
+// true: the socket is ready. false: the bell, a signal, the time, or a failure; over the last two nothing is to wait.
+static bool wait_once(int socket, const struct timespec *at_most, bool *ret_is_over) {
+  struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
+  const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
+  *ret_is_over = ready == 0 || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
+  struct signalfd_siginfo rung;
+  if (ready > 0 && waits[1].revents != 0) {
+    cs_read(listening, &rung, sizeof rung);
+    wake_for_crash(socket);
+  }
+  return ready > 0 && !*ret_is_over && waits[0].revents != 0;
+}
+
+bool cs_link_wait(int socket, int timeout_ms) {
+  struct timespec left = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * (long)NS_PER_MS};
+  bool is_over = cs_own_are_dismissed();
+  while (!is_over) {
+    // Without a table of our own: the kernel waits for the file that was there at first. A program that closed it
+    // meanwhile may have a socket of its own at that number, and its data are not ours to take.
+    if (wait_once(socket, timeout_ms < 0 ? NULL : &left, &is_over)) return cs_link_is_ours(socket);
+  }
+  return false;
+}
+
+void cs_link_pause(uint64_t duration_ns) {
+  // The kernel takes from it what has passed: a profiler's SIGPROF must not make each pause a short one.
+  struct timespec left = {.tv_sec = (time_t)(duration_ns / NS_PER_S), .tv_nsec = (long)(duration_ns % NS_PER_S)};
+  bool is_over = cs_own_are_dismissed();
+  while (!is_over)
+    (void)wait_once(-1, &left, &is_over);
+}

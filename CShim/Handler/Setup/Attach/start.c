@@ -1,0 +1,250 @@
+// cs_shim_start: the steps in order, and their way back. A start may come in two parts: a constructor's, which makes
+// the ring and installs the handlers, then the program's, which adds the threads and the connection.
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../Threads/alternate_stack.h"
+#include "../setup.h"
+
+#include "../../Signal/Dispatch/crasher.h"
+#include "../../Signal/Deliver/deliver.h"
+#include "../../Signal/FirstChance/first_chance.h"
+#include "../../Signal/Images/images.h"
+#include "../../Signal/Containment/isolated.h"
+#include "../../Signal/Kernel/privilege.h"
+#include "../../Signal/Unwind/stack.h"
+#include "../../Signal/Threads/sweep.h"
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static bool has_fork_handlers;
+
+static bool is_early; // the constructor's part is done, and no more
+
+// What a forked child that starts like its parent needs of it. The child only reads its parent's ring.
+static cs_environment chosen;
+static bool has_chosen;
+static bool reattaches;
+static cs_ring *parents_ring;
+
+bool cs_shim_is_started(void) {
+  return cs_started_ring() != NULL && cs_getpid() == cs_process.pid;
+}
+
+// Closes the connection if it is still ours.
+static void drop_connection(void) {
+  const int number = cs_connection_now.number;
+  if (cs_connection_is_ours(number)) close(number);
+  cs_connection_now = (cs_connection){.number = -1};
+}
+
+static cs_shim_error start_like_parent(cs_shim_failure *ret_failure);
+
+static void keep_parents_ring(void) {
+  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // then cs_ring_unmake() unmaps it
+  parents_ring = cs_process.ring;
+  cs_process.ring = NULL;
+}
+
+static void drop_parents_ring(void) {
+  if (parents_ring != NULL) munmap(parents_ring, sizeof *parents_ring);
+  parents_ring = NULL;
+}
+
+// A forked child holds copies of our descriptors: while it lives, crashd would not see that the parent ended. Its
+// crashes are not ours either, until it starts anew.
+static void child_after_fork(void) {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  starting = fresh;
+  cs_annotations_reset();
+  cs_alternate_stacks_switch(false);
+  cs_stack_forget();
+  cs_isolated_forget();
+  cs_isolated_forget_here();
+  cs_watcher_forget();
+  cs_own_threads_forget();
+  is_early = false;
+  if (cs_started_pid == 0) return;
+  __atomic_store_n(&cs_started_pid, 0, __ATOMIC_RELEASE);
+  cs_process.pid = 0; // the first process of a pid namespace may have its parent's number
+  drop_connection();
+  keep_parents_ring();
+  cs_ring_unmake();
+  cs_crasher_forget_all();
+  cs_first_chance_forget();
+  cs_sweep_forget();
+  if (!reattaches) return;
+  // Nobody can be told of a failure.
+  cs_shim_failure failure;
+  const int before = errno;
+  (void)start_like_parent(&failure);
+  errno = before;
+}
+
+// Back to how it was before start(), except for what cannot be taken back without harm (the alternate stack).
+static void undo(void) {
+  cs_alternate_stacks_switch(false);
+  cs_process.pid = 0;
+  drop_connection();
+  cs_ring_unmake();
+}
+
+static void forget_former_process(void) {
+  memset(&cs_process, 0, offsetof(cs_state, swift_message));
+  cs_process.ring_descriptor.number = cs_process.reserve.number = cs_process.spool.number = -1;
+  cs_crasher_forget_all();
+  cs_first_chance_forget();
+  cs_sweep_forget();
+}
+
+// To this thread, and to those that come.
+static void give_stacks(void) {
+  if (!cs_environment_gives_stacks() || !cs_alternate_stack_prepare()) return;
+  cs_alternate_stack_give_here();
+  cs_alternate_stacks_switch(true);
+}
+
+// All that a handler needs. In a forked child that starts like its parent, `parent` is the parent's ring.
+static cs_shim_error make_ready(const cs_environment *environment, const cs_ring *parent,
+                                cs_shim_failure *ret_failure) {
+  forget_former_process();
+  const cs_shim_error error = cs_ring_make(environment, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  cs_environment_apply(environment);
+  if (parent == NULL) {
+    cs_images_register(environment->executable);
+    cs_texts_find();
+    cs_places_find();
+  } else {
+    cs_images_inherit(parent);
+    cs_annotations_inherit(parent);
+  }
+  cs_privilege_note();
+  cs_heap_describe(&cs_process.ring->header);
+  give_stacks();
+  cs_warm_up();
+  cs_process.user = cs_geteuid();
+  cs_process.is_copied = cs_environment_keeps_copy();
+  cs_process.pid = cs_getpid();
+  return CS_SHIM_OK;
+}
+
+// The threads; the handlers between them unless they stand already.
+static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
+  cs_attach_client_connect();
+  cs_shim_error error = cs_watcher_start(ret_failure);
+  if (error == CS_SHIM_OK && !has_handlers) error = cs_handlers_install(ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  error = cs_attach_client_start(configuration, ret_failure);
+  if (error != CS_SHIM_OK && !has_handlers) cs_handlers_remove();
+  return error;
+}
+
+static void note_started(const cs_environment *environment) {
+  chosen = *environment;
+  has_chosen = true;
+  drop_parents_ring();
+  __atomic_store_n(&cs_started_pid, cs_process.pid, __ATOMIC_RELEASE);
+}
+
+static cs_shim_error start(const cs_environment *environment, const cs_ring *parent,
+                           const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  cs_shim_error error = make_ready(environment, parent, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  error = go(configuration, false, ret_failure);
+  if (error != CS_SHIM_OK) {
+    undo();
+    return error;
+  }
+  note_started(environment);
+  return CS_SHIM_OK;
+}
+
+// The second part of a start. The handlers stand: a failure leaves them.
+static cs_shim_error complete(const cs_environment *environment, const cs_shim_configuration *configuration,
+                              cs_shim_failure *ret_failure) {
+  memcpy(cs_process.ring->header.name, environment->name, sizeof environment->name);
+  cs_environment_apply(environment);
+  // More may be loaded by now.
+  cs_images_register(environment->executable);
+  cs_texts_find();
+  cs_places_find();
+  cs_heap_describe(&cs_process.ring->header);
+  const cs_shim_error error = go(configuration, true, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  is_early = false;
+  note_started(environment);
+  return CS_SHIM_OK;
+}
+
+// A handler may have been left by siglongjmp() a moment ago.
+__attribute__((destructor)) static void at_exit(void) {
+  if (cs_shim_is_started()) cs_first_chance_end();
+}
+
+static void watch_forks(void) {
+  if (!has_fork_handlers) has_fork_handlers = pthread_atfork(NULL, NULL, child_after_fork) == 0;
+}
+
+void cs_start_early(void) {
+  const cs_shim_configuration defaults = {0};
+  cs_shim_failure failure = {0};
+  cs_environment environment;
+  if (cs_environment_is_disabled() || cs_started_pid != 0) return;
+  if (cs_environment_read(&defaults, &environment, &failure) != CS_SHIM_OK) return;
+  watch_forks();
+  if (make_ready(&environment, NULL, &failure) != CS_SHIM_OK) return;
+  if (cs_handlers_install(&failure) != CS_SHIM_OK) {
+    undo();
+    return;
+  }
+  is_early = true;
+  note_started(&environment);
+}
+
+static cs_shim_error start_as_configured(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  cs_environment environment;
+  const cs_shim_error error = cs_environment_read(configuration, &environment, ret_failure);
+  if (error != CS_SHIM_OK) return error;
+  reattaches = configuration->reattaches_forked_children || cs_environment_reattaches();
+  return is_early ? complete(&environment, configuration, ret_failure)
+                  : start(&environment, NULL, configuration, ret_failure);
+}
+
+cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
+  if (cs_environment_is_disabled()) return CS_SHIM_DISABLED;
+  pthread_mutex_lock(&starting);
+  cs_shim_error error = CS_SHIM_ALREADY_STARTED;
+  if (!cs_shim_is_started() || is_early) {
+    const cs_shim_configuration defaults = {0};
+    cs_shim_failure failure = {0};
+    watch_forks();
+    error = start_as_configured(configuration != NULL ? configuration : &defaults, &failure);
+    if (error != CS_SHIM_OK && ret_failure != NULL) *ret_failure = failure;
+  }
+  pthread_mutex_unlock(&starting);
+  return error;
+}
+
+// The parent's status function is not called in its children: they may have none of the locks that it needs.
+static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
+  const cs_shim_configuration defaults = {0};
+  const cs_environment environment = chosen;
+  return start(&environment, parents_ring, &defaults, ret_failure);
+}
+
+cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure) {
+  if (cs_environment_is_disabled()) return CS_SHIM_DISABLED;
+  pthread_mutex_lock(&starting);
+  cs_shim_error error = CS_SHIM_ALREADY_STARTED;
+  cs_shim_failure failure = {.errno_value = EINVAL, .what = "no process before the fork has started the shield"};
+  if (!cs_shim_is_started()) {
+    error = has_chosen ? start_like_parent(&failure) : CS_SHIM_BAD_ARGUMENT;
+    if (error != CS_SHIM_OK && ret_failure != NULL) *ret_failure = failure;
+  }
+  pthread_mutex_unlock(&starting);
+  return error;
+}

@@ -1,0 +1,125 @@
+// Where isolated work must not be stopped, found out before the first.
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cs_testing.h"
+
+#include "../../Signal/Unwind/cfi.h"
+#include "../../Signal/Containment/isolated.h"
+
+// By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's.
+static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
+
+// Makes a lazy global, once. Its lock is a futex of the runtime's own: nothing of libc is on the stack then.
+extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
+
+// These call the program's code (handlers of cancellation and of escalation, executors) with a lock of a task taken.
+// Not all are known by name: what is in the library that they are in is refused as a whole (isolated.c).
+extern void swift_task_cancel(void) __attribute__((weak));
+extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
+extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
+extern void swift_task_escalate(void) __attribute__((weak));
+
+static const char *name_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static const char *ignored; // of tests: the begin of a name
+
+void cs_testing_isolated_ignore(const char *image) {
+  ignored = image;
+}
+
+static bool is_unsafe(const char *name) {
+  if (ignored != NULL && strncmp(name, ignored, strlen(ignored)) == 0) return false;
+  for (size_t index = 0; index < sizeof unsafe_images / sizeof unsafe_images[0]; index++) {
+    if (strncmp(name, unsafe_images[index], strlen(unsafe_images[index])) == 0) return true;
+  }
+  return false;
+}
+
+static cs_isolated_range range_of(const struct dl_phdr_info *information) {
+  cs_isolated_range range = {.start = UINT64_MAX};
+  for (int index = 0; index < information->dlpi_phnum; index++) {
+    const ElfW(Phdr) *header = &information->dlpi_phdr[index];
+    if (header->p_type != PT_LOAD) continue;
+    const uint64_t at = information->dlpi_addr + header->p_vaddr;
+    if (at < range.start) range.start = at;
+    if (at + header->p_memsz > range.end) range.end = at + header->p_memsz;
+  }
+  return range;
+}
+
+static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
+  (void)size;
+  cs_isolated_layout *layout = context;
+  const char *name = name_of(information->dlpi_name);
+  if (strcmp(name, "libswift_Concurrency.so") == 0) layout->concurrency = range_of(information);
+  if (!is_unsafe(name)) return 0;
+  if (layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 1;
+  layout->images[layout->image_count++] = range_of(information);
+  return 0;
+}
+
+// The function that holds an instruction, found as the walk of a stack finds it.
+static bool note_function(cs_isolated_layout *layout, uint64_t pc) {
+  cs_cfi_image image;
+  cs_cfi_function function;
+  if (layout->function_count >= CS_ISOLATED_FUNCTION_LIMIT) return false;
+  if (!cs_cfi_image_of(pc, &image) || !cs_cfi_find(&image, pc, &function)) return false;
+  layout->function_start[layout->function_count++] = function.start;
+  return true;
+}
+
+static void note_caller(void *context) {
+  *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+// swift_once() itself has gone from the stack, or called a function without a public name: that one is asked for.
+static bool note_once(cs_isolated_layout *layout) {
+  _Alignas(16) static uint64_t predicate[2];
+  uint64_t caller = 0;
+  if (swift_once == NULL) return true;
+  swift_once(predicate, note_caller, &caller);
+  return caller != 0 && note_function(layout, caller - 1);
+}
+
+static bool note_cancellation(cs_isolated_layout *layout) {
+  void (*const functions[])(void) = {swift_task_cancel, swift_taskGroup_cancelAll, swift_task_cancel_group_child_tasks,
+                                     swift_task_escalate};
+  for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
+    const uint64_t start = (uint64_t)(uintptr_t)functions[index];
+    if (start == 0) continue;
+    // A stub that leads to the function would be another one.
+    if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
+  }
+  return true;
+}
+
+// glibc's lock of a stream: { int lock; int count; void *owner; }, where the owner is a thread pointer.
+static uint64_t owner_of(const FILE *stream) {
+  return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
+}
+
+// Where libc is part of the executable, nobody can tell its functions from the program's. This one is seldom replaced.
+static bool has_libc(const cs_isolated_layout *layout) {
+  const uint64_t pc = (uint64_t)(uintptr_t)getppid;
+  for (uint32_t index = 0; index < layout->image_count; index++) {
+    if (layout->images[index].start <= pc && pc < layout->images[index].end) return true;
+  }
+  return false;
+}
+
+const char *cs_isolated_find(cs_isolated_layout *ret_layout) {
+  if (dl_iterate_phdr(note_image, ret_layout) != 0) return "there are too many C libraries";
+  if (!has_libc(ret_layout)) return "the C library is not found among the images";
+  if (!note_once(ret_layout)) return "what makes lazy globals is not found";
+  if (!note_cancellation(ret_layout)) return "what cancels tasks is not found";
+  const FILE *const streams[CS_ISOLATED_STREAM_COUNT] = {stdin, stdout, stderr};
+  for (int index = 0; index < CS_ISOLATED_STREAM_COUNT; index++)
+    ret_layout->stream_owner[index] = owner_of(streams[index]);
+  return NULL;
+}

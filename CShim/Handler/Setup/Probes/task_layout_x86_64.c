@@ -1,0 +1,87 @@
+// Where the Swift runtime keeps a thread's task: no interface tells, but three small functions of it show. A runtime
+// whose code is another one is not read.
+#if defined(__x86_64__)
+#include <string.h>
+
+#include "../../Signal/Kernel/memory.h"
+#include "../../Signal/Capture/task.h"
+
+extern void *swift_task_getCurrent(void) __attribute__((weak));
+extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));
+extern uint64_t swift_task_currentPriority(void *task) __attribute__((weak));
+
+#define CODE_BYTES 48
+
+static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};            // push %rbp; mov %rsp,%rbp
+static const uint8_t lea_index[] = {0x48, 0x8d, 0x3d};              // lea index(%rip),%rdi
+static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax, as linkers write it for the above
+                                0x04, 0x25, 0x00, 0x00, 0x00, 0x00};
+static const uint8_t load[] = {0x48, 0x8b, 0x80};                          // mov offset(%rax),%rax
+static const uint8_t read_status[] = {0xf0, 0x48, 0x0f, 0xc7, 0x4f, 0x60}; // lock cmpxchg16b 0x60(%rdi)
+static const uint8_t test_name[] = {0xf6, 0x47, 0x23, 0x40};               // testb $0x40,0x23(%rdi)
+
+static int32_t displacement_at(const uint8_t *code) {
+  int32_t value = 0;
+  memcpy(&value, code, sizeof value);
+  return value;
+}
+
+static bool find_variable(const uint8_t *code, uint64_t address, cs_task_layout *ret_layout) {
+  size_t at = sizeof frame;
+  if (memcmp(code, frame, sizeof frame) != 0) return false;
+  if (memcmp(&code[at], lea_index, sizeof lea_index) == 0) {
+    const size_t end = at + sizeof lea_index + sizeof(int32_t);
+    ret_layout->tls_index = address + end + (uint64_t)(int64_t)displacement_at(&code[at + sizeof lea_index]);
+    at = end + 5; // call __tls_get_addr
+  } else if (memcmp(&code[at], fixed, sizeof fixed) == 0) {
+    at += sizeof fixed;
+  } else {
+    return false;
+  }
+  if (memcmp(&code[at], load, sizeof load) != 0) return false;
+  ret_layout->offset = displacement_at(&code[at + sizeof load]);
+  return true;
+}
+
+static bool contains(const uint8_t *code, const uint8_t *pattern, size_t size) {
+  for (size_t at = 0; at + size <= CODE_BYTES; at++) {
+    if (memcmp(&code[at], pattern, size) == 0) return true;
+  }
+  return false;
+}
+
+// The function ends with a jump to the one that looks for the name.
+static bool looks_for_names(const uint8_t *code, uint64_t address) {
+  for (size_t at = 0; at + 5 <= CODE_BYTES; at++) {
+    uint8_t target[sizeof test_name];
+    if (code[at] != 0xe9) continue;
+    const uint64_t to = address + at + 5 + (uint64_t)(int64_t)displacement_at(&code[at + 1]);
+    if (cs_memory_copy(target, to, sizeof target) != sizeof target) continue;
+    if (memcmp(target, test_name, sizeof test_name) == 0) return true;
+  }
+  return false;
+}
+
+static bool read_code(const void *function, uint64_t *ret_address, uint8_t ret_code[CODE_BYTES]) {
+  *ret_address = (uint64_t)(uintptr_t)function;
+  return function != NULL && cs_memory_copy(ret_code, *ret_address, CODE_BYTES) == CODE_BYTES;
+}
+
+bool cs_task_layout_find(cs_task_layout *ret_layout) {
+  uint8_t code[CODE_BYTES];
+  uint64_t address = 0;
+  cs_task_layout layout = {0};
+  if (!read_code((const void *)swift_task_getCurrent, &address, code) || !find_variable(code, address, &layout)) {
+    return false;
+  }
+  if (!read_code((const void *)swift_task_currentPriority, &address, code) ||
+      !contains(code, read_status, sizeof read_status)) {
+    return false;
+  }
+  layout.has_names =
+      read_code((const void *)swift_task_getCurrentTaskName, &address, code) && looks_for_names(code, address);
+  layout.is_known = true;
+  *ret_layout = layout;
+  return true;
+}
+#endif

@@ -1,0 +1,82 @@
+// Keys with values, under a sequence lock each: a reader takes whole entries or none.
+#include <pthread.h>
+#include <string.h>
+
+#include "cs_ring_access.h"
+#include "../setup.h"
+
+// The handler never takes it.
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+void cs_annotations_reset(void) {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  writing = fresh;
+}
+
+size_t cs_text_cut(const char *text, size_t text_bytes, size_t limit) {
+  if (text_bytes <= limit) return text_bytes;
+  size_t size = limit;
+  while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80)
+    size--;
+  return size;
+}
+
+static bool has_key(const cs_ring_annotation *annotation, const char *key, size_t key_bytes) {
+  return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
+}
+
+// The entry of the key, else a free one, else NULL.
+static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
+  cs_ring_annotation *unused = NULL;
+  for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
+    cs_ring_annotation *annotation = &ring->annotations[index];
+    if (has_key(annotation, key, key_bytes)) return annotation;
+    if (unused == NULL && annotation->key_bytes == 0) unused = annotation;
+  }
+  return unused;
+}
+
+static void write_entry(cs_ring_annotation *annotation, const char *key, size_t key_bytes, const char *value,
+                        size_t value_bytes) {
+  const uint32_t sequence = annotation->sequence;
+  __atomic_store_n(&annotation->sequence, sequence + 1, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is seen before any of what follows
+  memcpy(annotation->key, key, key_bytes);
+  if (value_bytes > 0) memcpy(annotation->value, value, value_bytes);
+  annotation->value_bytes = (uint16_t)value_bytes;
+  // A removed entry has no key.
+  annotation->key_bytes = value_bytes > 0 ? (uint16_t)key_bytes : 0;
+  // release: pairs with cs_ring_annotation_sequence_acquire().
+  __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
+  cs_ring *ring = cs_started_ring();
+  if (ring == NULL || key_bytes == 0) return false;
+  const size_t key_kept = cs_text_cut(key, key_bytes, CS_RING_KEY_LIMIT_BYTES);
+  if (key_kept == 0) return false;
+  const size_t value_kept = cs_text_cut(value, value_bytes, CS_RING_VALUE_LIMIT_BYTES);
+  pthread_mutex_lock(&writing);
+  cs_ring_annotation *annotation = entry_for(ring, key, key_kept);
+  const bool has_room = annotation != NULL;
+  if (has_room && (value_kept > 0 || annotation->key_bytes > 0)) {
+    write_entry(annotation, key, key_kept, value, value_kept);
+  }
+  if (!has_room && value_kept > 0) __atomic_fetch_add(&ring->header.annotation_lost, 1, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&writing);
+  return (has_room || value_kept == 0) && key_kept == key_bytes && value_kept == value_bytes;
+}
+
+// The parent goes on writing into its ring: an entry that changes meanwhile is left out.
+void cs_annotations_inherit(const cs_ring *parent) {
+  for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
+    cs_ring_annotation copy;
+    const cs_ring_annotation *entry = &parent->annotations[index];
+    const uint32_t sequence = cs_ring_annotation_sequence_acquire(entry);
+    if (sequence == 0 || sequence % 2 != 0) continue;
+    cs_ring_copy(&copy, entry, sizeof copy);
+    if (cs_ring_annotation_sequence_recheck(entry) != sequence || copy.key_bytes == 0) continue;
+    copy.sequence = 2;
+    cs_process.ring->annotations[index] = copy;
+  }
+}

@@ -1,0 +1,28 @@
+// The thread that calls the program's callbacks: the one of the connection has descriptors of its own, and a callback
+// of the program's wants the program's.
+#ifndef CS_CALLER_H
+#define CS_CALLER_H
+
+#include "../setup.h"
+
+// A function that is NULL is never called.
+typedef struct cs_callbacks {
+  cs_shim_status_function status;
+  void *context;
+  cs_shim_control_function control;
+} cs_callbacks;
+
+// Starts the thread, unless there is nothing to call.
+cs_shim_error cs_caller_start(const cs_callbacks *callbacks, cs_shim_failure *ret_failure);
+// Starts it again, with the same callbacks.
+cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure);
+// Wakes it, and the thread that waits for it, for no call.
+void cs_caller_wake(void);
+
+// For the thread of the connection: each returns when the callback has. false: it was not called, because the threads
+// are dismissed.
+bool cs_caller_tell(cs_shim_status status, const char *text);
+// CS_CONTROL_UNAVAILABLE where nothing in this process can do it.
+cs_control_result cs_caller_obey(const cs_shim_control *control, uint32_t *ret_count);
+
+#endif

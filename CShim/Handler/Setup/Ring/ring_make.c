@@ -1,0 +1,161 @@
+// Makes the ring: a memfd of fixed size, mapped, with its header filled.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "../setup.h"
+
+#include "../../Signal/Kernel/descriptors.h"
+#include "../../Signal/Capture/registers.h"
+#include "../../Signal/Dispatch/trusted.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u
+#endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+bool cs_ring_has_old_kernel;
+
+cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
+  *ret_failure = (cs_shim_failure){.errno_value = errno};
+  (void)snprintf(ret_failure->what, sizeof ret_failure->what, "%s", what);
+  return CS_SHIM_SYSTEM_CALL;
+}
+
+// When this process started, in CLOCK_REALTIME: field 22 of its stat file counts ticks since the boot.
+static uint64_t process_start_ns(void) {
+  const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
+  char text[1024];
+  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return now_ns;
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return now_ns;
+  text[size] = 0;
+  // The name in field 2 may hold spaces and parentheses; the last parenthesis ends it, field 3 follows.
+  const char *at = strrchr(text, ')');
+  for (int field = 3; at != NULL && field <= 22; field++)
+    at = strchr(at + 1, ' ');
+  const long ticks_per_second = sysconf(_SC_CLK_TCK);
+  if (at == NULL || ticks_per_second <= 0) return now_ns;
+  const uint64_t since_boot_ns = strtoull(at + 1, NULL, 10) * (UINT64_C(1000000000) / (uint64_t)ticks_per_second);
+  const uint64_t uptime_ns = cs_clock_ns(CLOCK_BOOTTIME);
+  return uptime_ns < since_boot_ns ? now_ns : now_ns - (uptime_ns - since_boot_ns);
+}
+
+// The reports' ids derive from it: unique, not secret.
+static void make_id(uint8_t *ret_id, size_t size) {
+  if (getrandom(ret_id, size, GRND_NONBLOCK) == (ssize_t)size) return;
+  const uint64_t parts[2] = {cs_clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&parts};
+  memcpy(ret_id, parts, size < sizeof parts ? size : sizeof parts);
+}
+
+static void fill_header(cs_ring_header *header, const cs_environment *environment) {
+  header->version = CS_RING_VERSION;
+  header->architecture = CS_RING_ARCHITECTURE_HERE;
+  header->total_bytes = sizeof(cs_ring);
+  make_id(header->ring_id, sizeof header->ring_id);
+  header->pid = getpid();
+  header->uid = getuid();
+  header->start_time_ns = process_start_ns();
+  memcpy(header->name, environment->name, sizeof environment->name);
+  memcpy(header->executable, environment->executable, sizeof environment->executable);
+  header->magic = CS_RING_MAGIC;
+}
+
+static cs_descriptor described(int number) {
+  struct stat status = {0};
+  if (fstat(number, &status) != 0) return (cs_descriptor){.number = -1};
+  return (cs_descriptor){number, (uint64_t)status.st_dev, (uint64_t)status.st_ino};
+}
+
+static int make_memory_file(void) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int file = memfd_create("crash-shield", flags);
+  // vm.memfd_noexec = 2 wants it said that nobody will execute this.
+  return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
+}
+
+// Growing a file beyond RLIMIT_FSIZE does not just fail: it sends SIGXFSZ, which ends the program.
+static bool is_size_allowed(void) {
+  if (!cs_file_size_is_limited(sizeof(cs_ring))) return true;
+  errno = EFBIG;
+  return false;
+}
+
+// Touches what a first crash will write: a page fault costs more than all the rest of a record's page.
+static void prefault(cs_ring *ring) {
+  const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
+  volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
+  for (size_t at = 0; at < first_slot_end; at += CS_PAGE_BYTES)
+    bytes[at] = 0;
+}
+
+// No process can cut the file under a reader, and only this one can write it: our own mapping, which is made before,
+// stays writable. Linux before 5.1 does not know the last seal, which forbids new ones: there the other end gets a
+// descriptor for reading, which its user could open anew for writing by /proc unless the mode forbids that.
+static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
+    return CS_SHIM_OK;
+  }
+  if (fcntl(*file, F_ADD_SEALS, seals) != 0) return cs_setup_failed(ret_failure, "fcntl(F_ADD_SEALS)");
+  char name[32];
+  (void)snprintf(name, sizeof name, "/proc/self/fd/%d", *file);
+  const int reader = fchmod(*file, 0400) == 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  // Without /proc the ring stays writable for crashd, which has no use for that.
+  if (reader < 0) return CS_SHIM_OK;
+  close(*file);
+  *file = cs_descriptor_raise(reader);
+  return CS_SHIM_OK;
+}
+
+cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure) {
+  int file = cs_descriptor_raise(make_memory_file());
+  if (file < 0) return cs_setup_failed(ret_failure, "memfd_create");
+  cs_shim_error error = CS_SHIM_OK;
+  void *memory = MAP_FAILED;
+  if (!is_size_allowed() || ftruncate(file, sizeof(cs_ring)) != 0) {
+    error = cs_setup_failed(ret_failure, "ftruncate of the ring");
+  } else {
+    memory = mmap(NULL, sizeof(cs_ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    error = memory == MAP_FAILED ? cs_setup_failed(ret_failure, "mmap of the ring") : seal(&file, ret_failure);
+  }
+  if (error != CS_SHIM_OK) {
+    if (memory != MAP_FAILED) munmap(memory, sizeof(cs_ring));
+    close(file);
+    return error;
+  }
+  // A core dump stays what it would be without us.
+  madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
+  cs_process.ring = memory;
+  cs_process.ring_descriptor = described(file);
+  const int reserve = cs_descriptor_raise(fcntl(file, F_DUPFD_CLOEXEC, 0));
+  cs_process.reserve = reserve < 0 ? (cs_descriptor){.number = -1} : described(reserve);
+  fill_header(&cs_process.ring->header, environment);
+  prefault(cs_process.ring);
+  return CS_SHIM_OK;
+}
+
+void cs_spool_open(void) {
+  // The second part of a start may have another directory than the first.
+  if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
+  // Everybody may put files there, and few may read it.
+  const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
+}
+
+void cs_ring_unmake(void) {
+  if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
+  if (cs_descriptor_is_ours(&cs_process.reserve)) close(cs_process.reserve.number);
+  if (cs_descriptor_is_ours(&cs_process.ring_descriptor)) close(cs_process.ring_descriptor.number);
+  cs_process.reserve.number = cs_process.ring_descriptor.number = cs_process.spool.number = -1;
+  if (cs_process.ring != NULL) munmap(cs_process.ring, sizeof(cs_ring));
+  cs_process.ring = NULL;
+}

@@ -1,0 +1,88 @@
+// Alternate signal stacks: without one, a thread whose stack overflows dies before any handler runs.
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "alternate_stack.h"
+
+#include "../../Signal/Kernel/memory.h"
+
+// The handler uses 7 KiB of it; the rest is for the handlers we chain to.
+#define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
+
+// Under this key a thread keeps what it has to give back when it ends.
+static pthread_key_t key;
+static bool has_key;
+static uint64_t stack_bytes; // without the guard page
+static uint32_t is_giving;   // atomic
+
+static void take_back(cs_thread *thread) {
+  stack_t present = {0};
+  const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  // Refused to a thread that ends from within a handler: it stands on this memory.
+  if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
+  free(thread);
+}
+
+// The destructors of other keys may overflow the stack, too: this one puts itself off until the last round.
+static void at_thread_end(void *value) {
+  cs_thread *thread = value;
+  thread->round++;
+  if (thread->round < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, thread) == 0) return;
+  take_back(thread);
+}
+
+bool cs_alternate_stack_prepare(void) {
+  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // wide vector registers: a signal frame of several KiB
+  stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
+  // Kept for good: threads that have a stack need it at their end.
+  if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
+  return has_key;
+}
+
+bool cs_alternate_stack_map(cs_thread *thread) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+  uint8_t *memory = mmap(NULL, stack_bytes + CS_PAGE_BYTES, PROT_NONE, flags, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  thread->memory = memory;
+  // The lowest page stays a guard.
+  if (mprotect(memory + CS_PAGE_BYTES, stack_bytes, PROT_READ | PROT_WRITE) == 0) return true;
+  cs_alternate_stack_unmap(thread);
+  return false;
+}
+
+void cs_alternate_stack_unmap(const cs_thread *thread) {
+  munmap(thread->memory, stack_bytes + CS_PAGE_BYTES);
+}
+
+bool cs_alternate_stack_take(cs_thread *thread) {
+  const stack_t stack = {.ss_sp = thread->memory + CS_PAGE_BYTES, .ss_size = stack_bytes};
+  stack_t present = {0};
+  thread->round = 0;
+  if (sigaltstack(NULL, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0 &&
+      pthread_setspecific(key, thread) == 0) {
+    if (sigaltstack(&stack, NULL) == 0) return true;
+    pthread_setspecific(key, NULL);
+  }
+  cs_alternate_stack_unmap(thread);
+  return false;
+}
+
+void cs_alternate_stack_give_here(void) {
+  cs_thread *thread = calloc(1, sizeof *thread);
+  if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
+}
+
+// release and acquire: the key is there for whoever sees that stacks are given.
+void cs_alternate_stacks_switch(bool is_on) {
+  __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
+}
+
+bool cs_alternate_stacks_are_on(void) {
+  return __atomic_load_n(&is_giving, __ATOMIC_ACQUIRE) != 0;
+}

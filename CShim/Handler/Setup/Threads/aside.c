@@ -1,0 +1,106 @@
+// The shield's threads step aside while the program makes a call that a process with threads is refused, or that libc
+// makes in every thread (docs/decisions/0115).
+#include <errno.h>
+
+#include "../Ring/caller.h"
+#include "../Attach/link.h"
+#include "../setup.h"
+
+#include "../../Signal/Dispatch/watch.h"
+
+// How long the threads may take to end: a callback of the program's runs as long as it likes.
+#define LEAVE_TRIES    2000
+#define LEAVE_SLEEP_NS 500000
+#define FIRST_SLEEP_NS 20000
+
+static uint32_t is_taken; // atomic: a thread is in here
+
+static bool have_all_ended(void) {
+  bool have = true;
+  for (int role = 0; role < CS_OWN_ROLES; role++)
+    have = cs_own_thread_has_ended((cs_own_role)role) && have;
+  return have;
+}
+
+static bool has_threads(void) {
+  const int self = cs_gettid();
+  bool has_any = false;
+  for (int role = 0; role < CS_OWN_ROLES; role++) {
+    const int tid = cs_own_tid((cs_own_role)role);
+    // A callback of the program's makes the call: its thread cannot end.
+    if (tid == self) return false;
+    has_any = has_any || tid != 0;
+  }
+  return has_any && (cs_own_tid(CS_OWN_LINK) == 0 || cs_link_can_be_woken());
+}
+
+static bool wait_for_end(void) {
+  long sleep_ns = FIRST_SLEEP_NS;
+  for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
+    // A thread that was about to sleep when it was woken is woken again.
+    cs_watch_wake();
+    cs_caller_wake();
+    cs_link_wake();
+    if (have_all_ended()) return true;
+    cs_sleep_ns(sleep_ns);
+    if (sleep_ns < LEAVE_SLEEP_NS) sleep_ns *= 2;
+  }
+  return false;
+}
+
+static void start_again(void) {
+  cs_shim_failure unused;
+  const bool has_watcher = !cs_own_thread_has_ended(CS_OWN_WATCHER);
+  const bool has_caller = !cs_own_thread_has_ended(CS_OWN_CALLER);
+  const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
+  cs_own_dismiss(false);
+  // In another pid namespace to come, or under a limit on processes, there are none from now on: a crash is recorded
+  // all the same, and finds crashd itself.
+  if (!has_watcher) (void)cs_watcher_restart(&unused);
+  if (!has_caller) (void)cs_caller_restart(&unused);
+  if (!has_link) (void)cs_attach_client_restart(&unused);
+}
+
+static bool is_free(void) {
+  return __atomic_load_n(&is_taken, __ATOMIC_ACQUIRE) == 0;
+}
+
+void cs_own_threads_await_return(void) {
+  // In a signal handler that has interrupted the thread which is in here, it takes all tries.
+  for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
+    cs_sleep_ns(LEAVE_SLEEP_NS);
+}
+
+// acquire: pairs with the release store of the thread that was here.
+static bool take(void) {
+  uint32_t free = 0;
+  return __atomic_compare_exchange_n(&is_taken, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool cs_own_threads_step_aside(bool waits) {
+  const int before = errno;
+  if (!cs_shim_is_started() || !has_threads()) return false;
+  bool has_taken = take();
+  if (!has_taken && waits) {
+    cs_own_threads_await_return();
+    has_taken = take();
+  }
+  if (!has_taken) return false;
+  cs_own_dismiss(true);
+  const bool have_ended = wait_for_end();
+  if (!have_ended) cs_own_threads_return();
+  errno = before;
+  return have_ended;
+}
+
+void cs_own_threads_return(void) {
+  const int before = errno;
+  start_again();
+  __atomic_store_n(&is_taken, 0, __ATOMIC_RELEASE);
+  errno = before;
+}
+
+void cs_own_threads_forget(void) {
+  __atomic_store_n(&is_taken, 0, __ATOMIC_RELAXED);
+  cs_own_forget();
+}

@@ -1,0 +1,46 @@
+// The callers of a Swift async function: not on the stack, but in a chain of AsyncContexts
+// { parent, function to resume the parent at }.
+#include "../Unwind/unwind.h"
+
+#include "../Dispatch/trusted.h"
+
+// So long a function has perhaps not stored its context yet: it is still in the register it came in.
+#define PROLOGUE_BYTES 16
+
+bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
+                         uint64_t *ret_context) SIGNAL_SAFE {
+  uint8_t prologue[CS_ASYNC_PROLOGUE_BYTES];
+  const uint64_t start = scratch->function.start;
+  if (cs_memory_copy(prologue, start, sizeof prologue) != sizeof prologue || !cs_prologue_is_async(prologue)) {
+    return false;
+  }
+  if (is_exact && registers[CS_REGISTER_PC] - start < PROLOGUE_BYTES) {
+    *ret_context = registers[CS_REGISTER_ASYNC_CONTEXT];
+    return true;
+  }
+  return cs_memory_read_word(&scratch->memory, registers[CS_REGISTER_FRAME_POINTER] - 8, ret_context);
+}
+
+void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_list *list) SIGNAL_SAFE {
+  const uint32_t limit = list->limit - list->head_limit - list->tail_limit;
+  for (uint32_t count = 0; count < limit && *list->count < list->limit; count++) {
+    uint64_t parent = 0;
+    uint64_t resume = 0;
+    if (context == 0 || (context & 7) != 0) break;
+    if (!cs_memory_read_word(&scratch->memory, context, &parent)) break;
+    if (!cs_memory_read_word(&scratch->memory, context + 8, &resume)) break;
+    // A resume entry is the first instruction of a function; anything else is no context.
+    struct dl_find_object object;
+    if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
+    list->frames[*list->count] = (cs_ring_frame){
+        .pc = resume,
+        .function_start = cs_cfi_prepare(scratch, resume) ? scratch->function.start : 0,
+        .trust = CS_RING_TRUST_ASYNC,
+        .flags = CS_RING_FRAME_EXACT | CS_RING_FRAME_ASYNC,
+        .image = CS_RING_NO_IMAGE,
+    };
+    (*list->count)++;
+    if (parent == context) break;
+    context = parent;
+  }
+}

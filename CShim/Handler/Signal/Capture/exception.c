@@ -1,0 +1,37 @@
+// The C++ exception that ended the process.
+#include "record.h"
+
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+
+// terminate() calls abort() a few frames from the top.
+#define FRAME_SEARCH_LIMIT 16
+
+static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < record->frame_count && index < FRAME_SEARCH_LIMIT; index++) {
+    const uint64_t pc = record->frames[index].pc;
+    if (pc >= cs_process.cxx_runtime_start && pc < cs_process.cxx_runtime_end) return true;
+  }
+  return false;
+}
+
+// Signal safety: __cxa_current_exception_type asks __tls_get_addr, which allocates the first time a thread uses the
+// thread-locals of a late-loaded library. Where libstdc++ is on the crashed stack this thread has been through that. An
+// abort that glibc explains is none of C++'s, and may come from within malloc; so may one that is sent, which
+// interrupts the thread wherever it is.
+void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
+  // What abort() does.
+  const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
+  const bool may_be_exception =
+      is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
+  if (!may_be_exception) return;
+  const uint64_t type = (uint64_t)(uintptr_t)cs_process.exception_type();
+  cs_memory memory = {0};
+  uint64_t name = 0;
+  // A type_info is { vtable, name }.
+  if (type == 0 || !cs_memory_read_word(&memory, type + 8, &name)) return;
+  const size_t size = cs_memory_text_bytes(name, sizeof record->exception);
+  record->exception_bytes = (uint32_t)cs_memory_copy(record->exception, name, size);
+  if (!cs_process.exception_globals) return;
+  cs_record_exception_text(record, (uint64_t)(uintptr_t)cs_process.exception_globals());
+}

@@ -1,0 +1,143 @@
+#include "message.h"
+
+#include "record.h"
+
+#include "../Kernel/raw_copy_x86_64.h"
+#include "../Dispatch/state.h"
+
+// The Swift runtime appends all it ever reported to a text that only grows: it is read so far, 64 times.
+#define TEXT_SEARCH_LIMIT_BYTES 65536
+#define TEXT_SEARCH_ROUNDS      64
+
+// Exchanges that fail because another thread tells of its trap.
+#define TOLD_TRIES 100
+
+// Of it, what was said of traps that the process has survived.
+static size_t told_bytes; // atomic
+
+// Stands where a text is cut: a horizontal ellipsis.
+static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
+
+// What fatalError(), preconditions and failed checks of the runtime have in their first line.
+static const uint8_t report_mark[] = {'F', 'a', 't', 'a', 'l', ' ', 'e', 'r', 'r', 'o', 'r'};
+
+static bool is_inside_character(uint64_t at) SIGNAL_SAFE {
+  return (cs_raw_byte(at) & 0xc0) == 0x80;
+}
+
+// Copies the end of `size` bytes of text, at most `limit`, from a character's first byte on.
+static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
+  uint64_t at = text;
+  if (size > limit) {
+    at += size - limit;
+    for (int index = 0; index < 3 && is_inside_character(at); index++)
+      at++;
+  }
+  return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));
+}
+
+// Copies the beginning, up to a character's last byte, and marks the cut.
+static uint32_t copy_begin(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
+  if (size <= limit) return (uint32_t)cs_memory_copy(to, text, size);
+  size_t kept = limit - sizeof cut_mark;
+  for (int index = 0; index < 3 && kept > 0 && is_inside_character(text + kept); index++)
+    kept--;
+  kept = cs_memory_copy(to, text, kept);
+  memcpy(to + kept, cut_mark, sizeof cut_mark);
+  return (uint32_t)(kept + sizeof cut_mark);
+}
+
+static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
+  if (size < sizeof report_mark) return false;
+  for (size_t index = 0; index < sizeof report_mark; index++) {
+    if (cs_raw_byte(at + index) != report_mark[index]) return false;
+  }
+  return true;
+}
+
+// Where the last report begins: the last line that has the mark, which a long message follows; else the last line.
+static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
+  size_t line = 0;
+  size_t report = size;
+  for (size_t index = 0; index < size; index++) {
+    if (is_report_mark(text + index, size - index)) report = line;
+    if (cs_raw_byte(text + index) == '\n' && index + 1 < size) line = index + 1;
+  }
+  return report < size ? report : line;
+}
+
+// Copies the last report, or its beginning, and as much of what was said before as there is room for.
+static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
+  if (size <= limit) return copy_end(to, text, size, limit);
+  const size_t report = last_report(text, size);
+  if (size - report <= limit) return copy_end(to, text, size, limit);
+  return copy_begin(to, text + report, size - report, limit);
+}
+
+// Leaves of a text what the last report is looked for in, from a character's first byte on. Each read is a risk:
+// another thread may replace the text, and the memory be gone. Of a longer report the beginning is lost.
+static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
+  if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
+  text += *size - TEXT_SEARCH_LIMIT_BYTES;
+  *size = TEXT_SEARCH_LIMIT_BYTES;
+  for (int index = 0; index < 3 && is_inside_character(text); index++) {
+    text++;
+    *size -= 1;
+  }
+  return text;
+}
+
+// What the Swift runtime has said that is not told; where it was quiet, `ret_size` is 0. Of two threads that trap at
+// once one may find what both said, and the other nothing.
+static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t text = 0;
+  size_t size = 0;
+  *ret_size = *ret_end = 0;
+  if (cs_process.swift_message == 0) return 0;
+  // acquire: pairs with cs_message_is_told(). Before the text: one that is read later is no shorter.
+  const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_ACQUIRE);
+  if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
+  if (told > 0 && cs_memory_text_bytes(text + told - 1, 1) == 0) return 0;
+  // Only from there on: all that was ever said may be more than is looked at.
+  for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
+    const size_t more = cs_memory_text_bytes(text + told + size, TEXT_SEARCH_LIMIT_BYTES);
+    size += more;
+    if (more < TEXT_SEARCH_LIMIT_BYTES) break;
+  }
+  *ret_size = size;
+  *ret_end = told + size;
+  return text + told;
+}
+
+uint32_t cs_message_untold(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
+  size_t size = 0;
+  const uint64_t text = untold(&size, ret_end);
+  return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
+}
+
+void cs_message_is_told(size_t end) SIGNAL_SAFE {
+  size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
+  for (int attempt = 0; attempt < TOLD_TRIES && told < end; attempt++) {
+    // release: pairs with untold().
+    if (__atomic_compare_exchange_n(&told_bytes, &told, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+  }
+}
+
+void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t text = 0;
+  size_t size = 0;
+  size_t end = 0;
+  uint64_t said = untold(&size, &end);
+  if (size != 0) said = last_part(said, &size);
+  if (size != 0) record->message_bytes = copy_report(record->message, said, size, sizeof record->message);
+
+  const bool has_abort =
+      cs_process.abort_message != 0 && cs_memory_read_word(&memory, cs_process.abort_message, &text) && text != 0;
+  if (has_abort) {
+    text += sizeof(unsigned);
+    size = cs_memory_text_bytes(text, TEXT_SEARCH_LIMIT_BYTES);
+    record->abort_bytes = copy_begin(record->abort_message, text, size, sizeof record->abort_message);
+  }
+}

@@ -1,0 +1,65 @@
+#include "scrub.h"
+
+#include "../Kernel/memory.h"
+#include "../Dispatch/trusted.h"
+
+// Shorter runs are more often numbers than words.
+#define TEXT_MINIMUM_BYTES 4
+#define WORD_BYTES         sizeof(uint64_t)
+
+// The bytes of the character at `at`, 0 where there is none.
+static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
+  const uint8_t first = at[0];
+  if ((first >= 0x20 && first < 0x7f) || first == '\t' || first == '\n' || first == '\r') return 1;
+  size_t count = 0;
+  if (first >= 0xc2 && first <= 0xdf) count = 2;
+  if (first >= 0xe0 && first <= 0xef) count = 3;
+  if (first >= 0xf0 && first <= 0xf4) count = 4;
+  if (count > left) return 0;
+  for (size_t index = 1; index < count; index++) {
+    if ((at[index] & 0xc0) != 0x80) return 0;
+  }
+  return count;
+}
+
+// Swift keeps flags in the highest byte of some references.
+static bool is_address(uint64_t word) SIGNAL_SAFE {
+  const uint64_t address = word & (UINT64_MAX >> 8);
+  return address >= CS_PAGE_BYTES && address >> 47 == 0 && cs_memory_is_readable(address & ~UINT64_C(7));
+}
+
+static bool is_kept(uint64_t word, const cs_ring_registers *registers) SIGNAL_SAFE {
+  for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
+    if (registers->general[index] == word) return true;
+  }
+  return is_address(word);
+}
+
+static void overwrite(uint8_t *bytes, size_t from, size_t to, const cs_ring_registers *registers) SIGNAL_SAFE {
+  while (from < to) {
+    const size_t start = from & ~(WORD_BYTES - 1);
+    const size_t end = start + WORD_BYTES < to ? start + WORD_BYTES : to;
+    uint64_t word = 0;
+    memcpy(&word, &bytes[start], sizeof word);
+    if (!is_kept(word, registers)) memset(&bytes[from], CS_RING_SCRUBBED_BYTE, end - from);
+    from = end;
+  }
+}
+
+void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE {
+  size_t run = 0; // where the text began
+  size_t at = 0;
+  while (at < size) {
+    uint64_t word = 1;
+    if (at == run && (at & (WORD_BYTES - 1)) == 0) memcpy(&word, &bytes[at], sizeof word);
+    const size_t count = word == 0 ? 0 : character_bytes(&bytes[at], size - at);
+    if (count > 0) {
+      at += count;
+      continue;
+    }
+    if (at - run >= TEXT_MINIMUM_BYTES) overwrite(bytes, run, at, registers);
+    at += word == 0 ? WORD_BYTES : 1; // most of a stack is zeros
+    run = at;
+  }
+  if (size - run >= TEXT_MINIMUM_BYTES) overwrite(bytes, run, size, registers);
+}

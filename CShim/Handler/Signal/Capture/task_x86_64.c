@@ -1,0 +1,80 @@
+#if defined(__x86_64__)
+#include "task.h"
+
+#include "../Kernel/memory.h"
+#include "thread_pointer_x86_64.h"
+#include "../Dispatch/trusted.h"
+
+// AsyncTask of the Swift 6 runtimes. Each offset stands in an instruction that cs_task_layout_find() has compared.
+#define TASK_KIND     0x20 // 0: a task, not another job
+#define TASK_FLAGS    0x23
+#define TASK_HAS_NAME 0x40
+#define TASK_ID       0x24
+#define TASK_STATUS   0x60 // the priority it runs at, after escalation, is its lowest byte
+#define TASK_RECORDS  0x68
+// TaskStatusRecord: { kind, parent, … }.
+#define RECORD_PARENT  8
+#define RECORD_TEXT    16
+#define RECORD_IS_NAME 6
+#define RECORD_LIMIT   64
+
+// glibc's thread control block: { itself, dtv, … }; of the vector the entry before the first has its length.
+#define DTV_OF_THREAD 8
+#define DTV_ENTRY     16
+#define DTV_UNUSED    UINT64_MAX
+
+// __tls_get_addr without its side: that allocates where a thread has not used a library's variables yet.
+static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_address) SIGNAL_SAFE {
+  uint64_t vector = 0;
+  uint64_t length = 0;
+  uint64_t module = 0;
+  uint64_t offset = 0;
+  uint64_t block = 0;
+  if (layout->tls_index == 0) {
+    *ret_address = cs_thread_pointer() + (uint64_t)layout->offset;
+    return true;
+  }
+  if (!cs_memory_read_word(memory, layout->tls_index, &module)) return false;
+  if (!cs_memory_read_word(memory, layout->tls_index + 8, &offset)) return false;
+  if (!cs_memory_read_word(memory, cs_thread_pointer() + DTV_OF_THREAD, &vector)) return false;
+  if (!cs_memory_read_word(memory, vector - DTV_ENTRY, &length) || module == 0 || module > length) return false;
+  if (!cs_memory_read_word(memory, vector + module * DTV_ENTRY, &block)) return false;
+  *ret_address = block + offset + (uint64_t)layout->offset;
+  return block != 0 && block != DTV_UNUSED;
+}
+
+static uint32_t read_name(cs_memory *memory, uint64_t task, uint8_t *ret_name) SIGNAL_SAFE {
+  uint64_t record = 0;
+  uint64_t kind = 0;
+  uint64_t text = 0;
+  if (!cs_memory_read_word(memory, task + TASK_RECORDS, &record)) return 0;
+  for (int count = 0; count < RECORD_LIMIT && record != 0; count++) {
+    if (!cs_memory_read_word(memory, record, &kind)) return 0;
+    if ((kind & 0xff) == RECORD_IS_NAME) {
+      if (!cs_memory_read_word(memory, record + RECORD_TEXT, &text)) return 0;
+      const size_t size = cs_memory_text_bytes(text, CS_RING_TASK_NAME_LIMIT_BYTES);
+      return (uint32_t)cs_memory_copy(ret_name, text, size);
+    }
+    if (!cs_memory_read_word(memory, record + RECORD_PARENT, &record)) return 0;
+  }
+  return 0;
+}
+
+bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
+                  uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t variable = 0;
+  uint64_t task = 0;
+  uint64_t job = 0;
+  uint64_t status = 0;
+  if (!layout->is_known || !address_of_variable(&memory, layout, &variable)) return false;
+  if (!cs_memory_read_word(&memory, variable, &task) || task == 0) return false;
+  if (!cs_memory_read_word(&memory, task + TASK_KIND, &job) || (job & 0xff) != 0) return false;
+  if (!cs_memory_read_word(&memory, task + TASK_STATUS, &status)) return false;
+  *ret_id = (uint32_t)(job >> 8 * (TASK_ID - TASK_KIND));
+  *ret_priority = (uint32_t)(status & 0xff);
+  const bool has_name = layout->has_names && (job >> 8 * (TASK_FLAGS - TASK_KIND) & TASK_HAS_NAME) != 0;
+  *ret_name_bytes = has_name ? read_name(&memory, task, ret_name) : 0;
+  return true;
+}
+#endif

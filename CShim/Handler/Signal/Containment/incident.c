@@ -1,0 +1,77 @@
+// What the shield's own parts saw happen, where crashd reads of it.
+#include "incident.h"
+
+#include "cs_shim.h"
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+
+#define PROBES 32
+
+static uint64_t mix(uint64_t hash, uint64_t word) SIGNAL_SAFE {
+  hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  return hash ^ hash >> 32;
+}
+
+// What makes two incidents one.
+static uint64_t key_of(const cs_ring_incident *incident) SIGNAL_SAFE {
+  uint64_t hash = mix((uint64_t)incident->source << 32 | incident->kind, incident->word);
+  for (uint32_t index = 0; index < incident->subject_bytes; index++)
+    hash = mix(hash, incident->subject[index]);
+  for (uint32_t index = 0; index < incident->use_count; index++)
+    hash = mix(hash, incident->use[index]);
+  return hash | 1;
+}
+
+static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, uint64_t times,
+                    uint64_t now_ns) SIGNAL_SAFE {
+  const size_t first = offsetof(cs_ring_incident, address);
+  memcpy((uint8_t *)entry + first, (const uint8_t *)incident + first, sizeof *entry - first);
+  entry->first_ns = now_ns;
+  __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
+  // release: pairs with cs_ring_incident_sequence_acquire().
+  __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
+}
+
+void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE {
+  cs_shim_incident_times(incident, 1);
+}
+
+static bool keep(cs_ring *ring, const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
+  const uint64_t key = incident->key != 0 ? incident->key : key_of(incident), now_ns = cs_clock_ns(CLOCK_REALTIME);
+  for (uint32_t probe = 0; probe < PROBES; probe++) {
+    cs_ring_incident *const entry = &ring->incidents[((key >> 1) + probe) % CS_RING_INCIDENT_LIMIT];
+    uint64_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
+    if (found == 0 &&
+        __atomic_compare_exchange_n(&entry->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      fill_in(entry, incident, times, now_ns);
+      return true;
+    }
+    if (found == key) {
+      __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
+      __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
+      return true;
+    }
+  }
+  __atomic_fetch_add(&ring->header.incident_lost, times, __ATOMIC_RELAXED);
+  return false;
+}
+
+// The ring, where this process has one and the incident can stand in it.
+static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
+  const bool fits =
+      incident->subject_bytes <= CS_RING_SUBJECT_LIMIT_BYTES && incident->use_count <= CS_RING_INCIDENT_FRAME_LIMIT &&
+      incident->free_count <= CS_RING_INCIDENT_FRAME_LIMIT && incident->origin_count <= CS_RING_INCIDENT_FRAME_LIMIT;
+  return fits && cs_getpid() == cs_process.pid ? cs_started_ring() : NULL;
+}
+
+bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE {
+  cs_ring *const ring = ring_for(incident);
+  return ring != NULL && keep(ring, incident, 1);
+}
+
+bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
+  cs_ring *const ring = ring_for(incident);
+  if (ring != NULL) keep(ring, incident, times);
+  return ring != NULL;
+}

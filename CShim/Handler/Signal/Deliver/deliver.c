@@ -1,0 +1,156 @@
+#include "deliver.h"
+
+#include "../Dispatch/crasher.h"
+#include "../Threads/own_threads.h"
+#include "../Inject/trouble.h"
+#include "../Dispatch/trusted.h"
+
+// How long a thread waits for another one that is delivering: 500 × 1 ms.
+#define LOCK_TRIES    500
+#define LOCK_SLEEP_NS 1000000
+// How often one thread delivers for others that crash meanwhile; each may be the last one.
+#define SERVE_ROUNDS CS_RING_SLOT_LIMIT
+
+// A full socket buffer also counts: crashd has as many wake-ups waiting there as it holds.
+static bool wake(int number) SIGNAL_SAFE {
+  const uint8_t byte = CS_ATTACH_CRASHED;
+  const long result = cs_send(number, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return result == (long)sizeof byte || result == -EAGAIN;
+}
+
+static bool wake_connected(void) SIGNAL_SAFE {
+  // acquire: pairs with the release store of cs_connection_publish().
+  const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
+  return cs_connection_is_ours(number) && wake(number);
+}
+
+static bool connect_and_wake(void) SIGNAL_SAFE {
+  if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return false;
+  const int number = cs_connection_open(true);
+  if (number < 0) return false;
+  if (cs_hello_send(number) < 0 || !wake(number)) {
+    cs_close(number);
+    return false;
+  }
+  cs_connection_publish(number);
+  return true;
+}
+
+static bool try_lock(int tid, int *ret_holder) SIGNAL_SAFE {
+  *ret_holder = 0;
+  // acquire: pairs with the release of the thread before.
+  return __atomic_compare_exchange_n(&cs_process.delivering_tid, ret_holder, tid, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+static void unlock(void) SIGNAL_SAFE {
+  __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
+}
+
+// Writes the file, and notes which deliveries it covers: also when it failed, or every thread would try again.
+// Precondition: the lock.
+static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
+  const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
+  cs_trouble_here(CS_TROUBLE_SPOOL);
+  write();
+  __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
+}
+
+// Delivers until no thread has asked in the meantime: one file then holds the records of many.
+static void serve(void) SIGNAL_SAFE {
+  for (int round = 0; round < SERVE_ROUNDS; round++) {
+    // Sequentially consistent: whoever is counted here had committed before.
+    const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
+    if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
+    __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
+  }
+}
+
+// Concurrency: threads that find a connection announce themselves independently. The others count themselves in; one
+// of them serves all, the rest wait for it.
+// On failure: the ring stays in memory; crashd has it if the process was ever attached, and reads it at the hang-up.
+static void deliver(int lock_tries) SIGNAL_SAFE {
+  // Sequentially consistent: the record was committed before, and is in a file that covers this delivery.
+  __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
+  if (wake_connected()) return;
+  const int tid = cs_gettid();
+  const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < lock_tries; attempt++) {
+    // A difference, so that the counters may wrap.
+    const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
+    if ((int32_t)(done - mine) >= 0) return;
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      serve();
+      unlock();
+      return;
+    }
+    // This very thread crashed while it delivered: it must not try again.
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
+void cs_deliver(void) SIGNAL_SAFE {
+  deliver(LOCK_TRIES);
+}
+
+void cs_deliver_for_others(void) SIGNAL_SAFE {
+  deliver(1);
+}
+
+bool cs_deliver_is_attached(void) SIGNAL_SAFE {
+  // acquire: pairs with the release store of cs_connection_publish().
+  return cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE));
+}
+
+// Whether threads have asked that wait for the one with the lock.
+static bool is_wanted(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) !=
+         __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
+}
+
+void cs_deliver_take_back(void) SIGNAL_SAFE {
+  const int tid = cs_gettid();
+  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      cs_spool_take_back();
+      if (is_wanted()) serve();
+      unlock();
+      return;
+    }
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
+// Concurrency: one thread writes for all whose deliveries have begun; the others wait, or they would end the process
+// before the file has its name.
+static void copy(int lock_tries) SIGNAL_SAFE {
+  const int tid = cs_gettid();
+  const uint32_t mine = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
+  for (int attempt = 0; attempt < lock_tries; attempt++) {
+    // A difference, so that the counters may wrap.
+    const uint32_t spooled = __atomic_load_n(&cs_process.spooled_count, __ATOMIC_SEQ_CST);
+    if ((int32_t)(spooled - mine) >= 0) return;
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      spool(cs_spool_copy);
+      unlock();
+      return;
+    }
+    // This very thread crashed while it wrote: it must not try again.
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
+void cs_deliver_copy(void) SIGNAL_SAFE {
+  copy(LOCK_TRIES);
+}
+
+void cs_deliver_copy_for_others(void) SIGNAL_SAFE {
+  copy(1);
+}

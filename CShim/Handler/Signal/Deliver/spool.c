@@ -1,0 +1,174 @@
+// The ring as a file: the last resort where there is no crashd, and a copy for the case that crashd is killed before it
+// has stored what it was told (docs/decisions/0070).
+#include "deliver.h"
+
+#include "cs_ring_access.h"
+#include "peer.h"
+#include "spool_ring.h"
+#include "../Dispatch/trusted.h"
+
+// Memory of the process stands in the file: its owner reads it, and crashd.
+#define FILE_MODE 0600
+// The spool directory of a system-wide crashd hands its group down (set-group-ID): crashd reads by it.
+#define SHARED_FILE_MODE 0640
+
+// No copy is made where less is free, or less than a quarter of all.
+#define COPY_RESERVE_BYTES (UINT64_C(256) << 20)
+
+// Where the file goes.
+typedef struct spool_place {
+  int directory;
+  const char *partial;
+  const char *whole;
+} spool_place;
+
+static spool_place place_by_path(void) SIGNAL_SAFE {
+  return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
+}
+
+// In the directory as it was at the start: a process that has changed its root, its mounts or its user since would not
+// find it by its path, or find another.
+static spool_place place_as_opened(void) SIGNAL_SAFE {
+  const size_t name = cs_process.spool_name_offset;
+  return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
+}
+
+// What the directory is; negative: -errno.
+static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SAFE {
+  return place->directory >= 0 ? cs_fstat(place->directory, ret_directory)
+                               : cs_stat(cs_process.spool_directory, ret_directory);
+}
+
+// The ring's memory is for its user and for crashd: a directory of another user is not one of a crashd's.
+static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
+  const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
+  return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
+}
+
+static int create_file(const spool_place *place) SIGNAL_SAFE {
+  struct stat directory = {0};
+  const long result = look(place, &directory);
+  if (result < 0) return (int)result;
+  if (!is_believed(&directory)) return -EPERM;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  // Left by an earlier crash of this process that did not get through.
+  cs_unlinkat(place->directory, place->partial);
+  int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
+  for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
+    file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
+  // Whatever the umask. By its path another directory may have been found: only the group of this one reads.
+  struct stat status = {0};
+  const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
+  if (is_shared && cs_fstat(file, &status) == 0 && status.st_gid == directory.st_gid) {
+    cs_fchmod(file, SHARED_FILE_MODE);
+  }
+  return file;
+}
+
+static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
+  int file = create_file(place);
+  if (file != -ENOENT) return file;
+  // No crashd has ever run here.
+  cs_mkdir(cs_process.spool_parent, 0755);
+  cs_mkdir(cs_process.spool_directory, 0700);
+  return create_file(place);
+}
+
+// The ring of a process that the kernel would not dump for its user is root's: what such a user may read is bare.
+static bool is_for_owner(int file) SIGNAL_SAFE {
+  struct stat status = {0};
+  if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
+  return cs_fstat(file, &status) == 0 && status.st_uid == 0;
+}
+
+// `is_new`: where the ring does not fit, an empty file fits mostly, and crashd counts it as a loss. Else the file that
+// is there stays.
+static bool write_file(bool is_new) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0) return false;
+  spool_place place = place_as_opened();
+  int file = cs_descriptor_is_ours(&cs_process.spool) ? create_file(&place) : -ENOENT;
+  if (file == -ENOENT) {
+    // There was none, or it was removed.
+    place = place_by_path();
+    file = create_file_by_path(&place);
+  }
+  if (file < 0) return false;
+  // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
+  const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
+  const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
+  const bool is_told = is_whole || (is_new && cs_ftruncate(file, 0) == 0);
+  cs_close(file);
+  if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
+  cs_unlinkat(place.directory, place.partial);
+  return false;
+}
+
+bool cs_spool_write(void) SIGNAL_SAFE {
+  return write_file(true);
+}
+
+static bool is_needed(void) SIGNAL_SAFE {
+  if (__atomic_load_n(&cs_process.spooled_pending, __ATOMIC_SEQ_CST) != 0) return true;
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    const uint64_t state = cs_ring_slot_state_acquire(&cs_process.ring->slots[index]) & CS_RING_STATE_MASK;
+    if (state == CS_RING_STATE_COMMITTED) return true;
+  }
+  return false;
+}
+
+void cs_spool_take_back(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0) return;
+  if (is_needed()) write_file(false);
+  // The last other record may have been withdrawn meanwhile.
+  if (is_needed()) return;
+  const spool_place opened = place_as_opened();
+  if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
+  const spool_place place = place_by_path();
+  cs_unlinkat(place.directory, place.whole);
+}
+
+// A crashd has made it so, and clears it. What a handler makes where none ever ran is not.
+static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
+  const mode_t wanted = S_ISVTX | S_IWOTH;
+  struct stat directory = {0};
+  return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
+}
+
+// Whether a copy leaves enough for those who have nothing else: crashes while crashd is away, and the system's /run.
+static bool has_room(int file) SIGNAL_SAFE {
+  struct statfs space = {0};
+  if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;
+  const uint64_t quarter = (uint64_t)space.f_blocks / 4;
+  const uint64_t enough = COPY_RESERVE_BYTES / (uint64_t)space.f_bsize;
+  return (uint64_t)space.f_bavail >= (quarter < enough ? quarter : enough);
+}
+
+static int create_copy(spool_place *place) SIGNAL_SAFE {
+  *place = place_as_opened();
+  if (cs_descriptor_is_ours(&cs_process.spool)) {
+    const int file = is_cleared(place) ? create_file(place) : -EPERM;
+    if (file != -ENOENT) return file;
+  }
+  *place = place_by_path();
+  return is_cleared(place) ? create_file(place) : -EPERM;
+}
+
+// crashd knows the file for a copy by its owner: it is the user who attached. A thread may make files as somebody else
+// (setfsuid), whom the ring's memory is not for.
+static bool is_of_user(int file) SIGNAL_SAFE {
+  struct stat status = {0};
+  return cs_fstat(file, &status) == 0 && status.st_uid == cs_process.user;
+}
+
+bool cs_spool_copy(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0 || !cs_process.is_copied) return false;
+  spool_place place;
+  const int file = create_copy(&place);
+  if (file < 0) return false;
+  const bool is_whole = is_of_user(file) && is_for_owner(file) && has_room(file) &&
+                        !cs_file_size_is_limited(sizeof(cs_ring)) && cs_spool_put_ring(file);
+  cs_close(file);
+  if (is_whole && cs_renameat(place.directory, place.partial, place.whole) == 0) return true;
+  cs_unlinkat(place.directory, place.partial);
+  return false;
+}

@@ -1,0 +1,101 @@
+// The ring for a reader who may not know the process: what is not copied here is not in the file.
+#include "cs_ring_access.h"
+#include "../Threads/ring_counts.h"
+#include "spool_ring.h"
+#include "../Dispatch/state.h"
+
+// Image n begins at (n + 1) << 36 in the file: none is that large, and the last one is below 2^46.
+#define PLACE_SHIFT 36
+
+// One thread writes a spool file at a time, and its stack may be a small one.
+static union {
+  cs_ring_header header;
+  cs_ring_image image;
+  cs_ring_record record;
+} bare;
+
+static uint64_t distance(uint32_t index) SIGNAL_SAFE {
+  return ((uint64_t)(index + 1) << PLACE_SHIFT) - cs_process.ring->images[index].start;
+}
+
+static bool put_header(int file) SIGNAL_SAFE {
+  const cs_ring_header *header = &cs_process.ring->header;
+  memset(&bare, 0, sizeof bare);
+  // From the magic to the executable: who it is, and what is counted.
+  memcpy(&bare.header, header, offsetof(cs_ring_header, slot_overwritten));
+  bare.header.breadcrumb_head = bare.header.annotation_lost = 0;
+  bare.header.slot_overwritten = cs_ring_counter(&header->slot_overwritten);
+  bare.header.survived = __atomic_load_n(&header->survived, __ATOMIC_RELAXED);
+  bare.header.memory_mode = CS_RING_MEMORY_NONE;
+  bare.header.is_restricted = 1;
+  return cs_spool_put(file, &bare.header, sizeof bare.header, 0);
+}
+
+static bool put_images(int file) SIGNAL_SAFE {
+  const cs_ring *ring = cs_process.ring;
+  const size_t count = cs_image_count(ring);
+  for (uint32_t index = 0; index < count; index++) {
+    bare.image = ring->images[index];
+    bare.image.bias += distance(index);
+    bare.image.start += distance(index);
+    bare.image.end += distance(index);
+    const uint64_t offset = offsetof(cs_ring, images) + index * sizeof bare.image;
+    if (!cs_spool_put(file, &bare.image, sizeof bare.image, offset)) return false;
+  }
+  return true;
+}
+
+// A frame outside of all images is counted, and its address is not there.
+static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
+  cs_ring_frame result = {.trust = frame->trust, .flags = frame->flags, .image = CS_RING_NO_IMAGE};
+  if (frame->image >= cs_image_count(cs_process.ring)) return result;
+  const cs_ring_image *image = &cs_process.ring->images[frame->image];
+  if (frame->pc < image->start || frame->pc >= image->end) return result;
+  result.image = frame->image;
+  result.pc = frame->pc + distance(frame->image);
+  if (frame->function_start >= image->start && frame->function_start < image->end) {
+    result.function_start = frame->function_start + distance(frame->image);
+  }
+  return result;
+}
+
+static void copy_record(const cs_ring_record *record) SIGNAL_SAFE {
+  memset(&bare, 0, sizeof bare);
+  // From the sequence to the walk's end: times, ids, signal and counts.
+  memcpy(&bare.record, record, offsetof(cs_ring_record, instruction_bytes));
+  bare.record.address = 0;
+  bare.record.flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
+  bare.record.flags |= CS_RING_RECORD_BARE;
+  memcpy(bare.record.thread_name, record->thread_name, sizeof record->thread_name);
+  const uint32_t count = cs_at_most(record->frame_count, CS_RING_FRAME_LIMIT);
+  for (uint32_t index = 0; index < count; index++)
+    bare.record.frames[index] = moved(&record->frames[index]);
+}
+
+static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
+  const cs_ring_slot *slot = &cs_process.ring->slots[index];
+  const uint64_t offset = offsetof(cs_ring, slots) + index * sizeof *slot;
+  uint64_t state = cs_ring_slot_state_acquire(slot);
+  const uint64_t step = state & CS_RING_STATE_MASK;
+  if (step == CS_RING_STATE_COMMITTED || step == CS_RING_STATE_PENDING) {
+    copy_record(&slot->record);
+    const uint32_t crc = cs_ring_crc32c(0, &bare.record, sizeof bare.record);
+    const bool is_put =
+        cs_spool_put(file, &slot->commit_ns, sizeof slot->commit_ns, offset + offsetof(cs_ring_slot, commit_ns)) &&
+        cs_spool_put(file, &crc, sizeof crc, offset + offsetof(cs_ring_slot, crc)) &&
+        cs_spool_put(file, &bare.record, sizeof bare.record, offset + offsetof(cs_ring_slot, record));
+    if (!is_put) return false;
+    // Another crash took the slot meanwhile: what was copied is torn.
+    if (cs_ring_slot_state_recheck(slot) != state) state = CS_RING_STATE_WRITING;
+  }
+  return state == CS_RING_STATE_FREE ||
+         cs_spool_put(file, &state, sizeof state, offset + offsetof(cs_ring_slot, state));
+}
+
+bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE {
+  if (!put_header(file) || !put_images(file)) return false;
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    if (!put_slot(file, index)) return false;
+  }
+  return cs_ftruncate(file, sizeof(cs_ring)) == 0;
+}

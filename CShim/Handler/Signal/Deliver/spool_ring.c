@@ -1,0 +1,65 @@
+#include "spool_ring.h"
+
+#include "cs_ring_access.h"
+#include "../Threads/ring_counts.h"
+#include "../Dispatch/state.h"
+#include "../Kernel/system_call.h"
+
+// A file system that takes a few bytes at a time is as good as none.
+#define WRITE_TRIES 64
+
+bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
+  size_t done = 0;
+  for (int attempt = 0; attempt < WRITE_TRIES && done < size; attempt++) {
+    const long count = cs_pwrite(file, (const uint8_t *)bytes + done, size - done, offset + done);
+    if (count == -EINTR) continue;
+    if (count <= 0) return false;
+    done += (size_t)count;
+  }
+  return done == size;
+}
+
+// A part of the ring, where it stands in the ring.
+static bool write_piece(int file, const void *piece, size_t size) SIGNAL_SAFE {
+  return cs_spool_put(file, piece, size, (uint64_t)((const uint8_t *)piece - (const uint8_t *)cs_process.ring));
+}
+
+// Annotations, breadcrumbs, incidents, classes.
+static bool write_texts(int file) SIGNAL_SAFE {
+  const cs_ring *ring = cs_process.ring;
+  const uint64_t head = cs_ring_counter(&ring->header.breadcrumb_head);
+  const size_t breadcrumbs = head < CS_RING_BREADCRUMB_LIMIT ? head : CS_RING_BREADCRUMB_LIMIT;
+  const size_t classes = cs_ring_classes(ring);
+  if (!write_piece(file, ring->annotations, sizeof ring->annotations)) return false;
+  if (!write_piece(file, ring->breadcrumbs, breadcrumbs * sizeof(cs_ring_breadcrumb))) return false;
+  if (!write_piece(file, ring->classes, classes * sizeof(cs_ring_class))) return false;
+  for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {
+    const cs_ring_incident *incident = &ring->incidents[index];
+    if (cs_ring_counter(&incident->key) == 0) continue;
+    if (!write_piece(file, incident, sizeof *incident)) return false;
+  }
+  return true;
+}
+
+static bool write_slots(int file) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    const cs_ring_slot *slot = &cs_process.ring->slots[index];
+    const uint64_t state = cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK;
+    if (state == CS_RING_STATE_FREE) continue;
+    const bool is_whole = state != CS_RING_STATE_WRITING;
+    const size_t stack_bytes = is_whole ? cs_at_most(slot->record.stack_bytes, sizeof slot->stack) : 0;
+    if (!write_piece(file, slot, offsetof(cs_ring_slot, stack) + stack_bytes)) return false;
+  }
+  return true;
+}
+
+// What was never used stays a hole.
+bool cs_spool_put_ring(int file) SIGNAL_SAFE {
+  const cs_ring *ring = cs_process.ring;
+  const size_t images = cs_image_count(ring);
+  if (!write_piece(file, ring, offsetof(cs_ring, images) + images * sizeof(cs_ring_image))) return false;
+  if (!write_texts(file) || !write_slots(file)) return false;
+  const size_t threads = cs_thread_count(ring);
+  if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
+  return cs_ftruncate(file, sizeof *ring) == 0;
+}

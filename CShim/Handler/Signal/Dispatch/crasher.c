@@ -1,0 +1,260 @@
+#include "crasher.h"
+
+#include "cs_ring_access.h"
+#include "state.h"
+#include "../Inject/trouble.h"
+#include "trusted.h"
+
+// How long a thread waits for the watcher, which commits or is about to remind it: 10,000 × 1 ms. Either takes
+// microseconds, unless the machine stands still.
+#define WATCHER_TRIES    10000
+#define WATCHER_SLEEP_NS 1000000
+
+static cs_crasher crashers[CS_RING_SLOT_LIMIT];
+
+// tid of the thread that is in the handler with slot n, 0 when none. Apart from the big entries: each crash looks
+// through it, and must not touch a page an entry.
+static int crashing_tid[CS_RING_SLOT_LIMIT];
+
+// A ticket whose record was withdrawn, and 1; 0: there is none. The next record that may be withdrawn takes it again: a
+// program that repairs a thousand faults uses one slot.
+static uint64_t spare; // atomic
+
+void cs_crasher_forget_all(void) SIGNAL_SAFE {
+  memset(crashing_tid, 0, sizeof crashing_tid);
+  __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
+  memset(&crashers[0], 0, sizeof crashers[0]); // the one that a first crash takes: its pages are there then
+}
+
+cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
+    // relaxed: a thread only looks for what it has stored itself.
+    if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
+  }
+  return NULL;
+}
+
+static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
+  // acquire: pairs with cs_crasher_release().
+  return __atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0;
+}
+
+static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
+  cs_ring *ring = cs_process.ring;
+  const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
+  // One of before a crash that was survived would look like a part of that; and later tickets may have had its slot.
+  if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
+    const uint64_t ticket = found - 1;
+    const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
+    const uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
+    if (__atomic_load_n(state, __ATOMIC_RELAXED) == withdrawn) return ticket;
+  }
+  return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
+}
+
+// Draws a ticket and takes the slot it stands for, unless a thread with that slot is still in the handler. A committed
+// slot is taken over, the oldest first: a process that survives its signals must not fill the ring for good.
+// Concurrency: a thread may stand still after the first look, while another with a later ticket claims the slot,
+// commits and is still in the handler. The second look sees that: the other was noted before the commit that the
+// exchange saw.
+static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
+  cs_ring *ring = cs_process.ring;
+  for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
+    const uint64_t ticket = draw_ticket(is_pending);
+    if (is_taken(ticket)) continue;
+    cs_trouble_here(CS_TROUBLE_CLAIM);
+    uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
+    uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
+    if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
+    // What may be no crash takes no other's place.
+    if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
+    uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
+    // acquire: what follows is not written before the state says so; pairs with a reader's second look.
+    if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      if (is_taken(ticket)) {
+        __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        continue;
+      }
+      __atomic_thread_fence(__ATOMIC_RELEASE);
+      // relaxed: a count for people. seen is what the exchange replaced.
+      if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
+        __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
+      }
+      *ret_ticket = ticket;
+      return true;
+    }
+  }
+  if (!is_pending) __atomic_fetch_add(&ring->header.slot_lost, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucontext_t *context, bool is_pending,
+                         bool is_watched) SIGNAL_SAFE {
+  uint64_t ticket = 0;
+  if (!take_slot(is_pending, &ticket)) return NULL;
+  const uint64_t index = ticket % CS_RING_SLOT_LIMIT;
+  cs_crasher *crasher = &crashers[index];
+  crasher->tid = tid;
+  crasher->depth = 0;
+  crasher->is_counted = true;
+  crasher->is_pending = is_pending;
+  crasher->is_watched = is_watched;
+  crasher->is_at_commit = false;
+  crasher->committer = CS_COMMITTER_NONE;
+  crasher->signal = signal;
+  crasher->context = context;
+  crasher->has_own_table = false;
+  crasher->next_spare = 0;
+  crasher->information = *information;
+  crasher->ticket = ticket;
+  crasher->slot = &cs_process.ring->slots[index];
+  crasher->scratch.memory = (cs_memory){0};
+  crasher->scratch.row_pc = 0;
+  // From here on a second crash of this thread finds the slot. The record is cleared after that: a new ring page may
+  // be refused, and that fault must not look like a new crash.
+  // release: pairs with cs_crasher_at().
+  __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
+  crasher->slot->record.sequence = ticket;
+  return crasher;
+}
+
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  return claim(tid, signal, information, context, false, true);
+}
+
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
+                                     bool is_watched) SIGNAL_SAFE {
+  return claim(tid, information->si_signo, information, context, true, is_watched);
+}
+
+void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE {
+  const bool is_of_this_crash = sequence >= __atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_RELAXED);
+  if (is_of_this_crash && sequence < crasher->ticket) crasher->slot->record.sequence = sequence;
+}
+
+cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE {
+  // acquire: pairs with the release in cs_crasher_claim().
+  return __atomic_load_n(&crashing_tid[index], __ATOMIC_ACQUIRE) != 0 ? &crashers[index] : NULL;
+}
+
+bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE {
+  const uint64_t state = __atomic_load_n(&crasher->slot->state, __ATOMIC_RELAXED);
+  return (state & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING;
+}
+
+static int committer_of(const cs_crasher *crasher) SIGNAL_SAFE {
+  // acquire: pairs with the exchange of the one who is it.
+  return __atomic_load_n(&crasher->committer, __ATOMIC_ACQUIRE);
+}
+
+static bool make_committer(cs_crasher *crasher, int from, int to) SIGNAL_SAFE {
+  return __atomic_compare_exchange_n(&crasher->committer, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// Precondition: the caller is the committer.
+static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
+  cs_ring_slot *slot = crasher->slot;
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  if (flags != 0) {
+    slot->record.flags |= flags;
+    __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
+  }
+  const uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
+  slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
+  slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  const uint64_t whole = crasher->is_pending ? CS_RING_STATE_PENDING : CS_RING_STATE_COMMITTED;
+  // release: pairs with cs_ring_slot_state_acquire() of the reader.
+  __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
+}
+
+static bool settle(const cs_pending *pending, uint64_t to) SIGNAL_SAFE {
+  if (pending->slot == NULL) return false;
+  uint64_t seen = pending->state;
+  const uint64_t wanted = (seen & ~(uint64_t)CS_RING_STATE_MASK) | to;
+  // Another crash may have taken the slot since.
+  return __atomic_compare_exchange_n(&pending->slot->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE {
+  return (cs_pending){crasher->slot, __atomic_load_n(&crasher->slot->state, __ATOMIC_RELAXED), crasher->ticket};
+}
+
+void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE {
+  if (settle(pending, CS_RING_STATE_FREE)) __atomic_store_n(&spare, pending->ticket + 1, __ATOMIC_RELAXED);
+}
+
+bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
+  return settle(pending, CS_RING_STATE_COMMITTED);
+}
+
+// Concurrency: while a reminder is under way the thread waits for it here, so that it never comes to a thread that has
+// left the handler; the reminder makes the thread go on. false: the record is committed, or was when this thread
+// faulted in publish(), and is broken anyway.
+static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
+    const int committer = committer_of(crasher);
+    if (committer == crasher->tid || !cs_crasher_is_writing(crasher)) return false;
+    if (committer != CS_COMMITTER_NONE) {
+      cs_sleep_ns(WATCHER_SLEEP_NS);
+    } else if (make_committer(crasher, CS_COMMITTER_NONE, crasher->tid)) {
+      return true;
+    }
+  }
+  return make_committer(crasher, committer_of(crasher), crasher->tid);
+}
+
+void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_crasher_commit_as(crasher, 0);
+}
+
+void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
+  if (!cs_crasher_is_writing(crasher)) return;
+  // release: pairs with the load of cs_crasher_commit_for().
+  __atomic_store_n(&crasher->is_at_commit, true, __ATOMIC_RELEASE);
+  if (!become_committer(crasher)) return;
+  cs_trouble_here(CS_TROUBLE_COMMITTING);
+  publish(crasher, flags);
+}
+
+bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
+  int committer = committer_of(crasher);
+  // Somebody else's signal, just before the watcher's own: two would be one if both were pending.
+  for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
+    cs_sleep_ns(WATCHER_SLEEP_NS);
+    committer = committer_of(crasher);
+  }
+  if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
+  // The watcher may have become the committer in the meantime: then that stays.
+  make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
+  return crasher->depth == 0 && !crasher->is_at_commit;
+}
+
+bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
+  if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
+  // Any signal of this number that somebody sent will do: a limit on queued signals takes the details away.
+  const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
+  make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
+  return is_sent;
+}
+
+bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
+  const int self = cs_gettid();
+  if (!cs_crasher_is_writing(crasher)) return false;
+  if (is_last) {
+    __atomic_store_n(&crasher->committer, self, __ATOMIC_RELEASE);
+  } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
+    return false;
+  }
+  // acquire: pairs with cs_crasher_commit_as(). What is whole is not called less; and its bytes stay as they are,
+  // should the thread be in publish().
+  const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
+  publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
+  return true;
+}
+
+void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
+  // release: whoever takes the slot next finds this thread done with the entry.
+  __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
+}

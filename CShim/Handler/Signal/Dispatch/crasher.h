@@ -1,0 +1,91 @@
+// The threads that are in the handler, and the slots of the ring they write.
+#ifndef CS_CRASHER_H
+#define CS_CRASHER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "../Unwind/cfi.h"
+#include "cs_ring.h"
+
+// Who commits a record, beside the tid of the thread that does: the crashed one or the watcher.
+#define CS_COMMITTER_NONE      0
+#define CS_COMMITTER_REMINDING (-1) // the watcher is about to send the thread a reminder
+#define CS_COMMITTER_REMINDED  (-2) // it is sent, and has not come
+
+// One crashed thread; entry n belongs to slot n of the ring.
+typedef struct cs_crasher {
+  int tid;
+  uint32_t depth;      // crashes of the handler itself
+  bool is_counted;     // among the threads that others wait for
+  bool is_pending;     // the record is withdrawn if a handler of the program repairs the fault
+  bool is_watched;     // cs_watch_enter() was called for it
+  bool is_at_commit;   // atomic: the thread has written all it is going to write
+  int committer;       // atomic
+  int signal;          // the original one: the process must end by it
+  ucontext_t *context; // the kernel's, of the original one
+  bool has_own_table;  // of descriptors: what it closes stays open for the program
+  int next_spare;      // the next of the program's numbers there that may be closed
+  siginfo_t information;
+  uint64_t ticket;
+  cs_ring_slot *slot;
+  cs_cfi_scratch scratch;
+} cs_crasher;
+
+// The entry of the thread if it is in the handler already, else NULL.
+cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
+
+// Claims a slot for the thread, counted as one to wait for, and clears its record. NULL when all slots are being
+// written: then the loss is counted.
+cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+// The same for a record that is no crash yet. `is_watched`: the thread has called cs_watch_enter().
+cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
+                                     bool is_watched) SIGNAL_SAFE;
+
+// Gives the record the place in the order that an earlier record of the same fault had.
+void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
+
+// Publishes the record of this thread. Does nothing when that is done already; waits when the watcher does it.
+void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
+
+// The same with flags that say what it lacks; only then is it counted as minimal.
+void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
+
+// A signal that somebody sent has come while the thread is in the handler. true: it is the reminder, and finds the
+// thread at its record; what it was doing must not go on.
+bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
+
+// A record that is whole, and may be withdrawn. Each does nothing once it is withdrawn, committed, or another crash has
+// taken the slot.
+typedef struct cs_pending {
+  cs_ring_slot *slot; // NULL: none
+  uint64_t state;
+  uint64_t ticket;
+} cs_pending;
+
+// Precondition: the record is published, and the thread still has the slot.
+cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
+void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
+bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
+
+// For the watcher: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
+cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
+bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
+
+// For the watcher: sends the thread its own signal. false: it is committing, or cannot be sent anything.
+bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
+
+// For the watcher: commits what a reminded thread has written. With `is_last` whatever the thread is doing: the process
+// is about to end. true: this call did it.
+bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE;
+
+// In a forked child: its parent's crashed threads are not its own.
+void cs_crasher_forget_all(void) SIGNAL_SAFE;
+
+// The thread leaves the handler.
+void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,270 @@
+// Who wins when two threads crash:
+//
+// clang-format off
+// | situation                                   | what happens                                                        |
+// |---------------------------------------------|---------------------------------------------------------------------|
+// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; one |
+// |                                             | that was running at the sweep is given time to crash                |
+// | the end of the process is certain           | the other threads stay where the sweep found them (halt.c)          |
+// | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
+// | the handler of a thread crashes             | what its record has is committed as minimal; then default action,   |
+// |                                             | where the first crash was                                           |
+// | that crashes as well                        | default action, nothing more is written                             |
+// | a signal is sent to a thread in the handler | dropped: the thread dies by the first one                           |
+// | a thread does not get on with its record    | reminded: it commits what it has, and then goes on as if that were  |
+// |                                             | all: crashd, previous action, registers of the crash                |
+// | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
+// |                                             | latest the watcher ends it                                          |
+// | an earlier handler repairs the fault        | no crash, the record is withdrawn (first_chance.c)                  |
+// | an earlier handler takes a sent signal, or  | that signal is not ours any more. If the program goes on, the next  |
+// | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
+// | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
+// | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
+// | isolated work traps                         | its thread stays, and nobody else does (isolated.c)                 |
+// | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
+// | a forked child crashes                      | not ours: the previous action, nothing is written                   |
+// | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
+// clang-format on
+//
+// errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
+#include "handler.h"
+
+#include "../Capture/capture.h"
+#include "crasher.h"
+#include "cs_ring_access.h"
+#include "../Deliver/deliver.h"
+#include "../Kernel/descriptors.h"
+#include "finish.h"
+#include "../FirstChance/first_chance.h"
+#include "../Threads/halt.h"
+#include "../Containment/isolated.h"
+#include "../FirstChance/mend.h"
+#include "../Threads/own_threads.h"
+#include "present.h"
+#include "../Kernel/privilege.h"
+#include "state.h"
+#include "../Threads/sweep.h"
+#include "../Inject/trouble.h"
+#include "trusted.h"
+#include "watch.h"
+
+// How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
+#define WAIT_TRIES    5000
+#define WAIT_SLEEP_NS 200000
+
+// Threads that were running when the first one crashed, or were not asked, may be about to crash as well. Where the
+// process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
+// processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
+#define COMPANY_TRIES    200
+#define COMPANY_QUIET    40
+#define COMPANY_SLEEP_NS 500000
+
+// How long the end waits for the sweep of another crash, which has SIGPROF: 10,000 × 0.1 ms.
+#define SWEEP_TRIES    10000
+#define SWEEP_SLEEP_NS 100000
+
+// How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
+#define STAY_TRIES    25
+#define STAY_SLEEP_NS 200000000
+
+static void begin(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  if (cs_watch_enter(information)) cs_sweep_renew(context);
+  // Sequentially consistent, like end(): of two threads that crash, one sees the other.
+  __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool is_anybody_busy(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) != 0;
+}
+
+// Whoever finishes first ends the process: so not before the others are safe, and in the copy. One who crashes while
+// that is written is waited for as well.
+static void end_and_wait(void) SIGNAL_SAFE {
+  __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+  int left = WAIT_TRIES;
+  for (uint32_t round = 0; round < CS_RING_SLOT_LIMIT; round++) {
+    for (; left > 0 && is_anybody_busy(); left--)
+      cs_sleep_ns(WAIT_SLEEP_NS);
+    cs_deliver_copy();
+    if (left == 0 || !is_anybody_busy()) return;
+  }
+}
+
+static void wait_for_company(void) SIGNAL_SAFE {
+  const cs_ring_header *header = &cs_process.ring->header;
+  const uint32_t share = cs_process.sweep_ms / CS_SWEEP_DEFAULT_MS;
+  const uint32_t patience = COMPANY_QUIET * (share > 1 ? share : 1);
+  uint64_t seen = 0;
+  uint32_t quiet = 0;
+  for (int attempt = 0; attempt < COMPANY_TRIES && quiet < patience; attempt++) {
+    const uint64_t count = cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
+    const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
+    quiet = count == seen && is_alone ? quiet + 1 : 0;
+    seen = count;
+    cs_sleep_ns(COMPANY_SLEEP_NS);
+  }
+}
+
+// Handlers that came after us may have got ours from signal(), and call it with the signal's number only.
+static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  const uint64_t from = (uint64_t)(uintptr_t)information;
+  const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
+  return cs_memory_is_readable(from) && cs_memory_is_readable(from + sizeof *information - sizeof(uint64_t)) &&
+         information->si_signo == signal && cs_memory_is_readable(registers) &&
+         cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
+}
+
+// A signal that somebody sent and the program had chosen to ignore is no crash. abort() is one whatever is chosen.
+static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
+  return signal != SIGABRT || information->si_pid != cs_process.pid;
+}
+
+// Those signals open that end a process at once when they come blocked: a later handler that calls ours may block its
+// own, and the reminder is one of them. Returns the mask before.
+static uint64_t open_signals(int signal) SIGNAL_SAFE {
+  const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
+  uint64_t before = 0;
+  cs_system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&wanted, (long)&before, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+  return before;
+}
+
+static void tell_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
+  cs_deliver();
+  crasher->is_counted = false;
+  end_and_wait();
+}
+
+// false: the other threads cannot be seen. Precondition: cs_halt_begin() by this thread.
+static bool halt_others(void) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < SWEEP_TRIES && cs_sweep_is_under_way(); attempt++)
+    cs_sleep_ns(SWEEP_SLEEP_NS);
+  return cs_halt_all();
+}
+
+// The end of the handler. What comes after it is the program's; `crasher` may be NULL. true: that ends the process.
+static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
+  const bool ends = cs_capture_is_end(signal, information);
+  cs_sweep_leave(signal, ends);
+  cs_watch_leave();
+  cs_present_handler_give_back(signal);
+  cs_finish(signal, information);
+  if (crasher != NULL) cs_crasher_release(crasher);
+  return ends;
+}
+
+// A second signal on a thread that is in the handler. A fault is a crash of the handler itself; what was sent may be
+// the watcher's reminder. Neither returns to what the handler was doing, but to where the first crash was: only there
+// do the registers mean something to a core dump or to another handler, and only a fault ends the first process of a
+// pid namespace by a default action.
+static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
+                        ucontext_t *context) SIGNAL_SAFE {
+  const bool is_sent = information->si_code <= 0;
+  if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
+  // The program's handler will not run: this is a crash.
+  crasher->is_pending = false;
+  crasher->depth++;
+  if (!crasher->is_watched) {
+    crasher->is_watched = true;
+    cs_watch_enter(&crasher->information);
+  }
+  if (crasher->depth == 1 && crasher->is_counted) {
+    cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
+    if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
+    // A fault ends the process for certain. Before, the record was not there yet.
+    if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
+    tell_and_wait(crasher);
+  }
+  const ucontext_t *first = crasher->context;
+  bool ends = true;
+  if (is_sent) {
+    ends = leave(crasher, crasher->signal, &crasher->information);
+  } else {
+    if (signal != crasher->signal) cs_finish_here_by_default(signal);
+    cs_finish_by_default(crasher->signal, &crasher->information);
+  }
+  cs_context_copy(first, context);
+  if (ends) cs_halt_exempt(context);
+}
+
+// A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
+// the process.
+static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < STAY_TRIES; attempt++)
+    cs_sleep_ns(STAY_SLEEP_NS);
+  cs_finish_by_default(signal, information);
+}
+
+// The first thread asks where the others are, and the first whose crash ends the process stops them. The crash itself
+// is safe by now; others that crash wait for the end.
+static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  // Before the sweep: threads that it interrupts do not return to the program.
+  const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
+  const bool sweeps = cs_sweep_claim();
+  const bool has_swept = sweeps && cs_sweep();
+  const bool is_halted = halts ? halt_others() : cs_halt_has_begun();
+  if (has_swept) cs_deliver();
+  if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_company();
+  if (sweeps) cs_sweep_release();
+}
+
+static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  const uint64_t mask = open_signals(signal);
+  begin(information, context);
+  cs_first_chance_is_crash(tid, context);
+  cs_privilege_note();
+  const cs_cause cause = cs_first_chance_cause(tid, information, context);
+  cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
+  if (crasher != NULL) {
+    cs_crasher_take_sequence(crasher, cause.sequence);
+    cs_capture(crasher, cause.information, context, entry_ns);
+  }
+  cs_capture_take_descriptors(signal, information, crasher);
+  cs_present_handlers_note();
+  cs_trouble_here(CS_TROUBLE_DELIVERY);
+  cs_deliver();
+  if (crasher != NULL) crasher->is_counted = false;
+  cs_trouble_here(CS_TROUBLE_SWEEP);
+  look_around(signal, information);
+  end_and_wait();
+  cs_sigmask(SIG_SETMASK, &mask);
+  if (leave(crasher, signal, information)) cs_halt_exempt(context);
+}
+
+// Whether the signal is no crash, or is dealt with.
+static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
+  if (cs_own_passes_on(signal, information, context)) return true;
+  cs_crasher *again = cs_crasher_of(tid);
+  if (again != NULL) {
+    crash_again(again, signal, information, context);
+    return true;
+  }
+  if (is_ignored(signal, information)) return true;
+  if (cs_isolated_contains(signal, information, context)) return true;
+  if (!cs_sweep_is_answering(tid)) return false;
+  stay(signal, information);
+  return true;
+}
+
+cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE {
+  const cs_signal_call none = {0};
+  const uint64_t entry_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  if (!is_from_kernel(signal, information, context)) {
+    cs_finish_anew(signal);
+    return none;
+  }
+  if (cs_mend(signal, information, context)) return none;
+  if (cs_getpid() != cs_process.pid) {
+    cs_finish(signal, information);
+    return none;
+  }
+  const int tid = cs_gettid();
+  if (is_settled(signal, information, context, tid)) return none;
+  if (cs_first_chance_is_given(signal, information)) {
+    const cs_signal_call call = cs_first_chance(tid, information, context, called_at, entry_ns);
+    if (call.frame != NULL) return call;
+  }
+  crash(tid, information, context, entry_ns);
+  return none;
+}

@@ -1,0 +1,233 @@
+#include "chance.h"
+
+#include "../Deliver/deliver.h"
+#include "first_chance.h"
+#include "signal_frame.h"
+#include "../Dispatch/state.h"
+#include "../Threads/task_list.h"
+#include "../Dispatch/trusted.h"
+#include "../Dispatch/watch.h"
+
+// By the thread's number; one that finds no entry near its own has no record.
+#define CHANCE_LIMIT  256
+#define CHANCE_PROBES 16
+
+// The low bits of a state; above them stands how often the entry was taken: a thread that withdraws a
+// record does not hit a later one.
+#define CHANCE_FREE     0u
+#define CHANCE_TAKEN    1u // the thread writes it
+#define CHANCE_RUNNING  2u // the handler has been called
+#define CHANCE_RETURNED 3u // and has come back; what it was called for stays until the next fault
+#define CHANCE_SETTLING 4u // a thread withdraws or commits the record
+#define CHANCE_MASK     7u
+
+static cs_chance chances[CHANCE_LIMIT];
+static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether its handler has ever come back
+static uint32_t is_used;                   // atomic: an entry was ever taken
+static uint32_t is_watching;               // atomic: the watcher looks now and then
+static uint32_t is_active;                 // atomic: a handler was called since it last did
+
+static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
+  return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+}
+
+static bool is_in_state(const cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
+  return (state_of(entry) & CHANCE_MASK) == kind;
+}
+
+// false: it is not in the state `seen` any more.
+static bool change(cs_chance *entry, uint32_t seen, uint32_t to) SIGNAL_SAFE {
+  const uint32_t taken = to == CHANCE_TAKEN ? CHANCE_MASK + 1 : 0;
+  const uint32_t wanted = (seen & ~CHANCE_MASK) + taken + to;
+  return __atomic_compare_exchange_n(&entry->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// Precondition: the caller has it TAKEN or SETTLING.
+static void put(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
+  __atomic_store_n(&entry->state, (state_of(entry) & ~CHANCE_MASK) | to, __ATOMIC_SEQ_CST);
+}
+
+static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
+  return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
+}
+
+// Most programs never touch the pages of the entries.
+static bool was_used(void) SIGNAL_SAFE {
+  return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
+}
+
+void cs_first_chance_forget(void) SIGNAL_SAFE {
+  for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++)
+    __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&cs_process.spooled_pending, 0, __ATOMIC_RELAXED);
+}
+
+bool cs_chance_has_returned(int signal) SIGNAL_SAFE {
+  return __atomic_load_n(&returned[signal], __ATOMIC_RELAXED) != 0;
+}
+
+void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
+  __atomic_store_n(&returned[signal], has_returned ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
+  put(entry, CHANCE_RUNNING);
+  // Sequentially consistent with cs_first_chance_look(): the watcher sees this one, or is woken.
+  __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
+}
+
+void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
+  if (cs_deliver_is_attached()) return;
+  // Ordering: counted before the write; cs_spool_take_back() reads it under the lock of deliveries.
+  __atomic_fetch_add(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
+  entry->is_spooled = true;
+  cs_deliver();
+}
+
+// true: there may be a file.
+static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
+  const bool is_spooled = entry->is_spooled;
+  if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
+  entry->is_spooled = false;
+  return is_spooled;
+}
+
+// Precondition: the caller has made the entry CHANCE_SETTLING.
+static void withdraw(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
+  cs_pending_withdraw(&entry->pending);
+  if (needs_no_file(entry)) cs_deliver_take_back();
+  cs_chance_note_returned(entry->information.si_signo, true);
+  put(entry, to);
+}
+
+void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE {
+  withdraw(entry, has_returned ? CHANCE_RETURNED : CHANCE_FREE);
+}
+
+static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE {
+  return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
+}
+
+// Precondition: `tid` is this thread. One that it has TAKEN it did not get on with: a fault or a signal came.
+static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
+  const uint32_t kind = state & CHANCE_MASK;
+  return (kind == CHANCE_RUNNING || kind == CHANCE_TAKEN) && entry->tid == tid;
+}
+
+void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    const uint32_t seen = state_of(entry);
+    if (!is_pending_of(entry, seen, tid)) continue;
+    if (is_below(entry, cs_signal_frame_interrupted(context))) continue;
+    if (change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
+  }
+}
+
+cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    if (is_in_state(entry, CHANCE_RETURNED) && entry->tid == tid) return entry;
+  }
+  return NULL;
+}
+
+static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
+  const uint32_t seen = state_of(entry);
+  return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
+}
+
+// The thread's own, else a free one, else that of another thread: what is over serves only to tell a loop.
+cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
+  const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
+  if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
+  __atomic_store_n(&is_used, 1, __ATOMIC_RELAXED);
+  for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+    for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+      cs_chance *entry = entry_at(tid, probe);
+      if (take_in_state(entry, kinds[kind])) return entry;
+    }
+  }
+  return NULL;
+}
+
+cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    cs_chance *entry = entry_at(tid, probe);
+    const uint32_t seen = state_of(entry);
+    if ((seen & CHANCE_MASK) != CHANCE_RUNNING || entry->tid != tid || entry->frame != frame) continue;
+    if (change(entry, seen, CHANCE_SETTLING)) return entry;
+  }
+  return NULL;
+}
+
+void cs_chance_commit(int tid) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+    const cs_chance *entry = entry_at(tid, probe);
+    if (is_pending_of(entry, state_of(entry), tid)) cs_pending_commit(&entry->pending);
+  }
+}
+
+typedef enum place {
+  PLACE_UNKNOWN,
+  PLACE_INSIDE, // the thread is in its handler, or in what that has called
+  PLACE_LEFT,
+} place;
+
+// A thread that has left may stand deeper in its stack than the handler did, and of one that runs only its mask can be
+// seen. A handler may open its signal itself, so an open one is no more than a doubt until the end of the process.
+static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
+  uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+  const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
+  if (result == 0 && !is_below(entry, stack_pointer)) return PLACE_LEFT;
+  if (!cs_signal_frame_is_intact(entry->frame)) return PLACE_LEFT;
+  if (cs_system_call(SYS_tgkill, cs_process.pid, entry->tid, 0, 0, 0, 0) == -ESRCH) return PLACE_LEFT;
+  if (result == 0 && (entry->tid == cs_gettid() || !entry->is_deferred)) return PLACE_INSIDE;
+  if (!entry->is_deferred) return PLACE_UNKNOWN;
+  cs_task_status status = {.blocked_signals = ~UINT64_C(0)};
+  cs_task_status_read(entry->tid, &status);
+  const bool is_blocked = (status.blocked_signals & UINT64_C(1) << (entry->information.si_signo - 1)) != 0;
+  return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
+}
+
+// What does not come back in `patience_ns` is a crash: a handler that reports it may wait for ever for a lock.
+static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
+  const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  bool is_pending = false;
+  for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++) {
+    cs_chance *entry = &chances[index];
+    const uint32_t seen = state_of(entry);
+    if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
+    is_pending = true;
+    // Most come back at once.
+    const bool is_new = !is_end && entry->looked != seen;
+    entry->looked = seen;
+    if (is_new) continue;
+    const place found = place_of(entry, is_end);
+    if (found == PLACE_LEFT && change(entry, seen, CHANCE_SETTLING)) withdraw(entry, CHANCE_FREE);
+    const bool is_late = found == PLACE_INSIDE && now_ns - entry->call_ns >= patience_ns;
+    if (!is_late || !change(entry, seen, CHANCE_SETTLING)) continue;
+    const bool is_crash = cs_pending_commit(&entry->pending);
+    const bool has_file = needs_no_file(entry);
+    if (is_crash) {
+      cs_deliver_for_others();
+    } else if (has_file) {
+      cs_deliver_take_back();
+    }
+    put(entry, CHANCE_FREE);
+  }
+  return is_pending;
+}
+
+bool cs_first_chance_look(uint32_t patience_ms) SIGNAL_SAFE {
+  const bool was_active = __atomic_exchange_n(&is_active, 0, __ATOMIC_SEQ_CST) != 0;
+  if (settle_all(false, patience_ms * UINT64_C(1000000)) || was_active) return true;
+  __atomic_store_n(&is_watching, 0, __ATOMIC_SEQ_CST);
+  return __atomic_load_n(&is_active, __ATOMIC_SEQ_CST) != 0;
+}
+
+void cs_first_chance_end(void) SIGNAL_SAFE {
+  settle_all(true, UINT64_MAX);
+}

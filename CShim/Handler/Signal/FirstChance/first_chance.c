@@ -1,0 +1,190 @@
+// What becomes of a fault that the program had a handler for before the start:
+//
+// clang-format off
+// | the handler                                    | what happens                                                    |
+// |------------------------------------------------|-----------------------------------------------------------------|
+// | returns                                        | the record is withdrawn, the instruction is tried again         |
+// | has put the default action, or itself, in      | that is what was before us from now on; ours stands again       |
+// | place of ours                                  |                                                                 |
+// | was asked for once only (SA_RESETHAND)         | the same with the default action                                |
+// | then sends the signal again                    | a crash with the registers and the address of the fault         |
+// | returns for LOOP_NS, and has repaired nothing  | a crash, captured before the handler has the signal for good    |
+// | calls abort(), or faults                       | a crash of its own, and the pending record is part of it        |
+// | ends the process                               | the record is in the ring, and crashd takes it at the end       |
+// | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
+// |                                                | or when the watcher sees where its stack pointer is             |
+// | is not back by the watcher's deadline          | a crash, which is delivered to crashd then                      |
+// | is also that of SIGABRT                        | not here: it reports crashes, and a crash is captured before it |
+// clang-format on
+//
+// A handler that has never come back may be about to end the process: the record before it is whole, and in the spool
+// where no crashd has the ring. Of one that has, it is the signal, the registers and the place: some microseconds.
+#include "first_chance.h"
+
+#include "../Capture/capture.h"
+#include "chance.h"
+#include "../Dispatch/crasher.h"
+#include "../Deliver/deliver.h"
+#include "../Dispatch/present.h"
+#include "../Kernel/privilege.h"
+#include "../Capture/record.h"
+#include "../Capture/registers.h"
+#include "signal_frame.h"
+#include "../Dispatch/state.h"
+#include "../Threads/sweep.h"
+#include "../Dispatch/trusted.h"
+#include "../Dispatch/watch.h"
+
+// So long a handler may come back without having repaired anything: another thread may be about to.
+#define LOOP_NS UINT64_C(1000000000)
+
+// What comes that much later is another fault.
+#define LOOP_PAUSE_NS UINT64_C(10000000000)
+
+bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  if (information->si_code <= 0) return false;
+  void (*const handler)(int) = cs_process.previous[signal].handler;
+  if (handler == SIG_DFL || handler == SIG_IGN) return false;
+  return handler != cs_process.previous[SIGABRT].handler;
+}
+
+// Whether the thread comes straight from the handler to the same fault, as far as its registers tell.
+static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  return entry->information.si_signo == information->si_signo &&
+         entry->address == (uint64_t)(uintptr_t)information->si_addr &&
+         cs_signal_frame_is_equal(&entry->context, context);
+}
+
+static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
+                         uint64_t entry_ns) SIGNAL_SAFE {
+  const bool is_short = cs_chance_has_returned(information->si_signo);
+  // As at a crash: one that was survived is not this one.
+  if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
+  cs_privilege_note();
+  // Sequentially consistent, as in the handler: threads that crash wait for this one.
+  __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+  cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context, !is_short);
+  if (crasher != NULL && is_short) {
+    cs_record_signal(&crasher->slot->record, tid, information, context, entry_ns);
+    cs_crasher_commit(crasher);
+  } else if (crasher != NULL) {
+    cs_capture(crasher, information, context, entry_ns);
+  }
+  if (crasher != NULL) {
+    entry->pending = cs_crasher_pending(crasher);
+    crasher->is_counted = false;
+    cs_crasher_release(crasher);
+  }
+  __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
+  if (is_short) return;
+  cs_chance_spool(entry);
+  cs_watch_leave();
+}
+
+static void fill(cs_chance *entry, int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  entry->tid = tid;
+  entry->address = (uint64_t)(uintptr_t)information->si_addr;
+  entry->pending = (cs_pending){.ticket = UINT64_MAX};
+  entry->information = *information;
+  cs_context_copy(context, &entry->context);
+  entry->is_spooled = entry->is_repaired = false;
+}
+
+// Not every signal that the kernel would block can be: SIGKILL and SIGSTOP it leaves out itself.
+static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
+  uint64_t mask = 0;
+  memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  mask |= action->mask;
+  if ((action->flags & SA_NODEFER) == 0) mask |= UINT64_C(1) << (signal - 1);
+  cs_sigmask(SIG_SETMASK, &mask);
+}
+
+cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
+                               uint64_t entry_ns) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  const cs_kernel_action action = cs_process.previous[signal];
+  const cs_signal_call none = {0};
+  cs_signal_frame *frame = cs_signal_frame_of(information, context, called_at);
+  cs_chance_withdraw_left(tid, context);
+  cs_chance *entry = cs_chance_returned(tid);
+  const bool is_same =
+      entry != NULL && is_again(entry, information, context) && entry_ns - entry->call_ns < LOOP_PAUSE_NS;
+  const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
+  const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
+  if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
+  // A handler that came after ours may end in a jump to it, which looks like the kernel's call.
+  if (cs_present_is_replaced(signal)) return none;
+  // Another thread's handler may have put the default action back.
+  if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
+  const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
+  cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
+  // The kernel would end the process.
+  if (place == NULL) return none;
+  entry = cs_chance_take(tid, entry);
+  if (entry != NULL) {
+    fill(entry, tid, information, context);
+    entry->call_ns = entry_ns;
+    entry->loop_ns = loop_ns;
+    entry->frame = (uint64_t)(uintptr_t)place;
+    entry->is_deferred = (action.flags & SA_NODEFER) == 0;
+    write_record(entry, tid, information, context, entry_ns);
+  }
+  const cs_signal_call call = cs_signal_frame_call(place, action.handler);
+  if (entry != NULL) cs_chance_run(entry);
+  if ((action.flags & SA_RESETHAND) != 0) {
+    __atomic_store_n(&cs_process.previous[signal].handler, SIG_DFL, __ATOMIC_RELAXED);
+  }
+  return call;
+}
+
+// A signal that was blocked during ours comes here, on the stack where the kernel would have it come.
+void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
+  const int signal = cs_signal_frame_information(frame)->si_signo;
+  const cs_kernel_action action = cs_process.previous[signal];
+  set_mask(signal, &action, cs_signal_frame_context(frame));
+}
+
+// Puts ours back where the handler has put the default action, or itself, which some do each time. Any other handler
+// may be another thread's, who goes on to ours.
+static void adopt(int signal) SIGNAL_SAFE {
+  cs_kernel_action present = {0};
+  if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
+  // Another thread has, for a crash that a handler of the program takes.
+  const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
+  if ((given_back & UINT64_C(1) << signal) != 0) return;
+  const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;
+  if (!is_without && present.handler != cs_process.previous[signal].handler) return;
+  __atomic_store_n(&cs_process.previous[signal].handler, present.handler, __ATOMIC_RELAXED);
+  cs_sigaction(signal, &cs_process.own, NULL);
+}
+
+// On the stack of the handler, with its mask.
+void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
+  cs_chance *entry = cs_chance_settle(cs_gettid(), (uint64_t)(uintptr_t)frame);
+  if (entry == NULL) {
+    adopt(cs_signal_frame_information(frame)->si_signo);
+    return;
+  }
+  const ucontext_t *context = cs_signal_frame_context(frame);
+  if (entry->loop_ns != 0) {
+    entry->is_repaired = !cs_signal_frame_is_equal(&entry->context, context) ||
+                         cs_signal_frame_is_repaired(&entry->context, entry->address);
+  }
+  const int signal = entry->information.si_signo;
+  cs_chance_withdraw(entry, true);
+  adopt(signal);
+}
+
+void cs_first_chance_is_crash(int tid, const ucontext_t *context) SIGNAL_SAFE {
+  cs_chance_withdraw_left(tid, context);
+  cs_chance_commit(tid);
+}
+
+cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  const cs_cause plain = {information, UINT64_MAX};
+  const cs_chance *entry = cs_chance_returned(tid);
+  const bool is_own = information->si_code > 0 || information->si_pid == cs_process.pid;
+  if (entry == NULL || !is_own || entry->information.si_signo != information->si_signo) return plain;
+  return cs_signal_frame_is_equal(&entry->context, context) ? (cs_cause){&entry->information, entry->pending.ticket}
+                                                            : plain;
+}

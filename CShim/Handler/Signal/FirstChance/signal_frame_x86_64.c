@@ -1,0 +1,212 @@
+#if defined(__x86_64__)
+#include "signal_frame.h"
+
+#include "../Kernel/memory.h"
+#include "../Capture/registers.h"
+#include "../Kernel/system_call.h"
+#include "../Dispatch/trusted.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+
+// What the kernel has of a ucontext_t: its signal mask is short, and glibc's floating point registers stand elsewhere.
+#define CONTEXT_BYTES 304
+
+struct cs_signal_frame {
+  void (*restorer)(void); // the handler returns to it
+  uint8_t context[CONTEXT_BYTES];
+  siginfo_t information;
+};
+
+_Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BYTES, "the kernel's context");
+
+// Vector registers: the 512 bytes of FXSAVE, whose last ones say how many follow (asm/sigcontext.h).
+#define VECTOR_BYTES     512
+#define VECTOR_ALIGNMENT UINT64_C(64)
+#define EXTENSION_AT     464
+#define EXTENSION_MAGIC  0x46505853u
+#define EXTENSION_LIMIT  65536u
+
+#define STACK_ALIGNMENT UINT64_C(16)
+#define PAGE_BYTES      UINT64_C(4096)
+
+// Faults that come again whatever memory holds, and of a page fault its error code.
+#define DIVIDE_VECTOR      0
+#define INSTRUCTION_VECTOR 6
+#define PROTECTION_VECTOR  13
+#define FAULT_VECTOR       14
+#define FAULT_WRITE        2
+#define FAULT_FETCH        16
+
+static bool has_shadow_stack(void) SIGNAL_SAFE {
+  uint64_t pointer = 0; // as it stays where there is none
+  __asm__ volatile("rdsspq %0" : "+r"(pointer));
+  return pointer != 0;
+}
+
+cs_signal_frame *cs_signal_frame_of(const siginfo_t *information, const ucontext_t *context,
+                                    const void *called_at) SIGNAL_SAFE {
+  cs_signal_frame *frame = (cs_signal_frame *)((uintptr_t)context - offsetof(cs_signal_frame, context));
+  const bool is_kernels = frame == called_at && (const siginfo_t *)&frame->information == information;
+  return is_kernels && !has_shadow_stack() ? frame : NULL;
+}
+
+ucontext_t *cs_signal_frame_context(cs_signal_frame *frame) SIGNAL_SAFE {
+  return (ucontext_t *)(uintptr_t)frame->context;
+}
+
+siginfo_t *cs_signal_frame_information(cs_signal_frame *frame) SIGNAL_SAFE {
+  return &frame->information;
+}
+
+static bool is_in(const stack_t *stack, uint64_t address) SIGNAL_SAFE {
+  return (stack->ss_flags & SS_DISABLE) == 0 && address - (uint64_t)(uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
+uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE {
+  return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE {
+  const ucontext_t *context = cs_signal_frame_context(frame);
+  return is_in(&context->uc_stack, (uint64_t)(uintptr_t)frame) &&
+         !is_in(&context->uc_stack, cs_signal_frame_interrupted(context));
+}
+
+bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t stack_pointer) SIGNAL_SAFE {
+  return is_in(alternate, stack_pointer) == is_in(alternate, frame) && stack_pointer < frame;
+}
+
+static uint64_t vector_bytes(const uint8_t *vectors) SIGNAL_SAFE {
+  uint32_t extension[2];
+  memcpy(extension, vectors + EXTENSION_AT, sizeof extension);
+  const bool is_extended = extension[0] == EXTENSION_MAGIC && extension[1] <= EXTENSION_LIMIT;
+  return is_extended && extension[1] > VECTOR_BYTES ? extension[1] : VECTOR_BYTES;
+}
+
+// The kernel writes the mask, and lets the stack grow for that as for the program's own access.
+static bool is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE {
+  for (uint64_t at = (end - 1) & ~UINT64_C(7); at >= start; at -= PAGE_BYTES) {
+    if (cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) != 0) return false;
+  }
+  return cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)((start + 7) & ~UINT64_C(7)),
+                        CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) == 0;
+}
+
+cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
+  const ucontext_t *context = cs_signal_frame_context(frame);
+  const uint8_t *vectors = (const uint8_t *)context->uc_mcontext.fpregs;
+  const uint64_t size = vectors != NULL ? vector_bytes(vectors) : 0;
+  const uint64_t end = cs_signal_frame_interrupted(context) - CS_RED_ZONE_BYTES;
+  const uint64_t vectors_at = (end - size) & ~(VECTOR_ALIGNMENT - 1);
+  // At the entry of a function the stack pointer is 8 past a multiple of 16.
+  const uint64_t frame_at = ((vectors_at - sizeof *frame) & ~(STACK_ALIGNMENT - 1)) - sizeof(uint64_t);
+  if (end < size + PAGE_BYTES || !is_writable(frame_at, end)) return NULL;
+  if (size > 0) memcpy((void *)(uintptr_t)vectors_at, vectors, size);
+  cs_signal_frame *moved = (cs_signal_frame *)(uintptr_t)frame_at;
+  memcpy(moved, frame, sizeof *frame);
+  if (size > 0) cs_signal_frame_context(moved)->uc_mcontext.fpregs = (fpregset_t)(uintptr_t)vectors_at;
+  return moved;
+}
+
+// Unwinders find each register in the context, to which the stack pointer points when the handler has returned, as in
+// glibc's own __restore_rt: DW_CFA_def_cfa_expression and DW_CFA_expression with DW_OP_breg7.
+#define LOW(offset)            #offset " & 127 | 128"
+#define HIGH(offset)           #offset " >> 7"
+#define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x77, " LOW(offset) ", " HIGH(offset) "\n"
+
+extern void cs_signal_frame_restorer(void) __attribute__((visibility("hidden")));
+
+__asm__(".pushsection .text\n"
+        ".cfi_startproc\n"
+        ".cfi_signal_frame\n"
+        ".cfi_escape 0x0f, 4, 0x77, " LOW(160) ", " HIGH(160) ", 0x06\n" // rsp
+        RULE(0, 144) RULE(1, 136) RULE(2, 152) RULE(3, 128) RULE(4, 112) RULE(5, 104) RULE(6, 120) RULE(8, 40)
+            RULE(9, 48) RULE(10, 56) RULE(11, 64) RULE(12, 72) RULE(13, 80) RULE(14, 88) RULE(15, 96)
+                RULE(16, 168) "nop\n" // some unwinders look one byte before a return address
+                              ".hidden cs_signal_frame_restorer\n"
+                              ".globl cs_signal_frame_restorer\n"
+                              ".type cs_signal_frame_restorer, @function\n"
+                              "cs_signal_frame_restorer:\n"
+                              "leaq -8(%rsp), %rdi\n"
+                              "call cs_signal_frame_returned\n"
+                              "movq $15, %rax\n" // rt_sigreturn
+                              "syscall\n"
+                              ".size cs_signal_frame_restorer, . - cs_signal_frame_restorer\n"
+                              ".cfi_endproc\n"
+                              ".popsection\n");
+
+cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE {
+  frame->restorer = cs_signal_frame_restorer;
+  return (cs_signal_call){frame, handler};
+}
+
+bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
+  uint64_t word = 0;
+  const struct iovec local = {&word, sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)frame, sizeof word};
+  const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
+  // A filter of system calls may refuse it.
+  if (count < 0 && count != -EFAULT) return true;
+  return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
+}
+
+_Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312, "see below");
+_Static_assert(offsetof(siginfo_t, si_signo) == 0, "see below");
+
+// What the kernel calls: no function of ours stands on the stack any more when the program's handler is called.
+__asm__(".pushsection .text\n"
+        ".hidden cs_handler\n"
+        ".globl cs_handler\n"
+        ".type cs_handler, @function\n"
+        "cs_handler:\n"
+        ".cfi_startproc\n"
+        "movq %rsp, %rcx\n"
+        "subq $8, %rsp\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "call cs_handle\n"
+        "addq $8, %rsp\n"
+        ".cfi_adjust_cfa_offset -8\n"
+        "testq %rax, %rax\n"
+        "jnz 1f\n"
+        "ret\n"
+        "1: movq %rax, %rsp\n"
+        "movq %rax, %rdi\n"
+        "pushq %rdx\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "call cs_signal_frame_entered\n"
+        "popq %rcx\n"
+        ".cfi_adjust_cfa_offset -8\n"
+        "movl 312(%rsp), %edi\n"
+        "leaq 312(%rsp), %rsi\n"
+        "leaq 8(%rsp), %rdx\n"
+        "xorl %eax, %eax\n"
+        "jmp *%rcx\n"
+        ".cfi_endproc\n"
+        ".size cs_handler, . - cs_handler\n"
+        ".popsection\n");
+
+bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) SIGNAL_SAFE {
+  const greg_t *const one = left->uc_mcontext.gregs;
+  const greg_t *const other = right->uc_mcontext.gregs;
+  for (int index = 0; index < CS_REGISTER_COUNT; index++) {
+    if (one[index] != other[index]) return false;
+  }
+  return one[REG_EFL] == other[REG_EFL];
+}
+
+bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
+  const greg_t *registers = context->uc_mcontext.gregs;
+  const greg_t vector = registers[REG_TRAPNO];
+  if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
+  // A trap goes on, and what the registers of vectors have to do with is not known here.
+  if (vector != FAULT_VECTOR) return true;
+  if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
+  if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
+  // Needs what the access needs: an atomic OR of no bit. There is no thread to wake.
+  uint32_t unused = 0;
+  const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
+  return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+                        (long)(address & ~UINT64_C(3)), nothing) != -EFAULT;
+}
+#endif

@@ -1,0 +1,50 @@
+#include "trouble.h"
+
+#include "../Dispatch/trusted.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#define FOR_EVER_NS INT64_C(999999999)
+
+static void crash(void) SIGNAL_SAFE {
+  volatile uint32_t *nowhere = (volatile uint32_t *)(uintptr_t)8;
+  *nowhere = 0;
+}
+
+static int *holder; // shared with the child that writes it
+
+int cs_trouble_holder(void) SIGNAL_SAFE {
+  return holder != NULL ? __atomic_load_n(holder, __ATOMIC_ACQUIRE) : 0;
+}
+
+// As vfork() does, but the child has memory of its own. It ends when the thread that made it does.
+static void be_held(void) SIGNAL_SAFE {
+  const long memory =
+      cs_system_call(SYS_mmap, 0, sizeof *holder, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int self = cs_getpid();
+  if (memory < 0) return;
+  holder = (int *)memory;
+  const long child = cs_system_call(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+  if (child != 0) return;
+  cs_system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+  __atomic_store_n(holder, cs_getpid(), __ATOMIC_RELEASE);
+  // Who was too late for the signal sees it here.
+  while (cs_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == self)
+    cs_sleep_ns(FOR_EVER_NS);
+  cs_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+}
+
+void cs_trouble_begin(void) SIGNAL_SAFE {
+  const uint64_t all = ~UINT64_C(0);
+  __atomic_fetch_add(&cs_process.trouble_met, 1, __ATOMIC_RELAXED);
+  if (cs_process.trouble == CS_TROUBLE_CRASH) crash();
+  if (cs_process.trouble == CS_TROUBLE_HELD) {
+    be_held();
+    return;
+  }
+  if (cs_process.trouble == CS_TROUBLE_DEAF) cs_sigmask(SIG_SETMASK, &all);
+  for (volatile uint32_t count = 0;; count = count + 1) {
+    if (cs_process.trouble != CS_TROUBLE_LOOP) cs_sleep_ns(FOR_EVER_NS);
+  }
+}

@@ -1,0 +1,21 @@
+#include "privilege.h"
+
+#include "../Dispatch/state.h"
+#include "system_call.h"
+
+bool cs_privilege_is_users(void) SIGNAL_SAFE {
+  const long answer = cs_system_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
+  // A seccomp filter may forbid the question: then the last answer holds.
+  if (answer < 0) return __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0;
+  return answer == 1;
+}
+
+// Concurrency: threads that crash at once find the same, and write the same.
+void cs_privilege_note(void) SIGNAL_SAFE {
+  const uint32_t is_restricted = cs_privilege_is_users() ? 0 : 1;
+  cs_ring_header *header = &cs_process.ring->header;
+  // relaxed: each stands alone, as in cs_memory_mode().
+  __atomic_store_n(&cs_process.is_restricted, is_restricted, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->is_restricted, is_restricted, __ATOMIC_RELAXED);
+  cs_memory_mode_show();
+}

@@ -1,0 +1,64 @@
+// The turn of a thread that was running when a crash came that ends the process: it may be about to crash as well, and
+// goes on until it has been on a processor for a moment.
+#include "halt.h"
+
+#include "reach.h"
+#include "../Dispatch/state.h"
+#include "sweep.h"
+#include "../Dispatch/trusted.h"
+
+// So much processor time: a crash at the same moment takes less.
+#define TURN_NS 200000
+
+// Running threads that have been seen, by their number; a thread that finds no entry near its own has no turn.
+#define TURN_LIMIT  1024
+#define TURN_PROBES 16
+
+typedef struct turn {
+  int tid;       // atomic
+  int is_over;   // atomic: the thread stays
+  uint64_t time; // its processor time when it was let go; 0: it has not been
+} turn;
+
+static turn turns[TURN_LIMIT];
+
+void cs_halt_forget_turns(void) SIGNAL_SAFE {
+  memset(turns, 0, sizeof turns);
+}
+
+static turn *turn_of(int tid) SIGNAL_SAFE {
+  for (uint32_t probe = 0; probe < TURN_PROBES; probe++) {
+    turn *entry = &turns[((uint32_t)tid + probe) % TURN_LIMIT];
+    int holder = 0;
+    // relaxed: only the thread itself reads its time.
+    if (__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+        holder == tid) {
+      return entry;
+    }
+  }
+  return NULL;
+}
+
+bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
+  const uint64_t time = cs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  turn *entry = turn_of(tid);
+  if (entry == NULL) return true;
+  if (entry->time == 0) {
+    entry->time = time | 1;
+    return false;
+  }
+  const bool is_over = time - entry->time >= TURN_NS;
+  if (is_over) __atomic_store_n(&entry->is_over, 1, __ATOMIC_RELAXED);
+  return is_over;
+}
+
+void cs_halt_remind(void) SIGNAL_SAFE {
+  // The halt may begin after the sweep has given SIGPROF back: then it would end the process.
+  if (!cs_halt_has_begun() || !cs_sweep_has_signal()) return;
+  for (uint32_t index = 0; index < TURN_LIMIT; index++) {
+    const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);
+    if (tid == 0 || __atomic_load_n(&turns[index].is_over, __ATOMIC_RELAXED) != 0) continue;
+    if (cs_reach_of(tid) != CS_REACH_OPEN) continue;
+    cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
+  }
+}

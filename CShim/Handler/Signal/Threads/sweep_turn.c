@@ -1,0 +1,88 @@
+// Whose turn it is to sweep: one thread of each crash. A crash that the process survives gives the next one its turn.
+//
+//   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
+#include "sweep.h"
+
+#include "cs_ring_access.h"
+#include "../Dispatch/state.h"
+#include "sweep_place.h"
+#include "task_list.h"
+#include "../Dispatch/trusted.h"
+
+#define TURN_FREE     0u
+#define TURN_TAKEN    1u
+#define TURN_DONE     2u
+#define TURN_RENEWING 3u
+
+static uint32_t turn; // atomic
+
+// Of the threads that have left the handler for the program's own. Each is atomic.
+static uint32_t is_final; // one of them ends the process
+static int left_tid;      // the last of the others
+static int left_signal;
+
+static bool change(uint32_t from, uint32_t to) SIGNAL_SAFE {
+  return __atomic_compare_exchange_n(&turn, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void cs_sweep_forget_turn(void) SIGNAL_SAFE {
+  __atomic_store_n(&turn, TURN_FREE, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_final, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&left_tid, 0, __ATOMIC_RELAXED);
+}
+
+bool cs_sweep_claim(void) SIGNAL_SAFE {
+  return change(TURN_FREE, TURN_TAKEN);
+}
+
+void cs_sweep_release(void) SIGNAL_SAFE {
+  change(TURN_TAKEN, TURN_DONE);
+}
+
+bool cs_sweep_has_begun(void) SIGNAL_SAFE {
+  return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
+}
+
+// Sequentially consistent with cs_watch_leave(), which comes after it, and cs_watch_enter() before cs_sweep_renew().
+void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
+  if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);
+  __atomic_store_n(&left_signal, signal, __ATOMIC_RELAXED);
+}
+
+bool cs_sweep_is_survived(void) SIGNAL_SAFE {
+  const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
+  const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0 || tid == 0) return false;
+  cs_task_status status = {0};
+  cs_task_status_read(tid, &status);
+  return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
+}
+
+// Whether the program goes on after the crash before. A handler of its own that still runs may end it, or be what
+// crashes now: it has its signal blocked, unless it was installed with SA_NODEFER.
+static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
+  const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
+  if (tid != cs_gettid()) return cs_sweep_is_survived();
+  const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
+  // This handler's own mask is none of the program's.
+  uint64_t mask = 0;
+  memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  return (mask & UINT64_C(1) << (signal - 1)) == 0;
+}
+
+// Concurrency: another thread of the same crash may be ahead of this one. It finds the turn done, and leaves it to this
+// one. Only in the very first crash it finds the turn free; this one then finds it done, by a thread that has not left.
+void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
+  cs_ring_header *header = &cs_process.ring->header;
+  if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
+  // First what a reader would take for the new crash's, then the number that makes it.
+  __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
+  // Each crash draws a ticket, also one that finds no slot: so no two have the same number.
+  __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
+  change(TURN_RENEWING, TURN_FREE);
+}

@@ -1,0 +1,105 @@
+// DWARF call frame information: from the registers in a function to those in its caller.
+//
+//   cfi_find.c        .eh_frame_hdr -> the FDE and CIE of a pc
+//   cfi_row.c         their instructions -> the row of rules at that pc
+//   cfi_expression.c  a rule's expression -> a value
+//   cfi_step.c        the row -> the caller's registers
+//
+// The tables are read where the loader mapped them. Each read stays inside the image, the FDE or the CIE, each loop
+// consumes bytes of them, and what is not understood is refused: the walk then tries the frame pointer.
+#ifndef CS_CFI_H
+#define CS_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cs_signal_safe.h"
+#include "../Kernel/memory.h"
+#include "../Capture/registers.h"
+
+// How deep DW_CFA_remember_state may nest; compilers use 1.
+#define CS_CFI_REMEMBER_LIMIT 8
+
+// The mapped range of an image and the address of its .eh_frame_hdr.
+typedef struct cs_cfi_image {
+  uint64_t start;
+  uint64_t end;
+  uint64_t header;
+} cs_cfi_image;
+
+// What the FDE of a function and its CIE say.
+typedef struct cs_cfi_function {
+  uint64_t start;
+  uint64_t end;
+  const uint8_t *initial_instructions;
+  const uint8_t *initial_end;
+  const uint8_t *instructions;
+  const uint8_t *instructions_end;
+  uint64_t code_alignment;
+  int64_t data_alignment;
+  uint8_t pointer_encoding;
+  uint8_t return_register;
+  bool is_signal_frame;
+} cs_cfi_function;
+
+typedef enum cs_cfi_rule : uint8_t {
+  CS_CFI_RULE_SAME = 0,
+  CS_CFI_RULE_UNDEFINED,
+  CS_CFI_RULE_OFFSET,           // at CFA + value
+  CS_CFI_RULE_VALUE_OFFSET,     // is CFA + value
+  CS_CFI_RULE_REGISTER,         // is register `value`
+  CS_CFI_RULE_EXPRESSION,       // at what the expression at address `value` yields
+  CS_CFI_RULE_VALUE_EXPRESSION, // is what it yields
+} cs_cfi_rule;
+
+// The rules at one pc. Index CS_REGISTER_COUNT is the CFA's own (OFFSET means: a register plus an offset).
+typedef struct cs_cfi_row {
+  int64_t value[CS_REGISTER_COUNT + 1];
+  uint16_t expression_bytes[CS_REGISTER_COUNT + 1];
+  uint8_t rule[CS_REGISTER_COUNT + 1];
+  uint8_t cfa_register;
+} cs_cfi_row;
+
+#define CS_CFI_CFA CS_REGISTER_COUNT
+
+// The working memory of one walk: too big for a handler's stack frame.
+typedef struct cs_cfi_scratch {
+  cs_memory memory;
+  cs_cfi_function function;
+  uint64_t row_pc; // the pc that `function` and `row` are for; 0 when for none
+  cs_cfi_row row;
+  cs_cfi_row initial;
+  cs_cfi_row remembered[CS_CFI_REMEMBER_LIMIT];
+} cs_cfi_scratch;
+
+typedef enum cs_cfi_result {
+  CS_CFI_CALLER,     // the registers are the caller's
+  CS_CFI_OUTERMOST,  // the tables say that there is no caller
+  CS_CFI_UNKNOWN,    // no or no usable table for this pc; registers untouched
+  CS_CFI_UNREADABLE, // a rule led to memory that cannot be read; registers untouched
+} cs_cfi_result;
+
+// The image that holds `pc`; false when none does or it has no tables.
+bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
+
+// For the setup: the segment of the executable that holds .eh_frame_hdr and .eh_frame. Where its segments lie apart,
+// _dl_find_object gives the bounds of the one with the code.
+void cs_cfi_set_tables(uint64_t start, uint64_t end);
+
+bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;
+
+// Fills scratch->row from scratch->function.
+bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
+
+// DWARF expression of `size` bytes; `initial` is pushed first where `has_initial`.
+bool cs_cfi_evaluate(const uint8_t *expression, size_t size, const uint64_t registers[CS_REGISTER_COUNT],
+                     cs_memory *memory, bool has_initial, uint64_t initial, uint64_t *ret_value) SIGNAL_SAFE;
+
+// One frame outwards. `is_exact`: the pc is an instruction of its own, not a return address.
+cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTER_COUNT], bool is_exact) SIGNAL_SAFE;
+
+// Makes scratch->function that of `pc` with its row; false when there is none.
+bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,89 @@
+// Applies the row of rules to the registers.
+#include "cfi.h"
+
+#include "../Dispatch/trusted.h"
+
+bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
+  // Deep recursion asks for the same pc again and again.
+  if (scratch->row_pc == pc && pc != 0) return true;
+  scratch->row_pc = 0;
+  cs_cfi_image image;
+  if (!cs_cfi_image_of(pc, &image) || !cs_cfi_find(&image, pc, &scratch->function)) return false;
+  if (!cs_cfi_run(scratch, pc)) return false;
+  scratch->row_pc = pc;
+  return true;
+}
+
+static bool evaluate(cs_cfi_scratch *scratch, int index, const uint64_t *registers, bool has_cfa, uint64_t cfa,
+                     uint64_t *ret_value) SIGNAL_SAFE {
+  const cs_cfi_row *row = &scratch->row;
+  return cs_cfi_evaluate((const uint8_t *)(uintptr_t)row->value[index], row->expression_bytes[index], registers,
+                         &scratch->memory, has_cfa, cfa, ret_value);
+}
+
+static bool find_cfa(cs_cfi_scratch *scratch, const uint64_t *registers, uint64_t *ret_cfa) SIGNAL_SAFE {
+  const cs_cfi_row *row = &scratch->row;
+  if (row->rule[CS_CFI_CFA] == CS_CFI_RULE_VALUE_EXPRESSION) {
+    return evaluate(scratch, CS_CFI_CFA, registers, false, 0, ret_cfa);
+  }
+  *ret_cfa = registers[row->cfa_register] + (uint64_t)row->value[CS_CFI_CFA];
+  return true;
+}
+
+// The caller's value of register `index`; false when it cannot be read.
+static bool apply(cs_cfi_scratch *scratch, int index, const uint64_t *registers, uint64_t cfa,
+                  uint64_t *ret_value) SIGNAL_SAFE {
+  const cs_cfi_row *row = &scratch->row;
+  const uint64_t value = (uint64_t)row->value[index];
+  uint64_t address = 0;
+  switch (row->rule[index]) {
+  case CS_CFI_RULE_UNDEFINED:
+    *ret_value = 0;
+    return true;
+  case CS_CFI_RULE_OFFSET:
+    return cs_memory_read_word(&scratch->memory, cfa + value, ret_value);
+  case CS_CFI_RULE_VALUE_OFFSET:
+    *ret_value = cfa + value;
+    return true;
+  case CS_CFI_RULE_REGISTER:
+    if (value >= CS_REGISTER_COUNT) return false;
+    *ret_value = registers[value];
+    return true;
+  case CS_CFI_RULE_EXPRESSION:
+    return evaluate(scratch, index, registers, true, cfa, &address) &&
+           cs_memory_read_word(&scratch->memory, address, ret_value);
+  case CS_CFI_RULE_VALUE_EXPRESSION:
+    return evaluate(scratch, index, registers, true, cfa, ret_value);
+  default:
+    *ret_value = registers[index];
+    return true;
+  }
+}
+
+cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTER_COUNT], bool is_exact) SIGNAL_SAFE {
+  const uint64_t pc = registers[CS_REGISTER_PC] - (is_exact ? 0 : 1);
+  if (!cs_cfi_prepare(scratch, pc)) return CS_CFI_UNKNOWN;
+  const cs_cfi_row *row = &scratch->row;
+  const int return_register = scratch->function.return_register;
+  if (row->rule[return_register] == CS_CFI_RULE_UNDEFINED) return CS_CFI_OUTERMOST;
+  // Each call saves its return address: without a rule for it the row is incomplete.
+  if (row->rule[return_register] == CS_CFI_RULE_SAME && return_register == CS_REGISTER_PC) return CS_CFI_UNKNOWN;
+
+  uint64_t cfa = 0;
+  if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
+  // The stack grows with each frame, except out of a signal handler, which may run on a stack of its own.
+  if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !scratch->function.is_signal_frame) return CS_CFI_UNKNOWN;
+
+  uint64_t caller[CS_REGISTER_COUNT];
+  for (int index = 0; index < CS_REGISTER_COUNT; index++) {
+    const bool is_stack_pointer = index == CS_REGISTER_STACK_POINTER && row->rule[index] == CS_CFI_RULE_SAME;
+    if (is_stack_pointer) {
+      caller[index] = cfa;
+    } else if (!apply(scratch, index, registers, cfa, &caller[index])) {
+      return CS_CFI_UNREADABLE;
+    }
+  }
+  caller[CS_REGISTER_PC] = caller[return_register];
+  memcpy(registers, caller, sizeof caller);
+  return registers[CS_REGISTER_PC] == 0 ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
+}

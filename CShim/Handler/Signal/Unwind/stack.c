@@ -1,0 +1,92 @@
+#include "stack.h"
+
+#include "cs_shim.h"
+#include "../Capture/registers_here_x86_64.h"
+#include "../Dispatch/trusted.h"
+#include "unwind.h"
+
+// Walks at the same time; one more finds no working memory, and its stack is not known. Too big for a stack.
+#define WALKS 16
+
+// Beyond those that are asked for: our own functions, which the caller does not want.
+#define FRAMES_LIMIT (CS_RING_INCIDENT_FRAME_LIMIT + 8)
+// Of async functions that wait, behind these.
+#define ASYNC_LIMIT CS_RING_INCIDENT_FRAME_LIMIT
+
+static cs_cfi_scratch scratches[WALKS];
+static uint32_t taken[WALKS]; // atomic
+
+static cs_cfi_scratch *take(uint32_t *ret_index) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < WALKS; index++) {
+    uint32_t free = 0;
+    if (!__atomic_compare_exchange_n(&taken[index], &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+    *ret_index = index;
+    return &scratches[index];
+  }
+  return NULL;
+}
+
+void cs_stack_forget(void) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < WALKS; index++)
+    __atomic_store_n(&taken[index], 0, __ATOMIC_RELEASE);
+}
+
+static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
+  return frame->function_start != 0 && cs_function_is_async(frame->function_start);
+}
+
+// The program counters from `first` on, or all where that is not among them. Behind an async function's frame is what
+// runs its task: those that wait for it take its place. Where one goes on is the entry point of a function: that and 1,
+// as if it were a return address.
+static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
+                   size_t limit) SIGNAL_SAFE {
+  uint32_t from = 0, waiting = count;
+  for (uint32_t index = 0; index < count && from == 0; index++) {
+    if (frames[index].pc == first) from = index;
+  }
+  while (waiting > 0 && (frames[waiting - 1].flags & CS_RING_FRAME_ASYNC) != 0)
+    waiting--;
+  size_t written = 0;
+  for (uint32_t index = from; index < waiting && written < limit; index++) {
+    ret_pcs[written++] = frames[index].pc;
+    if (waiting < count && is_async(&frames[index])) break;
+  }
+  for (uint32_t index = waiting; index < count && written < limit; index++)
+    ret_pcs[written++] = frames[index].pc + 1;
+  return written;
+}
+
+static size_t walk(const cs_ring_registers *registers, uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE {
+  cs_ring_frame frames[FRAMES_LIMIT + ASYNC_LIMIT];
+  uint32_t index = 0, count = 0, total = 0, head = 0, stop = 0;
+  cs_cfi_scratch *scratch = take(&index);
+  if (scratch == NULL) return 0;
+  scratch->memory = (cs_memory){0};
+  scratch->row_pc = 0;
+  const cs_frame_list list = {.frames = frames,
+                              .head_limit = FRAMES_LIMIT,
+                              .tail_limit = 0,
+                              .limit = FRAMES_LIMIT + ASYNC_LIMIT,
+                              .step_limit = FRAMES_LIMIT,
+                              .count = &count,
+                              .total = &total,
+                              .head = &head,
+                              .stop = &stop};
+  cs_unwind(scratch, registers, &list);
+  __atomic_store_n(&taken[index], 0, __ATOMIC_RELEASE);
+  return copy(frames, count, first, ret_pcs, limit);
+}
+
+__attribute__((noinline)) size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE {
+  cs_ring_registers registers;
+  memset(&registers, 0, sizeof registers);
+  cs_registers_here(&registers);
+  return walk(&registers, first, ret_pcs, limit);
+}
+
+size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE {
+  cs_ring_registers registers;
+  memset(&registers, 0, sizeof registers);
+  cs_registers_from_context(context, &registers);
+  return walk(&registers, 0, ret_pcs, limit);
+}

@@ -1,0 +1,166 @@
+#include "unwind.h"
+
+#include "../Images/images.h"
+#include "../Dispatch/trusted.h"
+
+// One walk.
+typedef struct walk {
+  cs_cfi_scratch *scratch;
+  const cs_ring_registers *context; // where the walk begins
+  const cs_frame_list *list;
+  cs_async_start async;
+  uint64_t asked_function; // the last one whose prologue was looked at: recursion asks again and again
+  uint64_t registers[CS_REGISTER_COUNT];
+  bool is_exact; // the pc of this frame is no return address
+} walk;
+
+static bool is_code(uint64_t pc) SIGNAL_SAFE {
+  struct dl_find_object object;
+  return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
+}
+
+// Where frame `depth` goes: straight into the head, then round and round in the tail.
+static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
+  if (depth < list->head_limit) return &list->frames[depth];
+  return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
+}
+
+static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
+  const cs_frame_list *list = way->list;
+  cs_ring_frame *frame = place_of(list, *list->total);
+  frame->pc = way->registers[CS_REGISTER_PC];
+  frame->function_start = 0;
+  frame->trust = trust;
+  frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
+  frame->image = CS_RING_NO_IMAGE; // looked up at the end, for the frames that stay
+  frame->reserved = 0;
+  (*list->total)++;
+  if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
+  return frame;
+}
+
+// The frame pointer's record, in glibc's assembly and code without tables: [fp] is the caller's, [fp + 8] the return
+// address. Accepted only if it leads outwards and into code.
+static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
+  uint64_t *registers = way->registers;
+  const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
+  uint64_t next = 0;
+  uint64_t pc = 0;
+  if (frame < registers[CS_REGISTER_STACK_POINTER] || (frame & 7) != 0) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, frame, &next)) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc) || !is_code(pc - 1)) return false;
+  registers[CS_REGISTER_FRAME_POINTER] = next;
+  registers[CS_REGISTER_STACK_POINTER] = frame + 16;
+  registers[CS_REGISTER_PC] = pc;
+  return true;
+}
+
+// A call through a bad pointer has only pushed its return address. Data of an image belongs to an image, too: the
+// processor says that it was no code.
+static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
+  uint64_t *registers = way->registers;
+  uint64_t pc = 0;
+  if (is_code(registers[CS_REGISTER_PC]) && !cs_registers_show_bad_fetch(way->context)) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
+    return false;
+  }
+  registers[CS_REGISTER_STACK_POINTER] += CS_RETURN_ADDRESS_BYTES;
+  registers[CS_REGISTER_PC] = pc;
+  return true;
+}
+
+// Notes what the tables told about the frame just walked out of.
+static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
+  frame->function_start = way->scratch->function.start;
+  if (way->async.is_found || way->asked_function == frame->function_start) return;
+  way->asked_function = frame->function_start;
+  way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
+}
+
+// One frame outwards; false at the end, with the reason in `ret_stop`.
+static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
+  uint64_t here[CS_REGISTER_COUNT];
+  memcpy(here, way->registers, sizeof here);
+  const bool was_exact = way->is_exact;
+  const cs_cfi_result result = cs_cfi_step(way->scratch, way->registers, was_exact);
+  const bool has_tables = way->scratch->row_pc != 0 && way->scratch->row_pc == here[CS_REGISTER_PC] - !was_exact;
+  if (has_tables) note_function(way, frame, here, was_exact);
+
+  way->is_exact = false;
+  if (result == CS_CFI_CALLER) {
+    way->is_exact = way->scratch->function.is_signal_frame;
+    *ret_trust = CS_RING_TRUST_CFI;
+    return true;
+  }
+  *ret_stop = CS_UNWIND_STOP_END;
+  if (result == CS_CFI_OUTERMOST) return false;
+  if (*way->list->total == 1 && step_out_of_bad_call(way)) {
+    *ret_trust = CS_RING_TRUST_SCAN;
+    return true;
+  }
+  *ret_trust = CS_RING_TRUST_FRAME_POINTER;
+  if (step_by_frame_pointer(way)) return true;
+  *ret_stop = result == CS_CFI_UNREADABLE ? CS_UNWIND_STOP_UNREADABLE : CS_UNWIND_STOP_NO_CALLER;
+  return false;
+}
+
+static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SAFE {
+  while (from + 1 < to) {
+    const cs_ring_frame frame = frames[from];
+    frames[from++] = frames[--to];
+    frames[to] = frame;
+  }
+}
+
+// Puts the tail into order (by three reversals) and counts its frames in.
+static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
+  if (*list->total <= list->head_limit) return;
+  const uint32_t beyond = *list->total - list->head_limit;
+  cs_ring_frame *tail = &list->frames[list->head_limit];
+  if (beyond <= list->tail_limit) {
+    *list->head = *list->count = *list->total; // nothing was left out
+    return;
+  }
+  const uint32_t oldest = beyond % list->tail_limit;
+  reverse(tail, 0, oldest);
+  reverse(tail, oldest, list->tail_limit);
+  reverse(tail, 0, list->tail_limit);
+  *list->count = list->head_limit + list->tail_limit;
+}
+
+void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, const cs_frame_list *list) SIGNAL_SAFE {
+  walk way = {
+      .scratch = scratch, .context = registers, .list = list, .is_exact = !cs_registers_are_past_trap(registers)};
+  memcpy(way.registers, registers->general, sizeof way.registers);
+  *list->count = *list->head = *list->total = 0;
+
+  cs_ring_trust trust = CS_RING_TRUST_CONTEXT;
+  cs_unwind_stop stop = CS_UNWIND_STOP_LIMIT;
+  while (*list->total < list->step_limit) {
+    const uint64_t stack_pointer = way.registers[CS_REGISTER_STACK_POINTER];
+    cs_ring_frame *frame = append(&way, trust);
+    if (!step(&way, frame, &trust, &stop)) break;
+    stop = CS_UNWIND_STOP_LIMIT;
+    // Only the way out of a signal handler may lead to a lower stack; way.is_exact says that it was one.
+    if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
+      stop = CS_UNWIND_STOP_LOOP;
+      break;
+    }
+  }
+  *list->stop = stop;
+  finish_tail(list);
+  if (way.async.is_found) cs_async_append(scratch, way.async.context, list);
+}
+
+void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
+  uint16_t image = CS_RING_NO_IMAGE;
+  for (uint32_t index = 0; index < *list->count; index++) {
+    cs_ring_frame *frame = &list->frames[index];
+    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
+    const uint64_t pc = frame->pc - !is_exact;
+    // Frames of one image follow each other.
+    const bool is_same = image != CS_RING_NO_IMAGE && pc >= cs_images.start[image] && pc < cs_images.end[image];
+    if (!is_same) image = cs_image_index(pc);
+    frame->image = image;
+  }
+}

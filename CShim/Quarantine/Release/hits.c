@@ -1,0 +1,96 @@
+// The incidents: what happened in the same way is one entry with a count.
+#include <string.h>
+
+#include "../quarantine.h"
+#include "../ticks_x86_64.h"
+
+#define PROBES 32
+
+typedef struct entry {
+  _Atomic uint64_t key; // 0: free
+  _Atomic uint32_t is_ready;
+  _Atomic uint64_t count;
+  cs_class *class;
+  uint64_t ticks; // of age
+  uint32_t use_stack, use_thread;
+  uint32_t free_stack, free_thread;
+  cs_quarantine_hit hit; // without its stacks
+} entry;
+
+static entry entries[CS_QUARANTINE_HITS];
+static _Atomic uint64_t lost;
+
+static uint64_t key_of(const cs_touch *touch, uint32_t use_stack) {
+  uint64_t key = (uint64_t)touch->class->index << 48 | (uint64_t)touch->word << 32 | use_stack;
+  key = (key ^ ((uint64_t)touch->kind << 60)) * UINT64_C(0x9E3779B97F4A7C15);
+  return (key ^ (key >> 29)) | 1;
+}
+
+static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
+  const cs_slot *const slot = touch->slot;
+  entry->class = touch->class;
+  entry->use_stack = use_stack;
+  entry->use_thread = touch->frame != NULL ? cs_thread_known()->number : 0;
+  entry->hit = (cs_quarantine_hit){
+      .metadata = touch->class->metadata,
+      .object = touch->object,
+      .method = touch->method,
+      .drift = touch->drift,
+      .word = touch->word,
+      .kind = touch->kind,
+      .policy = atomic_load(&touch->class->policy),
+  };
+  if (slot == NULL) return;
+  entry->ticks = cs_ticks() - slot->ticks;
+  entry->free_stack = slot->stack;
+  entry->free_thread = slot->thread;
+  entry->hit.id = cs_label_number(slot->label);
+  entry->hit.policy = cs_slot_policy(slot);
+  entry->hit.is_explorer = (entry->hit.id & CS_NUMBER_EXPLORER) != 0;
+  entry->hit.has_record = 1;
+}
+
+void cs_hit(const cs_touch *touch) {
+  CS_COUNT(touch->class, hits);
+  uint32_t use_stack = touch->context == 0 ? 0 : cs_stack_of_context(touch->context);
+  if (use_stack == 0 && touch->frame != NULL) use_stack = cs_stack_take(touch->frame, true);
+  const uint64_t key = key_of(touch, use_stack);
+  cs_shown_incident(touch, use_stack);
+  for (uint32_t probe = 0; probe < PROBES; probe++) {
+    entry *const entry = &entries[((key >> 1) + probe) % CS_QUARANTINE_HITS];
+    uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
+    if (found == 0 && atomic_compare_exchange_strong(&entry->key, &found, key)) {
+      fill_in(entry, touch, use_stack);
+      atomic_fetch_add(&entry->count, 1);
+      // release: pairs with cs_quarantine_hit_at.
+      atomic_store_explicit(&entry->is_ready, 1, memory_order_release);
+      return;
+    }
+    if (found == key) {
+      atomic_fetch_add(&entry->count, 1);
+      return;
+    }
+  }
+  atomic_fetch_add(&lost, 1);
+}
+
+bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit) {
+  uint32_t passed = 0;
+  for (uint32_t place = 0; place < CS_QUARANTINE_HITS; place++) {
+    entry *const entry = &entries[place];
+    if (atomic_load_explicit(&entry->is_ready, memory_order_acquire) == 0 || passed++ != index) continue;
+    *ret_hit = entry->hit;
+    ret_hit->count = atomic_load(&entry->count);
+    ret_hit->age_ns = entry->hit.has_record != 0 ? cs_ticks_ns(entry->ticks) : 0;
+    cs_stack_read_whole(entry->use_stack, &ret_hit->use);
+    cs_stack_read_whole(entry->free_stack, &ret_hit->free);
+    ret_hit->use.thread = entry->use_thread;
+    ret_hit->free.thread = entry->free_thread;
+    return true;
+  }
+  return false;
+}
+
+uint64_t cs_quarantine_hits_lost(void) {
+  return atomic_load(&lost);
+}

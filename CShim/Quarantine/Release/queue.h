@@ -1,0 +1,169 @@
+// The way of an object into a place of its class: what each last release pays, so it is inlined, and what is usual
+// comes first: a queue that is full, and in its next place an object of the same size under the same policy. It calls
+// nothing on its way, so that no register has to be saved, and ends in the call of the allocator.
+#ifndef CS_QUARANTINE_QUEUE_H
+#define CS_QUARANTINE_QUEUE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../atomics_x86_64.h"
+#include "../fields.h"
+#include "../libc_x86_64.h"
+#include "../quarantine.h"
+#include "../ticks_x86_64.h"
+
+#define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
+
+// With `frame` still in place.
+#define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
+
+#pragma GCC visibility push(hidden)
+
+// The place for an object whose turn is not below the bound: one of the explorer's, or where the turns begin anew.
+// NULL: the short way is closed.
+cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
+CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, where registers are in use
+
+// Whether the last tenant's chunk was as large as the object's, of glibc's heap.
+CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
+
+// Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
+// a place, or its memory goes. The first is for one that has drawn no lot.
+CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
+                                        const void *frame);
+// The same with a place in hand, if `old` is not CS_SLOT_BUSY.
+CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object,
+                                      cs_quarantine_policy policy, const void *frame);
+// The class was unlisted, or is being drained, while an object came in: it goes again. `old` goes at once.
+CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
+
+#pragma GCC visibility pop
+
+static inline void cs_queue_charge(int64_t bytes) {
+  atomic_fetch_sub_explicit(&cs_queue_left, bytes, memory_order_relaxed);
+}
+
+// Of what was in a place that has been used: neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
+static inline bool cs_is_tenant(const cs_object *object) {
+  return (uintptr_t)object - (uintptr_t)cs_nobody >= sizeof cs_nobody;
+}
+
+// What was in it, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
+static inline cs_object *cs_slot_enter(cs_slot *slot) {
+  return atomic_exchange(&slot->object, CS_SLOT_BUSY);
+}
+
+static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
+  atomic_store_explicit(&slot->object, object, memory_order_release);
+}
+
+// What swift_slowDealloc comes to.
+static inline void cs_object_free(const cs_class *class, cs_object *object) {
+  if (CS_USUALLY(cs_heap_is_glibc)) {
+    free(object);
+  } else {
+    swift_slowDealloc(object, class->metadata->instance_size, class->metadata->instance_align_mask);
+  }
+}
+
+// Where the heap is glibc's: whether the last tenant was under the same policy, and its chunk as large as the object's.
+// Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for another;
+// what was charged stays.
+static inline __attribute__((always_inline)) bool
+cs_slot_is_like(const cs_class *class, const cs_slot *slot, const cs_object *object, cs_quarantine_policy policy) {
+  uint16_t mark;
+  memcpy(&mark, (const uint8_t *)&slot->label + CS_LABEL_MARK_SHIFT / 8, sizeof mark);
+  return CS_USUALLY(mark == (uint16_t)(cs_label_mark_of(policy) >> CS_LABEL_MARK_SHIFT)) &&
+         (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
+}
+
+// The number goes round within its own half of the label: one instruction where it is added to there.
+static inline void cs_slot_renumber(cs_slot *slot) {
+  uint32_t number;
+  uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
+  memcpy(&number, at, sizeof number);
+  number += CS_NUMBER_STRIDE;
+  memcpy(at, &number, sizeof number);
+}
+
+// The tenant has gone; what it was stays.
+static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
+  slot->past = old;
+  slot->past_ticks = slot->ticks;
+  memcpy(&slot->past_label, &slot->label, sizeof *slot - offsetof(cs_slot, past_label));
+}
+
+_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, label) == sizeof(cs_slot) - offsetof(cs_slot, past_label),
+               "the same words");
+
+// By which thread; `stack`: the number of that of the release.
+static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,
+                                   uint32_t thread, uint32_t stack, bool is_pair) {
+  cs_ticks_put(&slot->ticks);
+  // The processor keeps the order of stores, the compiler has to be told.
+  atomic_signal_fence(memory_order_seq_cst);
+  cs_slot_renumber(slot);
+  const uint64_t who = thread | (uint64_t)stack << 32;
+  memcpy(&slot->thread, &who, sizeof who);
+  if (policy == CS_QUARANTINE_ABSORB) {
+    slot->checksum = cs_fields_checksum(class, object);
+    return;
+  }
+  const uint64_t filling = cs_fields_filling(policy, slot->label);
+  if (is_pair) {
+    object->fields[0] = filling;
+    object->fields[1] = filling;
+  } else {
+    cs_fields_fill(class, object, filling);
+  }
+}
+
+// The object is in the place; nobody has seen it yet. False: it has to go again.
+static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
+  // Before the place is left: then another thread may take it, and give the object back to Swift.
+  __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
+  cs_slot_leave(slot, object);
+  cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
+  // The fence pairs with cs_quarantine_unlist, which may have passed the place before.
+  cs_count_and_fence(&counts->admitted);
+  if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
+  return CS_USUALLY(cs_is_one(&class->is_listed));
+}
+
+// Whether nobody has touched an object since its deinit ended.
+static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
+                                        cs_quarantine_policy policy, bool is_pair) {
+  if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
+  const uint64_t filling = cs_fields_filling(policy, slot->label);
+  if (is_pair) return CS_USUALLY(((old->fields[0] ^ filling) | (old->fields[1] ^ filling)) == 0);
+  return CS_USUALLY(cs_fields_are(class, old, filling));
+}
+
+// Takes a place for the object and gives up the one it replaces. `is_pair`: the fields are two words.
+static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object,
+                                                               cs_quarantine_policy policy, bool takes_stack,
+                                                               bool is_pair, const void *frame) {
+  const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
+  const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
+  cs_slot *slot = (cs_slot *)turn;
+  if (!CS_USUALLY(cs_is_below(turn, &class->bound))) {
+    slot = cs_queue_seldom_turn(class, turn);
+    if (slot == NULL) return cs_queue_put_slowly(class, object, policy, frame);
+  }
+  cs_object *const old = cs_slot_enter(slot);
+  if (!cs_slot_is_like(class, slot, object, policy) ||
+      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(slot, old))
+                                       : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
+    return cs_queue_put_into(class, slot, old, object, policy, frame);
+  if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);
+  // What the old one was charged stays: another one of its size comes.
+  cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
+  const bool stays = cs_queue_publish(class, slot, object, policy != CS_QUARANTINE_ABSORB);
+  if (!stays) return cs_queue_take_back(class, policy == CS_QUARANTINE_ABSORB ? NULL : old);
+  if (policy == CS_QUARANTINE_ABSORB) return;
+  __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
+  free(old);
+}
+
+#endif

@@ -1,0 +1,277 @@
+// A thread that runs the deinits that were put off. A thread of the program may hold a lock that such a deinit takes,
+// and its stack may be nearly full: this one holds none, and has a stack of its own.
+//
+// The reaper finds its work by a timer of its own. A release that woke it would hand the processor over while the
+// releasing thread holds a lock of the program's, and every other thread would wait for that lock.
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../quarantine.h"
+
+#define PLACES       1024          // at most, a power of two
+#define SHARE        UINT64_C(128) // bytes that may wait, for each place
+#define PLACES_LEAST 128
+// Pauses between two reads of the queue: shorter while it fills, longer while little comes.
+#define PAUSE_LEAST_NS INT64_C(250000)
+#define PAUSE_MOST_NS  INT64_C(100000000)
+#define REST_NS        INT64_C(10000000000) // so long without an object before it sleeps without a timer
+#define ASK_NS         INT64_C(10000000)    // a thread that waits for this one checks again
+
+// Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
+// it is what most memory goes to.
+typedef struct waiting {
+  _Atomic uint64_t turn;
+  // The first half of the object's record, and its checksum.
+  cs_object *_Atomic object;
+  uint64_t ticks;
+  uint64_t label;
+  uint32_t thread;
+  uint32_t stack;
+  uint64_t checksum;
+} waiting;
+
+static waiting queue[PLACES];
+static uint64_t mask; // of the places in use: as many as the budget asks for, each is touched in its turn
+static _Atomic uint64_t given, taken, done;
+_Atomic uint64_t cs_reaper_bytes;
+_Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
+static _Atomic uint32_t call;       // what the thread sleeps on
+static _Atomic uint32_t has_done;   // what those who wait for it sleep on
+static _Atomic uint32_t is_resting; // it sleeps until it is called
+static _Atomic uint32_t is_pressed; // an object found no room
+static _Atomic uint32_t is_running;
+static _Atomic uint32_t is_parked; // the process ends
+static _Atomic uint32_t waiters;   // threads that wait for it
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_prepared; // under start_lock
+static __thread bool is_reaper;
+
+// `ns` 0: until it is woken.
+static void sleep_on(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
+  const struct timespec time = {.tv_nsec = ns};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == 0 ? NULL : &time, NULL, 0);
+}
+
+// Keeps errno, which is that of the program's last call.
+__attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
+  const int error = errno;
+  atomic_fetch_add(word, 1);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+  errno = error;
+}
+
+static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
+  place->ticks = slot->ticks;
+  place->label = slot->label;
+  place->thread = slot->thread;
+  place->stack = slot->stack;
+  place->checksum = slot->checksum;
+  // For cs_reaper_find, which looks at a place that changes.
+  atomic_store_explicit(&place->object, object, memory_order_relaxed);
+}
+
+static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
+  return (cs_slot){
+      .object = atomic_load_explicit(&place->object, memory_order_relaxed),
+      .ticks = place->ticks,
+      .label = place->label,
+      .thread = place->thread,
+      .stack = place->stack,
+      .checksum = place->checksum,
+  };
+}
+
+// What came of one read of the queue.
+typedef enum outcome { REAPED, NONE, STAYS } outcome;
+
+static outcome reap_one(void) {
+  const uint64_t number = atomic_load(&taken);
+  waiting *const place = &queue[number & mask];
+  if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
+  cs_slot slot = record_of(place);
+  cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
+  // Who waits for the queue's end wants it to come.
+  bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
+  atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
+  if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
+  atomic_store_explicit(&place->object, NULL, memory_order_relaxed);
+  atomic_store(&taken, number + 1);
+  atomic_store_explicit(&place->turn, number + mask + 1, memory_order_release);
+  atomic_fetch_add(&done, 1);
+  return is_gone ? REAPED : STAYS;
+}
+
+// At exit other threads go on as they do; of the deinits that were put off only those run that somebody waits for.
+static bool may_reap(void) {
+  return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
+}
+
+// The next pause. A queue that is a quarter full after one, or was full, is read four times as often.
+static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
+  const uint64_t places = mask + 1;
+  const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
+  if (is_full || reaped >= places / 4)
+    pause_ns /= 4;
+  else if (reaped < places / 16)
+    pause_ns *= 2;
+  return pause_ns < PAUSE_LEAST_NS ? PAUSE_LEAST_NS : pause_ns > PAUSE_MOST_NS ? PAUSE_MOST_NS : pause_ns;
+}
+
+static void *reap(void *context) {
+  (void)context;
+  is_reaper = true;
+  // The crash handler knows it by this name: what the process is sent is not for it.
+  pthread_setname_np(pthread_self(), "crashshield-q");
+  int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
+  for (;;) {
+    const uint32_t before = atomic_load(&call);
+    uint64_t reaped = 0;
+    outcome last = NONE;
+    while (may_reap() && (last = reap_one()) == REAPED)
+      reaped++;
+    if (atomic_load(&waiters) != 0) wake(&has_done);
+    // Its user has so long.
+    pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
+    quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
+    if (quiet_ns < REST_NS) {
+      sleep_on(&call, before, pause_ns);
+      continue;
+    }
+    // seq_cst: pairs with cs_reaper_give, which looks after it has raised `given`.
+    atomic_store(&is_resting, 1);
+    if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
+    atomic_store(&is_resting, 0);
+    pause_ns = PAUSE_LEAST_NS;
+    quiet_ns = 0;
+  }
+}
+
+static void park(void) {
+  atomic_store(&is_parked, 1);
+}
+
+static void forget(void) {
+  // A forked child has no such thread: what is given waits, and when the queue is full nothing more is admitted.
+  atomic_store(&is_running, 0);
+}
+
+static bool start_thread(void) {
+  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. A thread of the program's
+  // may wait for what the program blocks.
+  static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  sigset_t blocked, here;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  sigfillset(&blocked);
+  pthread_sigmask(SIG_SETMASK, NULL, &here);
+  for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
+    if (sigismember(&here, wanted[index]) == 0) sigdelset(&blocked, wanted[index]);
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const bool is_started =
+      pthread_attr_setsigmask_np(&attributes, &blocked) == 0 && pthread_create(&thread, &attributes, reap, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+  return is_started;
+}
+
+bool cs_reaper_start(void) {
+  pthread_mutex_lock(&start_lock);
+  if (!is_prepared) {
+    const uint64_t most = atomic_load(&cs_reaper_most);
+    uint64_t places = PLACES;
+    // Under less than the default budget half as many for its bytes: it is not for the queue.
+    while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
+      places /= 2;
+    mask = places - 1;
+    for (uint64_t index = 0; index < places; index++)
+      atomic_store(&queue[index].turn, index);
+    pthread_atfork(NULL, NULL, forget);
+    // Late, so it comes early: what is registered now runs before the handlers that were there already.
+    (void)atexit(park);
+    is_prepared = true;
+  }
+  if (atomic_load(&is_running) == 0) {
+    atomic_store(&is_running, start_thread() ? 1 : 0);
+  }
+  const bool result = atomic_load(&is_running) != 0;
+  pthread_mutex_unlock(&start_lock);
+  return result;
+}
+
+// Once in ten seconds at most: only where the reaper found nothing for so long.
+__attribute__((cold, noinline)) static void end_rest(void) {
+  if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
+}
+
+__attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
+  atomic_fetch_sub_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
+  if (atomic_load_explicit(&is_pressed, memory_order_relaxed) == 0) atomic_store(&is_pressed, 1);
+  return false;
+}
+
+bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
+  const uint64_t bytes = cs_slot_bytes(slot);
+  // Of a large object one may wait.
+  const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
+  if (__builtin_expect(before > atomic_load_explicit(&cs_reaper_most, memory_order_relaxed), false))
+    return refuse(bytes);
+  uint64_t number = atomic_load_explicit(&given, memory_order_relaxed);
+  waiting *place = NULL;
+  for (;;) {
+    place = &queue[number & mask];
+    const uint64_t turn = atomic_load_explicit(&place->turn, memory_order_acquire);
+    if (turn == number) {
+      if (atomic_compare_exchange_weak(&given, &number, number + 1)) break;
+    } else if (turn < number) {
+      return refuse(bytes);
+    } else {
+      number = atomic_load_explicit(&given, memory_order_relaxed);
+    }
+  }
+  fill_in(place, slot, object);
+  // release: pairs with reap_one.
+  atomic_store_explicit(&place->turn, number + 1, memory_order_release);
+  // After `given` was raised: pairs with reap.
+  if (__builtin_expect(atomic_load(&is_resting) != 0, false)) end_rest();
+  return true;
+}
+
+bool cs_reaper_wait(void) {
+  if (atomic_load(&is_running) == 0 || is_reaper) return false;
+  const uint64_t goal = atomic_load(&given);
+  atomic_fetch_add(&waiters, 1);
+  for (;;) {
+    const uint32_t before = atomic_load(&has_done);
+    if (atomic_load(&done) >= goal) break;
+    wake(&call);
+    sleep_on(&has_done, before, ASK_NS);
+  }
+  atomic_fetch_sub(&waiters, 1);
+  return true;
+}
+
+void cs_reaper_call(void) {
+  if (atomic_load(&is_running) != 0) wake(&call);
+}
+
+bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
+  const uint64_t first = atomic_load(&taken), last = atomic_load(&given);
+  for (uint64_t number = first; number < last && number <= first + mask; number++) {
+    waiting *const place = &queue[number & mask];
+    if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
+    const cs_slot copy = record_of(place);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;
+    *ret_slot = copy;
+    return true;
+  }
+  return false;
+}

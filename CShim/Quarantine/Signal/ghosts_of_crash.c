@@ -1,0 +1,169 @@
+// Objects in quarantine, and objects that have left it, where a crash has pointers to them. Runs in the signal handler,
+// so nothing here calls what trusted.h does not have; it reads the places of the classes as other threads write them.
+#include "../../Handler/Signal/Dispatch/trusted.h"
+#include "../places.h"
+#include "../ticks_x86_64.h"
+
+#define POINTERS    40 // addresses that are looked for
+#define GHOST_LIMIT 4  // of one crash
+#define HELD_LIMIT  4  // of one crash
+// A process may survive its crashes, and the ring has so many entries for incidents.
+#define CRASH_LIMIT 8
+// Of all classes: half a million would be 32 MiB to read, at a moment when time counts.
+#define PLACE_LIMIT (1 << 17)
+// A place that changes meanwhile has a newer tenant soon; one that stays in hand is of a thread that was stopped.
+#define LOOKS        3
+#define MARKS        256
+#define ADDRESS_BITS 47
+#define ALIGNMENT    UINT64_C(16)
+
+// An address, and what the youngest record says that has it.
+typedef struct pointer {
+  uint64_t address;
+  uint64_t ticks;
+  uint64_t label;
+  uint32_t thread;
+  uint32_t stack;
+  bool is_held; // the object is in quarantine
+  bool has_ghost;
+} pointer;
+
+typedef struct pointers {
+  uint32_t count;
+  pointer list[POINTERS];
+  // A bit for each address, by some of its own: most ghosts are passed over by one look.
+  uint64_t marks[MARKS / 64];
+} pointers;
+
+static uint32_t mark_of(uint64_t address) SIGNAL_SAFE {
+  return (uint32_t)(address / ALIGNMENT % MARKS);
+}
+
+static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
+  if (address < 4096 || address >> ADDRESS_BITS != 0 || pointers->count == POINTERS) return;
+  for (uint32_t index = 0; index < pointers->count; index++)
+    if (pointers->list[index].address == address) return;
+  pointers->list[pointers->count++] = (pointer){.address = address};
+  pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
+}
+
+// Objects that a register points at: at their beginning, at their reference counts or at their first field.
+static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
+  for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
+    const uint64_t value = registers->general[index];
+    if (value % 8 != 0) continue;
+    add(pointers, value & ~(ALIGNMENT - 1));
+    if (value % ALIGNMENT == 0 && value >= ALIGNMENT) add(pointers, value - ALIGNMENT);
+  }
+}
+
+// NULL: nobody looks for it.
+static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
+  if ((pointers->marks[mark_of(address) / 64] >> mark_of(address) % 64 & 1) == 0) return NULL;
+  for (uint32_t index = 0; index < pointers->count; index++)
+    if (pointers->list[index].address == address) return &pointers->list[index];
+  return NULL;
+}
+
+// An object in quarantine has its address for itself; of freed-object records the youngest counts.
+static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
+  if (!is_held && (pointer->is_held || (pointer->has_ghost && record->ticks <= pointer->ticks))) return;
+  pointer->ticks = record->ticks;
+  pointer->label = record->label;
+  pointer->thread = record->thread;
+  pointer->stack = record->stack;
+  pointer->is_held = is_held;
+  pointer->has_ghost = !is_held;
+}
+
+static void search_place(const cs_slot *slot, const cs_object *object, bool is_past, pointers *pointers) SIGNAL_SAFE {
+  pointer *const pointer = find(pointers, (uintptr_t)object);
+  if (pointer == NULL) return;
+  int found = -1;
+  cs_slot record;
+  for (uint32_t look = 0; look < LOOKS && found < 0; look++)
+    found = cs_slot_look(slot, object, is_past, &record);
+  if (found > 0) keep(pointer, &record, !is_past);
+}
+
+static void search_places(const cs_class *class, pointers *pointers, uint32_t *left) SIGNAL_SAFE {
+  const cs_slot *const end = cs_slots_end(class);
+  for (const cs_slot *slot = cs_slots_begin(class); slot < end && *left != 0; slot++, --*left) {
+    search_place(slot, atomic_load_explicit(&slot->object, memory_order_relaxed), false, pointers);
+    search_place(slot, __atomic_load_n(&slot->past, __ATOMIC_RELAXED), true, pointers);
+  }
+}
+
+// Under absorb, also the object whose deinit runs.
+static void search_waiting(pointers *pointers) SIGNAL_SAFE {
+  cs_slot record;
+  for (uint32_t index = 0; index < pointers->count; index++) {
+    pointer *const pointer = &pointers->list[index];
+    if (!pointer->is_held && cs_reaper_find((const cs_object *)(uintptr_t)pointer->address, &record))
+      keep(pointer, &record, true);
+  }
+}
+
+static void search_ghosts(pointers *pointers) SIGNAL_SAFE {
+  for (uint32_t index = 0; index < CS_GHOSTS; index++) {
+    const cs_object *const object = atomic_load_explicit(&cs_ghosts[index].object, memory_order_relaxed);
+    pointer *const pointer = find(pointers, (uintptr_t)object);
+    cs_slot ghost;
+    if (pointer != NULL && cs_ghost_look(&cs_ghosts[index], object, &ghost)) keep(pointer, &ghost, false);
+  }
+}
+
+// With a frame of its own: an incident is large.
+__attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
+                                           cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
+  cs_quarantine_stack stack;
+  const uint32_t number = cs_label_number(pointer->label);
+  const cs_class *const class = cs_classes[cs_number_class(number)];
+  if (class == NULL) return false;
+  const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_GHOST;
+  const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
+  cs_ring_incident incident = {
+      // Each crash has its own; an odd number is never 0.
+      .key =
+          ((pointer->address ^ (record->sequence + 1) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9E3779B97F4A7C15)) | 1,
+      .address = pointer->address,
+      .method = record->address,
+      .age_ns = cs_ticks_ns(cs_ticks() - pointer->ticks),
+      .amount = (int64_t)record->sequence,
+      .source = CS_RING_INCIDENT_QUARANTINE,
+      .kind = kind,
+      .mode = pointer->is_held ? cs_label_policy(pointer->label) : CS_RING_INCIDENT_CRASH,
+      .flags = CS_RING_INCIDENT_RECORD | ((number & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0),
+      .id = number,
+      .use_tid = record->tid,
+      .free_tid = (int32_t)pointer->thread,
+      .object_bytes = counts->instance_bytes,
+  };
+  cs_stack_read_whole(pointer->stack, &stack);
+  incident.free_count = stack.count;
+  memcpy(incident.free, stack.frames, stack.count * sizeof stack.frames[0]);
+  incident.subject_bytes =
+      counts->name_bytes < CS_RING_SUBJECT_LIMIT_BYTES ? counts->name_bytes : CS_RING_SUBJECT_LIMIT_BYTES;
+  memcpy(incident.subject, counts->name, incident.subject_bytes);
+  sink(&incident);
+  return true;
+}
+
+void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE {
+  cs_quarantine_incident_sink *const sink = atomic_load(&cs_incident_sink);
+  if (!sink || record->sequence >= CRASH_LIMIT) return;
+  pointers pointers;
+  memset(&pointers, 0, sizeof pointers);
+  add_registers(&pointers, &record->registers);
+  uint32_t left = PLACE_LIMIT;
+  for (uint32_t index = 0; index < cs_class_count() && left != 0; index++)
+    search_places(cs_classes[index], &pointers, &left);
+  search_waiting(&pointers);
+  search_ghosts(&pointers);
+  uint32_t ghosts = 0, held = 0;
+  for (uint32_t index = 0; index < pointers.count; index++) {
+    const pointer *const pointer = &pointers.list[index];
+    if (pointer->has_ghost && ghosts < GHOST_LIMIT && show(pointer, record, sink)) ghosts++;
+    if (pointer->is_held && held < HELD_LIMIT && show(pointer, record, sink)) held++;
+  }
+}

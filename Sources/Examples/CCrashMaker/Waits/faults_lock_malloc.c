@@ -1,0 +1,114 @@
+// A fault while another thread holds the lock of the only heap arena.
+//
+// glibc calls nothing back while it holds that lock. So a worker allocates all the time and is stopped by a signal at
+// some point; when a probing thread then cannot allocate, the worker was stopped with the lock held. On a virtual
+// machine a signal to a running thread takes effect at that thread's next system call. So the worker's blocks are such
+// that glibc asks the kernel for each of them, and gives it back, with the lock held.
+#include "../faults.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+// More than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c, 64 KiB: a free() of less does not look at the top of
+// the heap. Less than MAPPING_BYTES: a mapping of its own is made without the lock.
+#define BLOCK_BYTES   100000
+#define MAPPING_BYTES (4 * BLOCK_BYTES)
+#define STOP_TRIES    2000
+#define PROBE_NS      20000000
+
+static sem_t begin, stopped, go_on, probe, probed;
+static atomic_ulong rounds;
+
+static void stop_here(int signal) {
+  (void)signal;
+  sem_post(&stopped);
+  while (sem_wait(&go_on) != 0) {
+  }
+}
+
+static void *allocate_forever(void *unused) {
+  // Dispatch's workers block it, and a new thread inherits that.
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+  while (sem_wait(&begin) != 0) {
+  }
+  for (;;) {
+    free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
+    atomic_fetch_add(&rounds, 1);
+  }
+  return unused;
+}
+
+// Else the next signal could stop the worker where the one before did.
+static void await_rounds(unsigned long count) {
+  const unsigned long start = atomic_load(&rounds);
+  while (atomic_load(&rounds) - start < count)
+    sched_yield();
+}
+
+static void *probe_forever(void *unused) {
+  for (;;) {
+    while (sem_wait(&probe) != 0) {
+    }
+    free(opaque_pointer((uint64_t)(uintptr_t)malloc(BLOCK_BYTES)));
+    sem_post(&probed);
+  }
+  return unused;
+}
+
+static int probe_is_stuck(void) {
+  struct timespec limit;
+  sem_post(&probe);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_nsec += PROBE_NS;
+  if (limit.tv_nsec >= 1000000000) {
+    limit.tv_sec++;
+    limit.tv_nsec -= 1000000000;
+  }
+  return sem_timedwait(&probed, &limit) != 0;
+}
+
+// Before any other thread has an arena of its own.
+void cs_prepare_malloc_lock_held(void) {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
+  mallopt(M_TRIM_THRESHOLD, 0);
+  mallopt(M_TOP_PAD, 0);
+}
+
+FAULT void cs_fault_malloc_lock_held(void) {
+  pthread_t worker, prober;
+  const struct sigaction action = {.sa_handler = stop_here, .sa_flags = SA_RESTART};
+  sem_t *const semaphores[] = {&begin, &stopped, &go_on, &probe, &probed};
+  if (sigaction(SIGUSR1, &action, NULL) != 0) return;
+  for (size_t n = 0; n < sizeof semaphores / sizeof semaphores[0]; n++)
+    if (sem_init(semaphores[n], 0, 0) != 0) return;
+  if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
+  if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
+  // What the creation of a thread allocates must not come to lie behind the worker's block: freed, that would be a hole
+  // in the heap, from which the next block is taken without the kernel. A probe's answer says that the thread runs.
+  sem_post(&probe);
+  while (sem_wait(&probed) != 0) {
+  }
+  sem_post(&begin);
+  for (int attempt = 0; attempt < STOP_TRIES; attempt++) {
+    await_rounds((unsigned long)attempt % 7 + 1);
+    pthread_kill(worker, SIGUSR1);
+    while (sem_wait(&stopped) != 0) {
+    }
+    if (probe_is_stuck()) {
+      volatile int *number = opaque_pointer(0);
+      *number = 42; // fault: malloc-lock-held
+    }
+    sem_post(&go_on);
+  }
+}

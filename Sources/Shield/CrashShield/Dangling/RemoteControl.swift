@@ -1,0 +1,144 @@
+internal import CShim
+internal import CShimQuarantine
+import Synchronization
+
+/// Does what crashd asks for (`CShim/Handler/Setup/Attach/control.c` has read and checked it), on a thread of the shield's own.
+final class RemoteControl: Sendable {
+  static let shared = RemoteControl()
+
+  /// A request in Swift's terms.
+  enum Request: Sendable {
+    case word(Protections.Word, ClassName, isOperator: Bool, round: UInt32)
+    case settings(Protections.RemoteSettings)
+    case sweep(round: UInt32)
+    case guards(RemoteModes)
+  }
+
+  /// Which classes are meant.
+  enum ClassName: Sendable {
+    case own
+    /// The full name, such as `App.Session`, or the mangled one, such as `$s3App7SessionC`.
+    case named(String)
+  }
+
+  /// What came of it.
+  struct Answer: Sendable, Equatable {
+    var result: cs_control_result
+    var count = 0
+  }
+
+  /// The classes of this process by their names, kept from the first name of a round to its sweep.
+  private let found = Mutex<[TypeRecords.Entry]?>(nil)
+
+  func obey(_ request: Request) -> Answer {
+    // Guards do without the quarantine.
+    switch request {
+    case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
+    case .sweep(let round):
+      RemoteModes.sweep(round: round)
+      // Nothing is protected that could be taken back.
+      if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
+    case .settings, .word: break
+    }
+    if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_UNAVAILABLE) }
+    switch request {
+    case .guards: return Answer(result: .CS_CONTROL_DONE)
+    case .settings(let settings):
+      Protections.shared.remote(settings)
+      return Answer(result: .CS_CONTROL_DONE)
+    case .sweep(let round):
+      found.withLock { $0 = nil }
+      return Answer(result: .CS_CONTROL_DONE, count: Protections.shared.sweep(round: round))
+    case .word(let word, let name, let isOperator, let round):
+      let matching = classes().filter { $0.matches(name) }
+      let known = matching.compactMap(\.metadata)
+      guard !known.isEmpty else {
+        return Answer(result: matching.isEmpty ? .CS_CONTROL_NOT_FOUND : .CS_CONTROL_GENERIC)
+      }
+      let outcomes = known.map { Protections.shared.remote($0, word, isOperator: isOperator, round: round) }
+      let count = outcomes.count { $0 == .done }
+      if count > 0 { return Answer(result: .CS_CONTROL_DONE, count: count) }
+      return Answer(result: outcomes.contains(.overruled) ? .CS_CONTROL_OVERRULED : .CS_CONTROL_FAILED)
+    }
+  }
+
+  private func classes() -> [TypeRecords.Entry] {
+    if let known = found.withLock({ $0 }) { return known }
+    let entries = TypeRecords.classes().map { TypeRecords.Entry($0) }
+    found.withLock { $0 = entries }
+    return entries
+  }
+}
+
+extension TypeRecords {
+  /// A class that can be looked up, without its type.
+  struct Entry: Sendable {
+    var name: String
+    /// Without its prefix; empty for a generic class.
+    var mangled: String
+    var isOwn: Bool
+    /// The address of its metadata; nil for a generic class.
+    var metadata: UInt?
+
+    init(_ record: Record) {
+      name = record.name
+      mangled = record.type.flatMap { _mangledTypeName($0) } ?? ""
+      isOwn = Shield.ClassSelection.ownClasses.holds(record)
+      metadata = record.type.map { unsafe UInt(bitPattern: Quarantine.metadata($0)) }
+    }
+
+    func matches(_ wanted: RemoteControl.ClassName) -> Bool {
+      switch wanted {
+      case .own: return isOwn
+      case .named(let wanted):
+        // The quarantine does not keep what it consists of itself.
+        guard !name.hasPrefix("CrashShield.") else { return false }
+        return name == wanted || (!mangled.isEmpty && (mangled == wanted || "$s" + mangled == wanted))
+      }
+    }
+  }
+}
+
+extension RemoteControl.Request {
+  /// Nil: of a kind that is not known here.
+  init?(_ control: cs_shim_control) {
+    let isOperator = control.flags & CS_CONTROL_OPERATOR != 0
+    let isOwn = control.flags & CS_CONTROL_OWN_CLASSES != 0
+    switch control.kind {
+    case .CS_CONTROL_PROTECT, .CS_CONTROL_RELEASE:
+      let setting = Protections.Setting(
+        policy: DanglingPolicy(cs_quarantine_policy(rawValue: control.policy) ?? .CS_QUARANTINE_ZERO),
+        limit: Int(clamping: control.limit))
+      self = .word(
+        control.kind == .CS_CONTROL_RELEASE ? .refuses : .protects(setting),
+        isOwn ? .own : .named(Self.name(of: control)), isOperator: isOperator, round: control.round)
+    case .CS_CONTROL_SWEEP: self = .sweep(round: control.round)
+    case .CS_CONTROL_SETTINGS:
+      self = .settings(
+        Protections.RemoteSettings(
+          round: control.round, isOperator: isOperator, isOff: control.flags & CS_CONTROL_OFF != 0,
+          budgetBytes: control.budget_bytes, takesStacks: control.stack_frames > 0))
+    case .CS_CONTROL_GUARDS: self = .guards(RemoteModes(control))
+    default: return nil
+    }
+  }
+
+  private static func name(of control: cs_shim_control) -> String {
+    var name = control.name
+    // A C array is a tuple in Swift; the C side ends the text with a NUL within it.
+    return unsafe withUnsafeBytes(of: &name) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+}
+
+/// The C function that a thread of the shield calls.
+let obeyControl: cs_shim_control_function = { control, count in
+  // Both are valid during this call.
+  guard let control = unsafe control?.pointee, let request = RemoteControl.Request(control) else {
+    return .CS_CONTROL_UNKNOWN
+  }
+  let answer = RemoteControl.shared.obey(request)
+  unsafe count?.pointee = UInt32(clamping: answer.count)
+  return answer.result
+}

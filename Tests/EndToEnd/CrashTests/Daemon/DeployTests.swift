@@ -1,0 +1,102 @@
+import CrashReport
+import Glibc
+import Testing
+
+/// A program whose file is no longer there when crashd hears of it: only the descriptor that the process sends has it.
+@Suite
+struct DeployTests {
+  @Test("a crash after a deploy has the lines of the build that runs", arguments: ["replaced", "deleted"])
+  func deploy(how: String) async throws {
+    let directory = try TemporaryDirectory()
+    let library = directory.path + "/libcrashshield.so"
+    try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    let program = directory.path + "/shop"
+    try await Self.compile(newLines: 0, to: program, in: directory)
+
+    // crashd does not run yet, so nothing can have been read from the file before the deploy.
+    let place = try PrivateDaemon.Place()
+    let (ours, theirs) = try FileDescriptor.pair()
+    let process = try ChildProcess.start(
+      program, [],
+      ChildProcess.Options(
+        environment: place.environment.merging(["LD_PRELOAD": library]) { $1 }, directory: directory.path,
+        input: theirs.number, output: theirs.number))
+    do {
+      let line = try await blocking { try ours.readLine() }
+      try #require(line == "ready")
+      let old = try #require(Self.inode(of: program))
+      // A line is inserted, the program is built again, and takes the place of the old one.
+      try await Self.compile(newLines: 23, to: program + ".new", in: directory)
+      #expect(unsafe rename(program + ".new", program) == 0)
+      if how == "deleted" { #expect(unsafe unlink(program) == 0) }
+      #expect(Self.inode(of: program) != old)
+
+      let daemon = try await PrivateDaemon.start(in: place)
+      // Whether it is attached by now does not matter: a crash that is not connects by itself, and sends the same.
+      try #require(unsafe write(ours.number, "\n", 1) == 1)
+      #expect(try await process.wait().signal == SIGSEGV)
+      let reports = try await daemon.reports(of: process.pid)
+      try await daemon.stop()
+      let thread = try #require(reports.first?.crashedThread)
+      let frame = try #require(thread.topOwnFrame, "\(thread.listing)")
+      #expect(frame.function == "sell")
+      #expect(frame.file?.hasSuffix("/shop.c") == true)
+      #expect(frame.line == Self.faultLine, "\(thread.listing)")
+      #expect(reports.count == 1)
+    } catch {
+      process.signal(SIGKILL)
+      try await process.wait()
+      throw error
+    }
+  }
+
+  /// In the program as it is first built.
+  private static let faultLine = 6
+
+  private static func compile(newLines: Int, to output: String, in directory: TemporaryDirectory) async throws {
+    let source = directory.path + "/shop.c"
+    // The inserted lines stand in front of the function, and within it.
+    let lines = (0..<newLines).map { "int stock_\($0);\n" }.joined()
+    let text = """
+      #include <stdio.h>
+      #include <unistd.h>
+      \(lines)
+      __attribute__((noinline)) static int sell(volatile int *stock) {
+      \(newLines > 0 ? "  if (getpid() == 1) return 2;\n" : "")
+        return *stock - 1;
+      }
+      int main(void) {
+        char byte;
+        puts("ready");
+        fflush(stdout);
+        if (read(0, &byte, 1) != 1) return 1;
+        return sell((volatile int *)(long)(byte - '\\n' + 8));
+      }
+
+      """
+    try Self.save(text, to: source)
+    // crashd knows an image by its build id, which clang does not ask the linker for.
+    try await run("/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
+  }
+
+  private static func inode(of path: String) -> UInt? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? UInt(status.st_ino) : nil
+  }
+
+  private static func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+    let errorPath = directory.path + "/error"
+    let process = try ChildProcess.start(
+      program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
+    let status = try await process.wait()
+    let error = try contents(of: errorPath)
+    try #require(status.code == 0, "\(program): \(status): \(error)")
+  }
+
+  private static func save(_ text: String, to path: String) throws {
+    let file = try FileDescriptor(
+      unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600), from: "open '\(path)'")
+    let bytes = Array(text.utf8)
+    guard unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw SystemError("write", errno) }
+  }
+}

@@ -1,0 +1,77 @@
+import CrashReport
+import Glibc
+import Testing
+
+/// Places that debug information tells wrong or not at all, in programs as swiftc makes them.
+@Suite
+struct AttributionTests {
+  /// A crash, the function that must be named, and the mark of its line.
+  private static let crashes: [(argument: String, function: String, mark: String)] = [
+    ("half", "unwrapHalf", "half"), ("found", "unwrapFound", "found"), ("element", "unwrapElement", "element"),
+    ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),
+    ("several", "several", "several"), ("convenience", "init(text:)", "convenience"),
+    ("respond", "respond", "respond"), ("leak-index", "element", "index"),
+  ]
+  private static let source = SourceMark.package + "/Tests/Kit/Support/attribution/shop.swift"
+
+  @Test(
+    "S1, S2, D3, D4, D13: the function and line that failed are named, in debug and optimized programs",
+    arguments: ["-Onone", "-O"])
+  func places(optimization: String) async throws {
+    let directory = try TemporaryDirectory()
+    let library = directory.path + "/libcrashshield.so"
+    try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    let program = directory.path + "/shop"
+    try await Self.run(
+      "/usr/bin/env",
+      [
+        "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
+        // As SwiftPM builds.
+        "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
+      ], in: directory)
+    try await PrivateDaemon.run { daemon in
+      let environment = daemon.place.environment.merging(["LD_PRELOAD": library, "SWIFT_BACKTRACE": "enable=no"]) { $1 }
+      for crash in Self.crashes {
+        let process = try ChildProcess.start(
+          program, [crash.argument],
+          ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
+        try #require(try await process.wait().signal != 0)
+        let report = try await daemon.firstReport(of: process.pid)
+        let top = try #require(report.threads.first?.frames.first { $0.isOwn }, "\(crash.argument)")
+        #expect(
+          top.function.contains(crash.function), "\(optimization) \(crash.argument): \(report.diagnosis.sentence)")
+        #expect(
+          top.line == (try Self.line(crash.mark)), "\(optimization) \(crash.argument): \(report.diagnosis.sentence)")
+        #expect(report.diagnosis.sentence.contains("shop.swift:\(top.line ?? 0)"))
+        if crash.argument == "leak-index" {
+          #expect(report.diagnosis.sentence.contains("Index out of range"))
+          #expect(report.earlierRuntimeWarnings?.first?.contains("leaked its continuation") == true)
+        }
+        if crash.argument == "respond" { try Self.expectMiddlewares(of: report, optimization) }
+      }
+    }
+  }
+
+  /// They wait for the one that crashed, and go on in code without a line.
+  private static func expectMiddlewares(of report: CrashReport, _ optimization: String) throws {
+    let waiting = try #require(report.threads.first).frames.filter { $0.isAsync && $0.isOwn }
+    for (line, name) in [(try line("tracing"), "tracing"), (try line("account"), "account")] {
+      #expect(
+        waiting.contains { $0.line == line }, "\(optimization) \(name): \(waiting.map { ($0.function, $0.line) })")
+    }
+  }
+
+  private static func line(_ mark: String) throws -> Int {
+    let lines = try contents(of: source).split(separator: "\n", omittingEmptySubsequences: false)
+    return try #require(lines.firstIndex { $0.hasSuffix("// place: \(mark)") }) + 1
+  }
+
+  private static func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+    let errorPath = directory.path + "/error"
+    let process = try ChildProcess.start(
+      program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
+    let status = try await process.wait()
+    let error = try contents(of: errorPath)
+    try #require(status.code == 0, "\(program): \(status): \(error)")
+  }
+}

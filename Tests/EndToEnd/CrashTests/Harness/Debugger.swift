@@ -1,0 +1,83 @@
+import CrashReport
+import Glibc
+import Testing
+
+/// gdb, the oracle of what is on a stack.
+enum Debugger {
+  /// How gdb unwound a run.
+  struct Truth {
+    /// The arguments of the run, with commas between them.
+    var run: String
+    var pid: Int32
+    var pcs: [UInt64]
+
+    /// What differs from a report's thread; nil when nothing does.
+    func difference(from thread: CrashReport.CrashedThread) -> String? {
+      var ours = thread.stackFrames.map(\.address.rawValue)
+      var theirs = pcs
+      if thread.framesOmitted != nil {
+        // A deep recursion: the innermost frames, of which both have more than these.
+        ours = Array(ours.prefix(100))
+        theirs = Array(theirs.prefix(100))
+        if ours.count < 100 { return "only \(ours.count) frames before the gap" }
+      }
+      if !theirs.isEmpty && ours == theirs { return nil }
+      let hexadecimal = { (pcs: [UInt64]) in pcs.map { "0x" + String($0, radix: 16) }.joined(separator: " ") }
+      return "ours  \(hexadecimal(ours))\ngdb's \(hexadecimal(theirs))\n\(thread.listing)"
+    }
+  }
+
+  /// Runs a program under gdb, several times in one session, because gdb takes long to read its symbols.
+  ///
+  /// gdb 13 now and then waits for ever for a process that is gone, or ends by an internal problem of its own: it is
+  /// asked once more then, for the runs that it has not answered.
+  static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
+    var truths: [Truth] = []
+    var failures = 0
+    while truths.count < runs.count {
+      let session = try await unwindOnce(Array(runs.dropFirst(truths.count)), of: program, under: daemon)
+      truths += session.truths
+      failures = session.truths.isEmpty ? failures + 1 : 1
+      if let trouble = session.trouble, failures > failureLimit { throw SystemError(trouble, EPROTO) }
+      try #require(
+        session.trouble != nil || truths.count == runs.count, "gdb answered \(truths.count) of \(runs.count)")
+    }
+    return truths
+  }
+
+  /// How often gdb may fail at one run.
+  private static let failureLimit = 4
+
+  /// What it answered, and why not all of it.
+  private static func unwindOnce(
+    _ runs: [String], of program: String, under daemon: PrivateDaemon
+  ) async throws -> (truths: [Truth], trouble: String?) {
+    let directory = try TemporaryDirectory()
+    let output = directory.path + "/frames"
+    let errorPath = directory.path + "/stderr"
+    var environment = daemon.place.environment
+    environment["FRAMES_RUNS"] = runs.joined(separator: " ")
+    environment["FRAMES_OUTPUT"] = output
+    let gdb = try ChildProcess.start(
+      "/usr/bin/gdb", ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
+      ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
+    var trouble: String?
+    do {
+      let status = try await gdb.wait(slices: 240)
+      if status.code != 0 { trouble = "gdb: \(status): \(try contents(of: errorPath).suffix(2_000))" }
+    } catch let error as SystemError where error.errno == ETIMEDOUT {
+      trouble = "\(error)"
+    }
+    // A line that has no end is of a run that was under way.
+    let text = try contents(of: output)
+    let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
+    let truths = try lines.map { line in
+      let words = line.split(separator: " ")
+      let pid = try #require(words.dropFirst(2).first.flatMap { Int32($0) }, "gdb wrote '\(line)'")
+      let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
+      return Truth(run: String(words[0]), pid: pid, pcs: pcs)
+    }
+    // The last one may not have come to its own handler: the kernel ends it with gdb.
+    return (trouble == nil ? truths : truths.dropLast(), trouble)
+  }
+}

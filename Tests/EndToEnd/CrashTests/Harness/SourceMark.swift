@@ -1,0 +1,30 @@
+import Glibc
+
+/// The line of this package's source that carries a comment `// fault: NAME`.
+struct SourceMark: Equatable, CustomStringConvertible {
+  /// The last component of the path.
+  var file: String
+  var line: Int
+
+  var description: String { "\(file):\(line)" }
+
+  /// Finds the mark in directories below `Sources`; throws when no line has it.
+  static func find(
+    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker", "CXXCrashMaker"]
+  ) throws -> SourceMark {
+    for directory in directories {
+      let path = package + "/Sources/" + directory
+      for file in try entries(of: path) where [".swift", ".c", ".cpp"].contains(where: file.hasSuffix) {
+        let lines = try contents(of: path + "/" + file).split(separator: "\n", omittingEmptySubsequences: false)
+        if let index = lines.firstIndex(where: { $0.hasSuffix("// fault: \(name)") }) {
+          return SourceMark(file: file, line: index + 1)
+        }
+      }
+    }
+    throw SystemError("no line is marked '// fault: \(name)'", ENOENT)
+  }
+
+  /// The directory of this package, by way of this file: Tests/EndToEnd/CrashTests/Harness/SourceMark.swift.
+  static let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(5)
+    .joined(separator: "/")
+}

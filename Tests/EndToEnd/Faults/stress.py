@@ -1,0 +1,503 @@
+#!/usr/bin/env python3
+"""What crashd does under more than is usual: each part says what was counted, and fails where something is lost.
+
+Usage: stress.py BINARIES [--processes N] [--rate N] [--seconds S] [--part NAME]...
+
+BINARIES has crashd, crash-analyse and crash-maker, of a release build: its memory is measured. The parts:
+
+  idle    so many attached processes that do nothing: descriptors and memory of crashd, and a crash beside them
+  rate    so many crashes a second for S seconds through the attach socket, while one subscriber never reads and a
+          collector dies and comes back: each crash is stored or refused, and another subscriber hears of each
+  clock   the time of day, as crashd sees it, leaps by years to and fro: no report goes, none is missing
+  disk    the state directory's file system is full while processes crash: reports wait, and are stored when there is room
+          (root only: a small file system is mounted)
+  readonly  the state directory can be written no more while processes crash, and then again
+  corrupt a database whose pages are overwritten is set aside while processes crash: what can be read of it is there again
+"""
+
+import argparse
+import array
+import contextlib
+import ctypes
+import json
+import mmap
+import multiprocessing
+import os
+import pathlib
+import queue
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "Benchmarks" / "Service"))
+import service  # noqa: E402
+
+PATIENCE_S = 600
+IDLE_MIB, BUSY_MIB = 40, 150
+DESCRIPTORS_A_PROCESS = 3
+YEAR_S = 365 * 24 * 3600
+# cs_ring.h.
+IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
+CLIENTS = 4
+# <sched.h>, <sys/mount.h>.
+NEW_MOUNTS, RECURSIVE, PRIVATE, DETACH = 0x00020000, 0x4000, 1 << 18, 2
+OUTAGE_RATE, OUTAGE_S = 40, 5
+
+
+class Checks:
+    failed = 0
+
+    @classmethod
+    def check(cls, what: str, is_good: bool, details=""):
+        cls.failed += not is_good
+        print(f"{'ok' if is_good else 'FAILED'}: {what}{f' ({details})' if details != '' else ''}", flush=True)
+
+
+class Daemon:
+    """crashd in directories of its own."""
+
+    running: list[subprocess.Popen] = []
+
+    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, settings: list[str],
+                 environment: dict[str, str] | None = None, configuration: str = "", exists: bool = False):
+        for name, mode in (("run", 0o755), ("state", 0o700)):
+            (folder / name).mkdir(mode=mode, parents=True, exist_ok=exists)
+        (folder / "notify").unlink(missing_ok=True)
+        (folder / "crashd.yaml").write_text(configuration)
+        self.varlink, self.attach = str(folder / "run/io.crashshield.Crashd"), str(folder / "run/attach")
+        self.log = folder / "crashd.log"
+        words = [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
+                 "--config", folder / "crashd.yaml", "--log-level", "warning"]
+        for setting in ["retention.reports-per-group=1000000", "retention.keep-free=0", "retention.bytes=100GiB",
+                        *settings]:
+            words += ["--set", setting]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify, open(self.log, "ab") as log:
+            path = folder / "notify"
+            notify.bind(str(path))
+            notify.settimeout(PATIENCE_S)
+            self.process = subprocess.Popen(
+                words, env=os.environ | {"NOTIFY_SOCKET": str(path)} | (environment or {}), stderr=log)
+            Daemon.running.append(self.process)
+            while b"READY=1" not in notify.recv(4096):
+                pass
+
+    def status(self) -> dict:
+        return service.call(self.varlink, "Status", {})
+
+    def counted(self) -> int:
+        return sum(group["count"] for group in service.call(self.varlink, "Groups", {"limit": 1000})["groups"])
+
+    def memory_mib(self, field: str) -> float:
+        """VmRSS: now; VmHWM: the most there ever was."""
+        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def processor_s(self) -> float:
+        words = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+def await_true(what: str, condition):
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"in {PATIENCE_S} s: not {what}")
+        time.sleep(0.05)
+
+
+def real_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
+    """What real crashes have left, each with its id."""
+    spool = folder / "left"
+    spool.mkdir()
+    environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "nobody"),
+                                "CRASHSHIELD_SPOOL": str(spool)}
+    for scenario in service.SCENARIOS:
+        subprocess.run([binaries / "crash-maker", scenario], env=environment, stderr=subprocess.DEVNULL)
+    rings = [(path.stem, service.pieces(path)) for path in sorted(spool.glob("*.ring"))]
+    if len(rings) != len(service.SCENARIOS):
+        raise RuntimeError(f"{len(rings)} of {len(service.SCENARIOS)} crashes left their ring")
+    return rings
+
+
+def hello(rings: list) -> bytes:
+    version = struct.unpack_from("<I", rings[0][1][1][0][1], service.RING_VERSION_OFFSET)[0]
+    text = struct.pack("<QIIQiI", service.ATTACH_MAGIC, service.ATTACH_VERSION, version, rings[0][1][0], os.getpid(), 0)
+    return text + bytes(service.HELLO_BYTES - len(text))
+
+
+def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socket.socket, bool]:
+    """A connection, and whether crashd has accepted it. The memory file is closed."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        connection.connect(path)
+        connection.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [memory]))])
+        try:
+            if crashes:
+                connection.send(service.CRASHED)
+            reply = connection.recv(1024)
+        except (ConnectionResetError, BrokenPipeError):
+            # Refused: who closes a socket with something unread in it takes his own reply back.
+            reply = b""
+    except BaseException:
+        connection.close()
+        raise
+    finally:
+        os.close(memory)
+    return connection, len(reply) >= 16 and not any(struct.unpack_from("<I", reply, service.REPLY_STATUS_OFFSET))
+
+
+def crash_at_rate(path: str, rings: list, rate: float, count: int, offset: int, results):
+    """One client: so many crashes a second, each by a connection of its own. Tells how many were accepted."""
+    message, accepted, begin = hello(rings), 0, time.monotonic()
+    for index in range(count):
+        time.sleep(max(0.0, begin + index / rate - time.monotonic()))
+        name, ring = rings[(offset + index) % len(rings)]
+        connection, is_accepted = attach(path, message, service.memory_file(ring, name), True)
+        connection.close()
+        accepted += is_accepted
+    results.put((accepted, time.monotonic() - begin))
+
+
+def crash(daemon: Daemon, rings: list, rate: float, seconds: float) -> tuple[int, int, float]:
+    """How many crashes were sent, how many of them accepted, how long it took."""
+    results = multiprocessing.Queue()
+    count = int(rate * seconds / CLIENTS)
+    clients = [multiprocessing.Process(
+        target=crash_at_rate, args=(daemon.attach, rings, rate / CLIENTS, count, index, results), daemon=True)
+        for index in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    answers = []
+    while len(answers) < len(clients):
+        try:
+            answers.append(results.get(timeout=1))
+        except queue.Empty:
+            if any(client.exitcode for client in clients):
+                raise RuntimeError("a client failed") from None
+    for client in clients:
+        client.join()
+    return count * CLIENTS, sum(accepted for accepted, _ in answers), max(took for _, took in answers)
+
+
+class Subscriber:
+    """Follows, and notes whom it has heard of."""
+
+    def __init__(self, daemon: Daemon):
+        self.ids: set[str] = set()
+        self.lost = 0
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(daemon.varlink)
+        subscribe(self.socket)
+        self.is_ready = threading.Event()
+        threading.Thread(target=self.run, daemon=True).start()
+        if not self.is_ready.wait(PATIENCE_S):
+            raise RuntimeError("a subscriber gets no answer")
+
+    def run(self):
+        rest = b""
+        with contextlib.suppress(OSError):
+            while piece := self.socket.recv(1 << 20):
+                *messages, rest = (rest + piece).split(b"\0")
+                for message in messages:
+                    event = json.loads(message)["parameters"]
+                    self.is_ready.set()
+                    if "report" in event:
+                        self.ids.add(event["report"]["id"])
+                        self.lost += event.get("lost") or 0
+
+
+def subscribe(connection: socket.socket):
+    call = {"method": "io.crashshield.Crashd.Subscribe", "parameters": {}, "more": True}
+    connection.sendall(json.dumps(call).encode() + b"\0")
+
+
+class Collector:
+    """Has events pushed to it, until it dies, and when it is back."""
+
+    def __init__(self, path: str):
+        self.path, self.ids = path, set()
+        self.begin()
+
+    def begin(self):
+        self.is_dead = False
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(self.path)
+        self.listener.listen(4)
+        self.thread = threading.Thread(target=self.run, args=(self.listener,), daemon=True)
+        self.thread.start()
+
+    def run(self, listener: socket.socket):
+        while not self.is_dead:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), connection, connection.makefile("rb") as lines:
+                for line in lines:
+                    event = json.loads(line)
+                    if self.is_dead:
+                        break
+                    self.ids.add(event["report"]["id"])
+                    connection.sendall(json.dumps({"ack": event["cursor"]}).encode() + b"\n")
+
+    def die(self):
+        self.is_dead = True
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        os.unlink(self.path)
+
+
+def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: argparse.Namespace):
+    count = arguments.processes
+    daemon = Daemon(binaries, folder / "idle", [f"limits.processes={count + 16}", f"limits.rings={count + 64}"])
+    service.settled(daemon)
+    before, memory = daemon.descriptors(), daemon.memory_mib("VmRSS")
+    Checks.check(f"crashd that does nothing has at most {IDLE_MIB} MiB", memory <= IDLE_MIB, f"{memory:.1f} MiB")
+    # A ring that knows no image, and has no crash.
+    name, (size, parts) = rings[0]
+    header = bytearray(parts[0][1][:HEADER_BYTES])
+    struct.pack_into("<II", header, IMAGE_COUNT_OFFSET, 0, 0)
+    empty = (size, [(0, bytes(header))])
+    message, connections, refused = hello(rings), [], 0
+    begin = time.monotonic()
+    for _ in range(count):
+        connection, is_accepted = attach(daemon.attach, message, service.memory_file(empty, name), False)
+        connections.append(connection)
+        refused += not is_accepted
+    took = time.monotonic() - begin
+    Checks.check(f"{count} processes attach", refused == 0, f"{refused} refused, {took:.1f} s")
+    await_true("known", lambda: daemon.status()["processes"] >= count - refused)
+    each = (daemon.descriptors() - before) / count
+    Checks.check(f"at most {DESCRIPTORS_A_PROCESS} descriptors each", each <= DESCRIPTORS_A_PROCESS, f"{each:.3f}")
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has at most {BUSY_MIB} MiB beside them", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    used = daemon.processor_s()
+    time.sleep(arguments.seconds)
+    print(f"  they cost {(daemon.processor_s() - used) / arguments.seconds * 100:.2f} % of a processor", flush=True)
+    sent, accepted, _ = crash(daemon, rings, 8, 1)
+    await_true("stored", lambda: daemon.status()["reports"] >= accepted)
+    Checks.check("crashes beside them are stored", sent == accepted and daemon.counted() == sent, f"{accepted}")
+    for connection in connections:
+        connection.close()
+    await_true("gone", lambda: daemon.status()["processes"] == 0)
+    # Second unwindings of the crashes hold their rings until they are done.
+    service.settled(daemon)
+    left = daemon.descriptors() - before
+    # The store's readers stay.
+    Checks.check("their descriptors are closed when they go", left <= 16, f"{left} more than before")
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: argparse.Namespace):
+    place = folder / "rate"
+    path = str(folder / "collector")
+    collector = Collector(path)
+    daemon = Daemon(binaries, place, [], configuration=f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
+    # The symbols are made before.
+    crash(daemon, rings, 50, 1)
+    service.settled(daemon)
+    before = daemon.status()["reports"]
+    subscriber, deaf = Subscriber(daemon), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deaf.connect(daemon.varlink)
+    subscribe(deaf)
+    killer = threading.Timer(arguments.seconds / 3, collector.die)
+    killer.start()
+    sent, accepted, took = crash(daemon, rings, arguments.rate, arguments.seconds)
+    killer.join()
+    print(f"  {sent} crashes in {took:.1f} s: {sent / took:.0f} a second, {accepted} accepted", flush=True)
+    begin = time.monotonic()
+    await_true("stored", lambda: daemon.status()["reports"] >= before + accepted)
+    print(f"  all stored {time.monotonic() - begin:.1f} s later", flush=True)
+    status, counted = daemon.status(), daemon.counted()
+    refused = status["refusals"].get("attach", 0)
+    Checks.check("each crash is stored and counted, or refused and counted",
+                 counted == before + accepted and refused == sent - accepted and status["losses"] == {},
+                 f"{counted - before} counted, {refused} refused, losses {status['losses']}")
+    await_true("told", lambda: len(subscriber.ids) >= accepted)
+    Checks.check("who reads hears of each, beside one who never reads", len(subscriber.ids) == accepted,
+                 f"{len(subscriber.ids)}, {subscriber.lost} lost")
+    heard = len(collector.ids)
+    collector.begin()
+    await_true("told", lambda: len(collector.ids) >= before + accepted)
+    Checks.check("the collector that died hears of each when it is back", len(collector.ids) == before + accepted,
+                 f"{heard} before, {len(collector.ids)} in all")
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    deaf.close()
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+def clock(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    library, shift = folder / "clock.so", folder / "shift"
+    subprocess.run([os.environ.get("CLANG", "clang"), "-O1", "-fPIC", "-shared",
+                    str(pathlib.Path(__file__).with_name("clock.c")), "-o", library], check=True)
+    shift.write_bytes(bytes(8))
+    daemon = Daemon(binaries, folder / "clock", ["retention.age=30d"],
+                    {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(shift)})
+    subscriber = Subscriber(daemon)
+    with open(shift, "r+b") as file:
+        seconds = mmap.mmap(file.fileno(), 8)
+        total = 0
+        for years in (0, 10, -10, 20, 0):
+            struct.pack_into("<q", seconds, 0, years * YEAR_S)
+            sent, accepted, _ = crash(daemon, rings, 20, 2)
+            total += sent
+            await_true("stored", lambda: daemon.counted() >= total)
+            status = daemon.status()
+            Checks.check(f"the clock is off by {years} years: nothing is lost, nothing goes",
+                         status["reports"] == total and accepted == sent and status["losses"] == {},
+                         f"{status['reports']} of {total}")
+    await_true("told", lambda: len(subscriber.ids) >= total)
+    Checks.check("who follows has heard of each", len(subscriber.ids) == total and subscriber.lost == 0)
+    Checks.check("the log tells of the leaps", daemon.log.read_text().count("the clock has leapt forward") >= 2)
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+@contextlib.contextmanager
+def small_file_system(place: pathlib.Path, size: str):
+    """A file system of that size, seen by this process and its children only."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for what, result in (
+            ("unshare", lambda: library.unshare(NEW_MOUNTS)),
+            ("make mounts private", lambda: library.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None)),
+            ("mount", lambda: library.mount(b"small", str(place).encode(), b"tmpfs", 0, f"size={size}".encode()))):
+        if result() != 0:
+            raise OSError(ctypes.get_errno(), f"cannot {what}: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        library.umount2(str(place).encode(), DETACH)
+
+
+def outage(daemon: Daemon, rings: list, begin, end, stored: int = 0):
+    """Processes crash before, while and after the store takes nothing; so many were stored before."""
+    subscriber, total = Subscriber(daemon), stored
+    for step in (None, begin, end):
+        if step:
+            step()
+        sent, accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
+        total += sent
+        Checks.check("every crash is accepted", accepted == sent, f"{accepted} of {sent}")
+        if step == begin:
+            await_true("said to wait", lambda: daemon.status()["held"] > 0)
+            status = daemon.status()
+            Checks.check("meanwhile reports wait, none is lost, and crashd says why",
+                         status["losses"] == {} and len(status["trouble"]) > 0,
+                         f"{status['held']} wait: {status['trouble'][0] if status['trouble'] else ''}")
+    await_true("stored", lambda: daemon.status()["held"] == 0 and daemon.status()["reports"] >= total)
+    status = daemon.status()
+    Checks.check("afterwards each is stored", daemon.counted() == total and status["losses"] == {}, f"{total}")
+    await_true("told", lambda: len(subscriber.ids) >= total - stored)
+    Checks.check("who follows has heard of each", len(subscriber.ids) == total - stored and subscriber.lost == 0)
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place = folder / "disk"
+    (place / "state").mkdir(mode=0o700, parents=True)
+    with small_file_system(place / "state", "96m"):
+        os.chmod(place / "state", 0o700)
+        daemon = Daemon(binaries, place, [], exists=True)
+        # The symbols are made while there is room.
+        before, accepted, _ = crash(daemon, rings, 20, 1)
+        await_true("stored", lambda: daemon.status()["reports"] >= accepted)
+        service.settled(daemon)
+        filler = place / "state" / "filler"
+
+        def fill():
+            with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(1 << 12)):
+                    pass
+
+        outage(daemon, rings, fill, filler.unlink, before)
+
+
+def readonly(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place, library, switch = folder / "readonly", folder / "readonly.so", folder / "switch"
+    subprocess.run([os.environ.get("CLANG", "clang"), "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared",
+                    str(pathlib.Path(__file__).with_name("readonly.c")), "-o", library], check=True)
+    switch.write_bytes(bytes(8))
+    daemon = Daemon(binaries, place, [], {"LD_PRELOAD": str(library), "READONLY_SWITCH": str(switch),
+                                          "READONLY_DIRECTORY": str(place / "state")})
+    with open(switch, "r+b") as file:
+        word = mmap.mmap(file.fileno(), 8)
+        outage(daemon, rings, lambda: struct.pack_into("<q", word, 0, 1), lambda: struct.pack_into("<q", word, 0, 0))
+
+
+def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
+    place = folder / "corrupt"
+    daemon = Daemon(binaries, place, [])
+    sent, accepted, _ = crash(daemon, rings, 100, 5)
+    await_true("stored", lambda: daemon.status()["reports"] >= accepted)
+    Checks.check("crashd stops well", daemon.stop() == 0)
+    database = place / "state" / "reports.sqlite"
+    pages = database.stat().st_size // 4096
+    with open(database, "r+b") as file:
+        # In the middle, where reports stand.
+        for page in range(pages // 2, pages // 2 + 16):
+            file.seek(page * 4096)
+            file.write(b"\xa5" * 4096)
+    daemon = Daemon(binaries, place, [], exists=True)
+    more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
+    await_true("told of", lambda: daemon.status()["trouble"])
+    await_true("stored", lambda: daemon.counted() >= more)
+    # Each overwritten page belongs to one report at most, and may make a neighbour of the tree unreadable.
+    await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
+    status = daemon.status()
+    Checks.check("all that crash meanwhile are stored", more == more_accepted and status["losses"] == {}, f"{more}")
+    print(f"  {daemon.counted() - more} of {sent} reports were rescued: {status['trouble'][0]}", flush=True)
+    memory = daemon.memory_mib("VmHWM")
+    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops well", daemon.stop() == 0)
+
+
+PARTS = {"idle": idle, "rate": rate, "clock": clock, "readonly": readonly, "corrupt": corrupt, "disk": disk}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--processes", type=int, default=5_000)
+    parser.add_argument("--rate", type=float, default=1_000)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--part", action="append", choices=PARTS)
+    arguments = parser.parse_args()
+    # Whoever is told to stop leaves no process behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    binaries = arguments.binaries.resolve()
+    with tempfile.TemporaryDirectory(prefix="stress-") as name:
+        folder = pathlib.Path(name)
+        try:
+            rings = real_rings(binaries, folder)
+            for part in arguments.part or PARTS:
+                print(f"{part}:", flush=True)
+                PARTS[part](binaries, folder, rings, arguments)
+        finally:
+            for process in Daemon.running:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+    print("all of it as promised" if Checks.failed == 0 else f"{Checks.failed} checks failed")
+    return 1 if Checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

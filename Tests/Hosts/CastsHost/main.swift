@@ -1,0 +1,57 @@
+// casts-host: a program whose forced casts are watched, for Tests/Unit/CastsTests, which has none of that itself.
+// Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
+import CastsFaults
+import CrashShield
+import CrashShieldCasts
+import Foundation
+
+/// Written at once, as the process may end.
+func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+/// What was recorded: kind, mode, count, and the frames as addresses of this program's file.
+func tellRecords() {
+  for incident in Shield.guardIncidents {
+    let frames = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
+    tell("record \(incident.kind) \(incident.mode) \(incident.count) \(frames.joined(separator: " "))")
+  }
+}
+
+// The program lies first in memory, which begins there.
+let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
+let arguments = CommandLine.arguments.dropFirst()
+let number = arguments.dropFirst().first.flatMap { Int($0) } ?? 0
+
+switch arguments.first {
+case "given":
+  Shield.onIncident { _ in tellRecords() }
+  tell("value \(CastsFault.given[number].fault.body())")
+  tellRecords()
+case "refused":
+  Shield.onIncident { _ in tellRecords() }
+  tell("value \(CastsFault.refused[number].body())")
+case "fraction":
+  Shield.onIncident { _ in tellRecords() }
+  tell("value \(CastsFault.fraction.body())")
+case "threads":
+  let (fault, value) = CastsFault.given[number]
+  DispatchQueue.concurrentPerform(iterations: 4) { _ in
+    for _ in 0..<100 where fault.body() != value { tell("another value") }
+  }
+  tellRecords()
+case "works":
+  for text in castsThatWork() { tell(text) }
+  tellRecords()
+case "objects":
+  tell(Objects.complaint() ?? "right")
+case "within":
+  // A cast that fails while another is asked about is the runtime's.
+  Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
+  tell("value \(CastsFault.given[0].fault.body())")
+default:
+  tell(Shield.castsUnavailable ?? "live")
+  for result in await Shield.selfTest(including: ShieldCheck.casts) where result.check.contains("forced cast") {
+    tell("\(result.check): \(result.verdict)")
+  }
+  tellRecords()
+}

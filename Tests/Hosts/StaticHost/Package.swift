@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+// A program of somebody else's that is linked with nothing at run time, libc included: see scripts/check/static.
+import PackageDescription
+
+let package = Package(
+  name: "static-host",
+  dependencies: [.package(name: "swift-crash-shield", path: "../../..")],
+  targets: [
+    .executableTarget(
+      name: "static-host",
+      dependencies: [.product(name: "CrashShield", package: "swift-crash-shield")],
+      path: "Host")
+  ]
+)

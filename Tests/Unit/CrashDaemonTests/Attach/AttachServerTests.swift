@@ -1,0 +1,351 @@
+import CShimRing
+import Glibc
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("The attach socket")
+struct AttachServerTests {
+  @Test("a stop takes everybody who stands in the queue of the socket")
+  func queueAtStop() throws {
+    let directory = try TestDirectory()
+    let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
+    var limit = rlimit()
+    // Both calls use one struct rlimit; the hard limit is ours to use.
+    #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    limit.rlim_cur = limit.rlim_max
+    #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    let memory = try TestRing().memory()
+    let processes = try (0..<300).map { _ in
+      let process = TestProcess(
+        try TestSocket(path: "\(directory.path)/attach", type: Int32(SOCK_SEQPACKET.rawValue)))
+      try process.send(TestProcess.hello(), [memory])
+      return process
+    }
+    let (_, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits()
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), events: continuation),
+      poller: Poller())
+    try loop.run { [.stop] }
+    #expect(loop.connectionCount == processes.count)
+  }
+
+  @Test("who asks for one process settles that one and no other", arguments: [true, false])
+  func settleOne(isAsked: Bool) async throws {
+    let directory = try TestDirectory()
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let limits = Limits.patient
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: limits,
+        ledger: Ledger(logger: TestLog.logger, limits: limits), events: events),
+      poller: Poller())
+    let process = TestProcess(try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue)))
+    try process.send(TestProcess.hello(), [TestRing().memory()])
+    let collector = Task {
+      var names: [String] = []
+      var asker: CheckedContinuation<Void, Never>?
+      for await event in stream {
+        // The look at what was left before is its own.
+        if case .spooled = event { continue }
+        names.append(event.name)
+        if case .settled(let continuation) = event { asker = continuation }
+      }
+      asker?.resume()
+      return names
+    }
+    await withCheckedContinuation { settled in
+      let outcome = Result {
+        try loop.run {
+          // It is attached; it hangs up between the poller's word and the question.
+          process.hangUp()
+          return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
+        }
+      }
+      #expect(throws: Never.self) { try outcome.get() }
+      events.finish()
+    }
+    let end = ["announced", "ended"]
+    #expect(await collector.value == ["attached", "announced"] + (isAsked ? end + ["settled"] : ["settled"] + end))
+  }
+
+  @Test("a process is accepted, its crash stored at its wake-up, and it is gone when it hangs up")
+  func oneCrash() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.addImage(0)
+      let memory = try ring.memory()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      let client = try await daemon.client()
+      // The reply comes before the pipeline knows of the process.
+      _ = try await client.awaitProcess()
+      #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
+
+      ring.addCrash()
+      try ring.write(to: memory)
+      try process.wake()
+      let progress = try await client.awaitProcess()
+      #expect(progress.array("reports") == [.string(ring.id)])
+      #expect(progress["attached"] == .bool(true))
+      #expect(progress["settled"] == .bool(true))
+      let report = try await client.call("io.crashshield.Crashd.Get").object("report")
+      #expect(report.string("id") == ring.id)
+      #expect(report.string("reason") == "Fatal error: sold out")
+      #expect(report.object("process").int("pid") == Int64(getpid()))
+
+      process.hangUp()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").isEmpty)
+    }
+  }
+
+  @Test("a crash before the attach is found at the attach")
+  func earlyCrash() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.addCrash()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      #expect(try await daemon.client().awaitProcess().array("reports") == [.string(ring.id)])
+    }
+  }
+
+  @Test("a second thread that crashes later is added to the same report")
+  func secondThread() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      ring.addCrash()
+      let memory = try ring.memory()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      let client = try await daemon.client()
+      _ = try await client.awaitProcess()
+      ring.addCrash(slot: 1, signal: SIGSEGV)
+      try ring.write(to: memory)
+      process.hangUp()
+      _ = try await client.awaitProcess()
+      let report = try await client.call("io.crashshield.Crashd.Get", ["id": .string(ring.id)]).object("report")
+      #expect(report.array("threads").count == 2)
+      #expect(report.object("signal").string("name") == "SIGILL")
+    }
+  }
+
+  @Test("a process that dies while it writes leaves no report, and is counted")
+  func torn() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing(name: "half")
+      ring.claim(0)
+      let process = try await daemon.attach()
+      #expect(try await process.attach(ring.memory()) == .accepted)
+      process.hangUp()
+      let client = try await daemon.client()
+      #expect(try await client.awaitProcess().array("reports").isEmpty)
+      #expect(try await client.call("io.crashshield.Crashd.Status").object("losses") == ["torn": .int(1)])
+      #expect(daemon.log.contains("lost of 'half'"))
+    }
+  }
+
+  @Test("a hostile hello gets its answer and costs nobody else anything", arguments: Hostile.all)
+  func hostile(_ hostile: Hostile) async throws {
+    var limits = Limits()
+    // The good one says hello late, on a slow machine later than crashd would wait for it.
+    limits.greeting_ms = 300_000
+    try await TestDaemon.run(limits: limits) { daemon in
+      let good = try await daemon.attach()
+      let bad = try await daemon.attach()
+      try bad.send(hostile.hello, hostile.send())
+      let reply = try #require(try await bad.reply())
+      #expect(reply.status == hostile.status)
+      #expect(!reply.text.isEmpty)
+      #expect(try await bad.reply() == nil)
+      #expect(daemon.log.contains("refused attach from pid \(getpid())"))
+      #expect(try await daemon.refusals()["attach"] == .int(1))
+
+      var ring = TestRing()
+      ring.addCrash()
+      #expect(try await good.attach(ring.memory()) == .accepted)
+      #expect(try await daemon.client().awaitProcess().array("reports") == [.string(ring.id)])
+    }
+  }
+
+  @Test("an attached process that says anything else is let go, its crash kept")
+  func noise() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = TestRing()
+      let memory = try ring.memory()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      ring.addCrash()
+      try ring.write(to: memory)
+      try process.send([1, 2, 3], [memory])
+      #expect(try await process.reply() == nil)
+      #expect(try await daemon.client().awaitProcess().array("reports") == [.string(ring.id)])
+      #expect(try await daemon.refusals()["message"] == .int(1))
+    }
+  }
+
+  @Test("a thousand refused hellos with descriptors leave no descriptor behind")
+  func descriptors() async throws {
+    let directory = try TestDirectory()
+    let (stream, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    withExtendedLifetime(stream) {}
+    let path = "\(directory.path)/attach"
+    let listener = try UnixSocket.listen(path: path, kind: .packets)
+    let ledger = Ledger(logger: TestLog.logger, limits: Limits())
+    let poller = try Poller()
+    var loop = try AttachLoop(
+      AttachLoop.Configuration(
+        listener: listener, spool: SpoolWatch(directory: directory.path), limits: Limits(), ledger: ledger,
+        events: continuation), poller: poller)
+    let memory = try TestRing().memory()
+    let hello = TestProcess.hello(images: [1, 2])
+    // Whatever else runs in this process opens descriptors too, but none of this memfd: its links are counted.
+    for _ in 0..<1_000 {
+      let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
+      try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
+      var turns = 2
+      try loop.run {
+        turns -= 1
+        poller.wake()
+        return turns == 0 ? [.stop] : []
+      }
+    }
+    #expect(ledger.refusals == ["attach": 1_000])
+    // What came as images is closed on a thread of its own, in order.
+    let place = FileFacts.place(of: memory.number)
+    #expect(ForeignFileWork.shared.wait(of: geteuid(), at: place, timeout_ms: 60_000) { true } == true)
+    #expect(try openCount(of: memory) == 1)
+  }
+
+  @Test("wake-ups without news are ignored after a while, the last look is not")
+  func emptyWakes() async throws {
+    var limits = Limits.patient
+    limits.emptyWakes = 3
+    try await TestDaemon.run(limits: limits) { daemon in
+      var ring = TestRing()
+      let memory = try ring.memory()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      let client = try await daemon.client()
+      for _ in 0..<10 {
+        try process.wake()
+        _ = try await client.awaitProcess()
+      }
+      #expect(try #require(try await daemon.refusals().int("wake-up")) > 0)
+      ring.addCrash()
+      try ring.write(to: memory)
+      process.hangUp()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+    }
+  }
+
+  @Test("a connection that never says hello is closed")
+  func silence() async throws {
+    var limits = Limits()
+    limits.greeting_ms = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let process = try await daemon.attach()
+      let reply = try #require(try await process.reply())
+      #expect(reply.status == .malformed)
+      #expect(reply.text.contains("no hello"))
+    }
+  }
+
+  @Test("more processes than the limit are refused as such")
+  func limit() async throws {
+    var limits = Limits.patient
+    limits.processes = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let first = try await daemon.attach()
+      #expect(try await first.attach(TestRing().memory()) == .accepted)
+      let second = try await daemon.attach()
+      #expect(try await second.attach(TestRing().memory()) == .limit)
+    }
+  }
+
+  @Test("rings that are still held count too: a process more is refused as such")
+  func ringLimit() async throws {
+    var limits = Limits.patient
+    limits.rings = 1
+    try await TestDaemon.run(limits: limits) { daemon in
+      let first = try await daemon.attach()
+      #expect(try await first.attach(TestRing().memory()) == .accepted)
+      let second = try await daemon.attach()
+      try second.send(TestProcess.hello(), [TestRing().memory()])
+      let reply = try #require(try await second.reply())
+      #expect(reply.status == .limit)
+      #expect(reply.text.contains("rings are held"))
+    }
+  }
+
+  @Test("the unit lets crashd have as many descriptors as its limits add up to")
+  func unitLimit() throws {
+    let root = #filePath.dropLast("Tests/Unit/CrashDaemonTests/Attach/AttachServerTests.swift".count)
+    let path = "\(root)systemd/crashd.service"
+    let unit = try #require(SmallFile.text(at: path))
+    let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("LimitNOFILE=") })
+    #expect(try #require(Int(line.dropFirst(12))) >= Limits().descriptors)
+  }
+}
+
+extension PipelineEvent {
+  fileprivate var name: String {
+    switch self {
+    case .attached: "attached"
+    case .announced: "announced"
+    case .ended: "ended"
+    case .asked: "asked"
+    case .spooled: "spooled"
+    case .settled: "settled"
+    }
+  }
+}
+
+/// How many descriptors of this process are open on the file.
+private func openCount(of descriptor: Descriptor) throws -> Int {
+  let wanted = try descriptor.status()
+  return try (Int32(0)..<4_096).count { number in
+    let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+    guard copy >= 0 else { return false }
+    let status = try Descriptor(owning: copy).status()
+    return status.st_ino == wanted.st_ino && status.st_dev == wanted.st_dev
+  }
+}
+
+/// A first message that no honest process sends.
+struct Hostile: Sendable, CustomTestStringConvertible {
+  var what: String
+  var hello = TestProcess.hello()
+  var send: @Sendable () throws -> [Descriptor]
+  var status: cs_attach_status
+  var testDescription: String { what }
+}
+
+extension Hostile {
+  static let all: [Hostile] = [
+    Hostile(what: "no ring", send: { [] }, status: .malformed),
+    Hostile(what: "unsealed ring", send: { [try TestRing().memory(isSealed: false)] }, status: .unsealed),
+    Hostile(
+      what: "a device", send: { [Descriptor(owning: unsafe open("/dev/null", O_RDWR | O_CLOEXEC))] }, status: .unsealed),
+    Hostile(
+      what: "random bytes",
+      send: {
+        var ring = TestRing()
+        ring.put((0..<4096).map { _ in UInt8.random(in: 0...255) }, at: 0)
+        return [try ring.memory()]
+      }, status: .malformed),
+    Hostile(what: "no hello", hello: [1, 2, 3], send: { [] }, status: .malformed),
+    Hostile(
+      what: "descriptors that nobody announced", send: { try (0..<20).map { _ in try TestRing().memory() } },
+      status: .malformed),
+    Hostile(
+      what: "another version", hello: TestProcess.hello(version: 9), send: { [try TestRing().memory()] },
+      status: .version),
+  ]
+}

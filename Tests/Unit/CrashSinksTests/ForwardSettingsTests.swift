@@ -1,0 +1,182 @@
+import CrashClient
+import CrashScrubbing
+import Foundation
+import Testing
+
+@testable import CrashSinks
+
+@Suite("Settings of crash-forward")
+struct ForwardSettingsTests {
+  private func read(_ yaml: String, _ environment: [String: String] = [:]) throws(ForwardSettingsError)
+    -> ForwardSettings
+  {
+    var reader = ForwardSettingsReader()
+    try reader.read(yaml: yaml, at: "f.yaml")
+    try reader.read(environment: environment)
+    return reader.settings
+  }
+
+  private func problem(_ yaml: String, _ environment: [String: String] = [:]) -> String {
+    do throws(ForwardSettingsError) { _ = try read(yaml, environment) } catch { return "\(error)" }
+    return "none"
+  }
+
+  @Test("a file has sections, the environment wins over it")
+  func both() throws {
+    let settings = try read(
+      """
+      journal:
+        enabled: true
+        rate: 30
+      sentry: {environment: staging, scrub: false}
+      privacy:
+        patterns: ['[0-9]{16}']
+        annotations: []
+      """,
+      ["CRASH_FORWARD_SENTRY_ENVIRONMENT": "production", "CRASH_FORWARD_SENTRY_DSN": "https://k@h/1", "HOME": "/x"])
+    #expect(settings.isJournalOn && settings.journal.perMinute == 30 && settings.journal.scrubs)
+    #expect(settings.sentryEnvironment == "production" && !settings.sentry.scrubs)
+    #expect(settings.sentryDSN == Secret("https://k@h/1"))
+    #expect(settings.privacy.patterns == ["[0-9]{16}"] && settings.privacy.annotations.isEmpty)
+    #expect(try read("# nothing\n") == ForwardSettings())
+  }
+
+  @Test("what is wrong is told with its place, and a misspelt key with the one that is meant")
+  func problems() {
+    #expect(
+      problem("journal:\n  enabeld: true")
+        == "f.yaml:2: there is no key 'journal.enabeld'; 'journal.enabled' is meant, perhaps")
+    #expect(problem("jurnal:\n  enabled: true").hasPrefix("f.yaml:1: there is no section 'jurnal'"))
+    #expect(problem("sentry:\n  rate: 0") == "f.yaml:2: sentry.rate takes events a minute, from 1 to 60000")
+    #expect(problem("give-up-after: 0") == "f.yaml:1: give-up-after takes minutes, from 1 to 100000")
+    #expect(problem("privacy:\n  patterns: ['(']").hasPrefix("f.yaml:2: privacy.patterns takes regular expressions"))
+    #expect(problem("otlp:\n  endpoint: http://u:p@h/v1/logs").hasPrefix("f.yaml:2: otlp.endpoint takes a URL"))
+    #expect(problem("log-level: debug\na b: [}").hasPrefix("f.yaml:2: it is no YAML from column "))
+    #expect(problem("log-level: debug\nlog-level: debug").hasSuffix(": a key stands here twice"))
+    #expect(problem("- a") == "f.yaml: the file is to have keys and values")
+    #expect(
+      problem("", ["CRASH_FORWARD_SENTRY_RAT": "1"])
+        == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; 'CRASH_FORWARD_SENTRY_RATE' is meant, perhaps")
+  }
+
+  @Test("a secret does not stand in the settings, and is not told")
+  func secrets() throws {
+    let text = problem("sentry:\n  dsn: https://hidden@h/1")
+    #expect(text.hasPrefix("f.yaml:2: sentry.dsn is a secret: name a file by sentry.dsn-file"))
+    #expect(!text.contains("hidden"))
+    let settings = try read(
+      "", ["CRASH_FORWARD_SENTRY_DSN": "https://hidden@h/1", "CRASH_FORWARD_OTLP_HEADERS": "A: hidden"])
+    #expect(!ForwardSettingsReader.text(settings).contains("hidden"))
+    #expect(ForwardSettingsReader.text(settings).contains("sentry.dsn: (secret)\n"))
+    #expect(!"\(settings)".contains("hidden"))
+    #expect(!String(reflecting: settings).contains("hidden"))
+  }
+
+  @Test(
+    "a password, a DSN or a key that stands in the wrong place is not repeated",
+    arguments: [
+      "otlp:\n  endpoint: http://me:hidden@h/v1/logs", "otlp: {endpoint: 'https://hidden@h'}",
+      "otlp:\n  headers: 'Authorization: Bearer hidden'", "otlp:\n  headers-file: hidden",
+      "sentry:\n  dsn-file: hidden",
+      "sentry:\n  rate: https://hidden@h/1", "sentry: {scrub: hidden}", "sentry: hidden", "log-level: hidden",
+      "sentry:\n  https://hidden@h/1: 1", "sentry:\n  dsn https://hidden@h/1:", "https://hidden@h/1: {a: b}",
+      "sentry:\n  dsn-file: 'https://hidden@h/1\nx: [", "otlp:\n  headers: \"hidden\\q\"", "sentry: *hidden",
+      "sentry:\n  dsn: https://hidden@h/1\n sentry: hidden", "otlp: {x: [hidden}", "k: &hidden\nk: *hidden2",
+      "hidden: 1\nhidden: 2", "otlp: @hidden", "journal:\n  socket: hidden", "subscriber: hidden@h",
+    ])
+  func misplaced(yaml: String) {
+    for credentials in [nil, "/nonexistent"] {
+      var reader = ForwardSettingsReader(credentials: credentials)
+      do throws(ForwardSettingsError) {
+        try reader.read(yaml: yaml, at: "f.yaml")
+        Issue.record("it was taken")
+      } catch {
+        let isTold = "\(error)".contains("hidden")
+        #expect(!isTold, "\(error)")
+        #expect("\(error)".hasPrefix("f.yaml:"))
+      }
+    }
+  }
+
+  @Test("an error is one line, whatever stands in the settings")
+  func oneLine() {
+    let text = "\(ForwardSettingsError(place: "f\r\n<0>x", reason: "\u{1b}[2J"))"
+    #expect(text == "f␍␊<0>x: ␛[2J")
+  }
+
+  @Test("a secret's file is named by its path or as a credential; blanks at its end do not count")
+  func secretFiles() throws {
+    let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer {
+      // A test that leaves its directory behind has nothing else to clean up.
+      do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
+    }
+    try "https://k@h/1\n".write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
+    for (name, credentials) in [(directory + "/dsn", nil), ("dsn", directory)] {
+      var reader = ForwardSettingsReader(credentials: credentials)
+      try reader.read(yaml: "sentry: {dsn-file: \(name)}", at: "f.yaml")
+      #expect(reader.settings.sentryDSN == Secret("https://k@h/1"))
+    }
+    #expect(problem("sentry: {dsn-file: dsn}").hasPrefix("f.yaml:1: a file is named by its whole path"))
+    #expect(
+      problem("sentry: {dsn-file: \(directory)/no}")
+        == "f.yaml:1: the file of sentry.dsn: cannot read it: No such file or directory")
+    try String(repeating: "x", count: 20_000).write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
+    #expect(problem("sentry: {dsn-file: \(directory)/dsn}").hasSuffix("it is longer than 16 KiB"))
+  }
+
+  @Test("the sample has every key with its default, and is good as it stands")
+  func sample() throws {
+    let path = URL(filePath: #filePath).appending(path: "../../../../systemd/crash-forward.yaml").standardizedFileURL
+    let text = try String(contentsOf: path, encoding: .utf8)
+    #expect(try read(text) == ForwardSettings())
+    // With each "#key: value" as a line of its own.
+    let all = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let rest = line.drop { $0 == " " }
+      return rest.hasPrefix("#") && !rest.hasPrefix("# ")
+        ? String(line.replacing("#", with: "", maxReplacements: 1)) : String(line)
+    }
+    let keys = ForwardKey.all.filter { !$0.isSecret }
+    for key in keys {
+      let name = key.name.split(separator: ".").last.map(String.init) ?? ""
+      #expect(all.contains { $0.drop { $0 == " " }.hasPrefix("\(name):") }, "\(key.name) is not in the sample")
+    }
+    for key in ForwardKey.all where key.isSecret {
+      #expect(text.contains(key.name.split(separator: ".").last.map { "#\($0)-file:" } ?? "?"))
+    }
+    let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
+    let settings = try read(known)
+    // What has a default says it.
+    #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
+    #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
+    #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)
+    #expect(settings.privacy == ForwardSettings().privacy)
+    #expect(settings.giveUpMinutes == ForwardSettings().giveUpMinutes)
+    #expect(settings.journalSocket == ForwardSettings().journalSocket)
+    #expect(settings.subscriber == ForwardSettings().subscriber)
+  }
+
+  @Test("sinks are made only of what is good, and there is to be one")
+  func forwarder() throws {
+    let around = { (settings: ForwardSettings) throws(ForwardSettingsError) in
+      guard let stop = try? StopSignal() else { throw ForwardSettingsError(place: "test", reason: "no descriptors") }
+      _ = try CrashForwarder(
+        settings, client: CrashClient(socketPath: "/nonexistent"), stop: stop, board: SinkBoard(),
+        log: SinkLog { _, _ in })
+      stop.stop()
+    }
+    #expect(throws: ForwardSettingsError.self) { try around(ForwardSettings()) }
+    var settings = ForwardSettings()
+    settings.sentryDSN = Secret("https://h/1")
+    #expect(throws: ForwardSettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT"))
+    {
+      try around(settings)
+    }
+    settings.sentryDSN = Secret("https://k@h/1")
+    try around(settings)
+    settings.otlpEndpoint = "http://h/v1/logs"
+    settings.otlpHeaders = Secret("no header")
+    #expect(throws: ForwardSettingsError.self) { try around(settings) }
+  }
+}

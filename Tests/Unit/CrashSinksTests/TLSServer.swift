@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+/// `Tests/Kit/Support/tls_server.py` with a certificate of its own for 127.0.0.1, which no machine trusts.
+final class TLSServer {
+  let port: Int
+  let proxyPort: Int
+  /// The certificate, for `ca-file`.
+  let certificate: String
+  private let process = Process()
+  private let directory: URL
+  private let requests: URL
+
+  init() throws {
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    certificate = directory.appendingPathComponent("certificate.pem").path
+    let key = directory.appendingPathComponent("key.pem").path
+    try Self.run([
+      "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=sink", "-addext",
+      "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+    ])
+    let python = ProcessInfo.processInfo.environment["TEST_PYTHON"] ?? "python3"
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Kit/Support/tls_server.py").path
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    requests = directory.appendingPathComponent("requests")
+    process.arguments = [python, script, certificate, key, requests.path]
+    let output = Pipe()
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    try process.run()
+    let ports = String(decoding: Self.line(of: output.fileHandleForReading), as: UTF8.self).split(separator: " ")
+    port = try #require(ports.first.flatMap { Int($0) })
+    proxyPort = try #require(ports.last.flatMap { Int($0) })
+  }
+
+  /// Ends it; what it was asked, a line each.
+  ///
+  /// From a file, and by a signal: another test may start a process at any moment, which then holds our pipes open. It
+  /// has the signal mask of the thread that started it, and such a thread of libdispatch blocks SIGTERM.
+  func stop() throws -> [String] {
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let said = try Data(contentsOf: requests)
+    try FileManager.default.removeItem(at: directory)
+    return String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private static func run(_ command: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(command)")
+  }
+
+  private static func line(of file: FileHandle) -> Data {
+    var line = Data()
+    while let byte = try? file.read(upToCount: 1), let first = byte.first, first != UInt8(ascii: "\n") {
+      line.append(first)
+    }
+    return line
+  }
+}

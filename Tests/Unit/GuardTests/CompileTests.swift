@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// What the compiler refuses needs no guard: that it does refuse it.
+@Suite
+struct CompileTests {
+  /// Each line is refused, for the reason beside it; the lines before them are not.
+  private static let refused: [(line: String, error: String)] = [
+    // T29: a queue of transitions is the main actor's.
+    ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
+    ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
+    // Positions of these trap when they are compared, so there is no guard that would.
+    ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
+    ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
+    // nil, where the iOS shields leave it out.
+    ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
+    ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
+    ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
+    ("func asKey(_ defaults: UserDefaults) { _ = defaults.object(forKey: nil) }", "nil"),
+    // A message that its receiver does not know, and a path that there is none of.
+    ("func message(_ page: Page) { page.doesNotExist(1, 100) }", "no member"),
+    ("func path(_ registry: ObserverRegistry<Page>) { registry.notify(\\.nothing, 1) }", "no member"),
+  ]
+
+  private static let common = """
+    import CrashShield
+    import Foundation
+    final class Page: Sendable { let title = "" }
+    final class Window: TransitionDriver {
+      func begin(_ transition: Transition<Page>, finished: @escaping @MainActor (TransitionEnd) -> Void) {}
+    }
+    @MainActor func fromMain(_ queue: TransitionQueue<Window>) { queue.push(Page()) }
+    func ofArray(_ items: [Int]) { _ = items[shielded: items.startIndex] }
+    """
+
+  @Test("what no guard is there for does not compile, line by line, and what there is one for does")
+  func refused() throws {
+    let first = Self.common.split(separator: "\n").count + 1
+    let found = try errors(of: ([Self.common] + Self.refused.map(\.line)).joined(separator: "\n"))
+    for (number, (line, error)) in Self.refused.enumerated() {
+      #expect(found.contains { $0.contains("swift:\(first + number):") && $0.contains(error) }, "\(line): \(found)")
+    }
+    #expect(found.count == Self.refused.count, "\(found)")
+  }
+
+  /// The errors that the compiler has with a file, a line each.
+  private func errors(of source: String) throws -> [String] {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "compile-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    let file = folder.appending(path: "source.swift")
+    try Data(source.utf8).write(to: file)
+    let output = folder.appending(path: "output")
+    try Data().write(to: output)
+
+    let build = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      [
+        "swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-module-cache-path",
+        folder.appending(path: "cache").path, "-I", build.appending(path: "Modules").path,
+        "-Xcc", "-I\(root.appending(path: "CShim/Ring/include").path)",
+      ]
+      + ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"].flatMap {
+        ["-Xcc", "-fmodule-map-file=\(build.appending(path: "\($0).build/module.modulemap").path)"]
+      } + [file.path]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = try FileHandle(forWritingTo: output)
+    try process.run()
+    process.waitUntilExit()
+    let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
+    let errors = lines.filter { $0.contains("error:") }.map(String.init)
+    // A compiler that did not come to an end, or said nothing, has refused nothing.
+    try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
+    return errors
+  }
+}

@@ -1,0 +1,126 @@
+import CrashShield
+import Foundation
+import Testing
+
+/// An exit status that says "what came of it is the documented value".
+private let documented: Int32 = 42
+
+/// The thirty guards in each mode, as they were seen in processes of their own: the table of docs/guards.md.
+///
+/// `make guards` writes it.
+@Suite
+struct GuardTableTests {
+  @Test("what each of the thirty guards comes to in each mode is what docs/guards.md says", .timeLimit(.minutes(10)))
+  func table() async throws {
+    var lines = [
+      "| | guard | fault | without | `off` | `observe` | `absorb` | why it goes on | tests besides `GuardTests` |",
+      "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (index, scene) in GuardScene.all.enumerated() {
+      let row = try await Row(
+        without: scene.unguarded == nil ? nil : seen(index, nil), off: seen(index, .off),
+        observe: seen(index, .observe), absorb: seen(index, .absorb))
+      expectSound(row, of: scene)
+      let cells =
+        ["G\(scene.number)", scene.name, scene.fault, row.without?.words(scene) ?? ""]
+        + [row.off, row.observe, row.absorb].map { $0.words(scene) } + [scene.reason ?? "", scene.tests]
+      lines.append("|" + cells.map { $0.isEmpty ? " – |" : " \($0) |" }.joined())
+    }
+    print(lines.joined(separator: "\n"))
+    try compare(lines)
+  }
+
+  @Test("the table has the thirty guards in their order, and each kind of fault has a case or is in it")
+  func complete() {
+    #expect(GuardScene.all.map(\.number) == Array(1...30))
+    let shown = Set(GuardCase.all.map(\.kind)).union([.continuation, .transition, .isolation, .timer, .pipe])
+    #expect(Set(ShieldKind.allCases).subtracting(shown).isEmpty)
+    for scene in GuardScene.all { #expect((scene.reason == nil) == scene.plain.isEmpty, "G\(scene.number)") }
+  }
+
+  private struct Row {
+    var without: Outcome?
+    var off: Outcome
+    var observe: Outcome
+    var absorb: Outcome
+  }
+
+  /// What became of a process, and how many different faults it was told of.
+  private struct Outcome {
+    var mode: ShieldMode?
+    var status: ExitStatus
+    var records: Int
+
+    func words(_ scene: GuardScene) -> String {
+      let end =
+        switch status {
+        case .signal(let signal): GuardTableTests.name(of: signal)
+        case .exitCode: mode == .absorb ? scene.absorbed : mode == nil ? "goes on" : scene.plain
+        default: "\(status)"
+        }
+      return records == 0 ? end : end + "; recorded"
+    }
+
+    var isDocumentedValue: Bool { status == .exitCode(documented) }
+  }
+
+  /// `off` and `observe` end as without the guard, or have a reason; only `off` records nothing; `absorb` gives its value.
+  private func expectSound(_ row: Row, of scene: GuardScene) {
+    let name: Comment = "G\(scene.number) \(row)"
+    #expect(row.off.records == 0 && row.observe.records == 1 && row.absorb.records == 1, name)
+    #expect(row.absorb.isDocumentedValue, name)
+    if scene.reason == nil {
+      #expect(row.without.map { isSignal($0.status) } == true, name)
+      #expect(row.off.status == row.without?.status && row.observe.status == row.without?.status, name)
+    } else {
+      #expect(row.off.isDocumentedValue && row.observe.isDocumentedValue, name)
+    }
+  }
+
+  private func isSignal(_ status: ExitStatus) -> Bool {
+    if case .signal = status { true } else { false }
+  }
+
+  /// Meets the fault in a process of its own; no mode: without the guard.
+  private func seen(_ index: Int, _ mode: ShieldMode?) async throws -> Outcome {
+    let number = mode.map { Int($0.rawValue) } ?? -1
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.exitStatus, \.standardOutputContent], "G\(index + 1) \(number)"
+    ) { [index = index as Int, number = number as Int] in
+      beginCrash()
+      let scene = GuardScene.all[index]
+      guard let mode = UInt8(exactly: number).flatMap(ShieldMode.init) else {
+        await scene.unguarded?()
+        exit(documented)
+      }
+      Shield.setMode(mode)
+      // The first of a place; the table has each fault once.
+      Shield.onIncident { if $0.count == 1 { tell($0.mode == mode ? "[record]" : "[mode]") } }
+      guard await scene.guarded() else { complain("another value") }
+      exit(documented)
+    }
+    let output = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+    #expect(!output.contains("[mode]"))
+    let records = output.components(separatedBy: "[record]").count - 1
+    return Outcome(mode: mode, status: try #require(result).exitStatus, records: records)
+  }
+
+  private static func name(of signal: Int32) -> String {
+    [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
+  }
+
+  /// The table stands in the document between marks; where `GUARD_TABLE_WRITE` says so it is written.
+  private func compare(_ lines: [String]) throws {
+    let document = URL(filePath: #filePath).appending(path: "../../../../docs/guards.md").standardizedFileURL
+    let text = try String(contentsOf: document, encoding: .utf8)
+    let (start, end) = ("<!-- thirty -->\n", "<!-- end of thirty -->")
+    let first = try #require(text.range(of: start)?.upperBound)
+    let last = try #require(text.range(of: end)?.lowerBound)
+    let table = lines.map { $0 + "\n" }.joined()
+    if ProcessInfo.processInfo.environment["GUARD_TABLE_WRITE"] != nil {
+      try Data((text[..<first] + table + text[last...]).utf8).write(to: document)
+    } else {
+      #expect(String(text[first..<last]) == table, "`make guards` writes it anew")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// One of isolation-host's faults, and what comes of it.
+struct Failure: Sendable, CustomTestStringConvertible {
+  var name: String
+  /// How the program ends without the shield.
+  var signal: Int32
+  /// Of what it says then; optimized programs and Dispatch say nothing.
+  var words = ""
+  /// What the record says.
+  var reason: String
+  /// The beginning of the line that the record leads to.
+  var line: String
+
+  var testDescription: String { name }
+
+  static let main = "work of the main actor on another thread"
+
+  static let all: [Failure] = [
+    Failure(name: "assume-main", signal: SIGILL, reason: main, line: "@inline(never) func assumeMain("),
+    Failure(name: "require-main", signal: SIGILL, reason: main, line: "@inline(never) func requireMain("),
+    Failure(name: "assert-main", signal: SIGILL, reason: main, line: "@inline(never) func assertMain("),
+    Failure(
+      name: "assume-actor", signal: SIGABRT, words: "expected 'isolation_host.Counter' executor",
+      reason: "work of Counter on another executor", line: "@inline(never) func assumeCounter("),
+    Failure(
+      name: "require-actor", signal: SIGABRT, words: "expected 'isolation_host.Counter' executor",
+      reason: "work of Counter on another executor", line: "@inline(never) func requireCounter("),
+    Failure(
+      name: "assume-teller", signal: SIGILL, words: "Expected same executor as isolation_host.Teller",
+      reason: "work of Loop on another executor", line: "@inline(never) func assumeTeller("),
+    Failure(
+      name: "require-teller", signal: SIGILL, words: "Incorrect actor executor assumption",
+      reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
+    Failure(
+      name: "require-executor", signal: SIGILL, words: "Expected 'isolation_host.Loop' executor",
+      reason: "work of Loop on another executor", line: "@inline(never) func requireExecutor("),
+    Failure(
+      name: "require-global", signal: SIGABRT, words: "expected 'isolation_host.Storage' executor",
+      reason: "work of Storage on another executor", line: "@inline(never) func requireStorage("),
+    Failure(
+      name: "conformance-main", signal: SIGILL, reason: main, line: "    Fault(name: \"conformance-main\")"),
+    Failure(
+      name: "conformance-teller", signal: SIGABRT, words: "was not called on the same actor",
+      reason: "work of Loop on another executor", line: "    Fault(name: \"conformance-teller\")"),
+    Failure(name: "task-main", signal: SIGILL, reason: main, line: "@inline(never) func assumeMain("),
+    Failure(
+      name: "other-actor", signal: SIGILL, words: "Incorrect actor executor assumption",
+      reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
+  ]
+
+  /// The number of the line in the source.
+  func number() throws -> Int {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Hosts/IsolationHost/Fault.swift")
+    let lines = try String(contentsOf: source, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    return try #require(lines.firstIndex { $0.hasPrefix(line) }) + 1
+  }
+}
