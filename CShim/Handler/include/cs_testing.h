@@ -11,34 +11,34 @@
 bool cs_testing_claim_and_abandon(void);
 
 // Places in the handler, in the order in which a thread comes through them; they may be combined.
-typedef enum __attribute__((enum_extensibility(open))) cs_trouble_place : uint32_t {
-  CS_TROUBLE_REGISTERS = 1,   // the registers are recorded, nothing else is
-  CS_TROUBLE_STACK = 2,       // and the stack
-  CS_TROUBLE_COMMIT = 4,      // all is, but not committed
-  CS_TROUBLE_DELIVERY = 8,    // committed, but nobody knows
-  CS_TROUBLE_SPOOL = 16,      // before the file is made
-  CS_TROUBLE_SWEEP = 32,      // before the other threads are asked
-  CS_TROUBLE_COMMITTING = 64, // after COMMIT: the thread has begun to
-  CS_TROUBLE_CLAIM = 128,     // before all others: a slot looks free, and is not taken
-} cs_trouble_place;
+typedef enum __attribute__((enum_extensibility(open))) cs_injection_point : uint32_t {
+  CS_INJECT_REGISTERS = 1,   // the registers are recorded, nothing else is
+  CS_INJECT_STACK = 2,       // and the stack
+  CS_INJECT_COMMIT = 4,      // all is, but not committed
+  CS_INJECT_DELIVERY = 8,    // committed, but nobody knows
+  CS_INJECT_SPOOL = 16,      // before the file is made
+  CS_INJECT_SWEEP = 32,      // before the other threads are asked
+  CS_INJECT_COMMITTING = 64, // after COMMIT: the thread has begun to
+  CS_INJECT_CLAIM = 128,     // before all others: a slot looks free, and is not taken
+} cs_injection_point;
 
-typedef enum __attribute__((enum_extensibility(open))) cs_trouble : uint32_t {
-  CS_TROUBLE_CRASH = 0, // the handler itself crashes
-  CS_TROUBLE_SLEEP = 1, // it waits for ever
-  CS_TROUBLE_LOOP = 2,  // it runs for ever
-  CS_TROUBLE_DEAF = 3,  // it waits for ever, and blocks all signals
-  CS_TROUBLE_HELD = 4,  // the kernel does not let it go, until a child process of its ends: cs_testing_let_go()
-} cs_trouble;
+typedef enum __attribute__((enum_extensibility(open))) cs_injection : uint32_t {
+  CS_INJECT_CRASH = 0, // the handler itself crashes
+  CS_INJECT_SLEEP = 1, // it waits for ever
+  CS_INJECT_LOOP = 2,  // it runs for ever
+  CS_INJECT_DEAF = 3,  // it waits for ever, and blocks all signals
+  CS_INJECT_HELD = 4,  // the kernel does not let it go, until a child process of its ends: cs_testing_let_go()
+} cs_injection;
 
 // From now on that is what happens at these places of the handler.
-void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places);
+void cs_testing_inject(cs_injection injection, uint32_t places);
 
 // Ends the child process that holds a thread; false when there is none.
 bool cs_testing_let_go(void);
 
-// From now on the watcher of the handler waits until so many threads have met their trouble; then it reminds one that
+// From now on the watcher of the handler waits until so many threads have reached an injection point; then it reminds one that
 // has not got on for `reminder_ms`, and ends the process after `deadline_ms`. 0 leaves either as it is configured.
-void cs_testing_watch(uint32_t trouble_count, uint32_t reminder_ms, uint32_t deadline_ms);
+void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms);
 
 // How often the watcher has gone to sleep: once after the start, and once nobody is in the handler after a crash.
 uint32_t cs_testing_watcher_rounds(void);

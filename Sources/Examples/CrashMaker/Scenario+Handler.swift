@@ -11,7 +11,7 @@ extension Scenario {
     Scenario(
       "crash-in-our-handler", "SIGSEGV", "cs_fault_null_write", summary: "crash in the shield's own handler"
     ) {
-      cs_testing_trouble_handler(.CS_TROUBLE_CRASH, cs_trouble_place.CS_TROUBLE_REGISTERS.rawValue)
+      cs_testing_inject(.CS_INJECT_CRASH, cs_injection_point.CS_INJECT_REGISTERS.rawValue)
       cs_fault_null_write()
     }.with {
       $0.mark = "null-write"

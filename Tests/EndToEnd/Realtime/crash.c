@@ -178,7 +178,7 @@ int main(int count, char **arguments) {
   // Another signal than that of a trap that is not contained.
   if (strcmp(way, "isolated") == 0 && cs_shim_isolated_run(trap, NULL) == CS_SHIM_ISOLATED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
-    cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
+    cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);
     *nowhere = 1;
   }
   return 3;

@@ -6,7 +6,7 @@
 
 #include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
 #include "../../../CShim/Handler/Signal/Kernel/system_call.h"
-#include "../../../CShim/Handler/Signal/Inject/trouble.h"
+#include "../../../CShim/Handler/Signal/FaultInjection/fault_injection.h"
 #include "cs_ring_access.h"
 #include "ways.h"
 
@@ -27,11 +27,11 @@ static int late_claim(const char *directory) {
   cs_test_start(directory);
   const cs_ring *ring = cs_testing_ring();
   // It draws the first ticket, and stands still before it takes the first slot.
-  cs_testing_trouble_handler(CS_TROUBLE_HELD, CS_TROUBLE_CLAIM);
+  cs_testing_inject(CS_INJECT_HELD, CS_INJECT_CLAIM);
   if (pthread_create(&thread, NULL, claim_late, NULL) != 0) return 1;
-  while (cs_trouble_holder() == 0)
+  while (cs_injection_holder() == 0)
     sched_yield();
-  cs_testing_trouble_handler(CS_TROUBLE_HELD, 0);
+  cs_testing_inject(CS_INJECT_HELD, 0);
   cs_crasher *keeper = NULL;
   for (int count = 0; count < CS_RING_SLOT_LIMIT; count++) {
     keeper = claim();

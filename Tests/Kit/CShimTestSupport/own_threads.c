@@ -326,7 +326,7 @@ static void crash_beside_closer(const char *directory, int first, bool handler_c
   pthread_t thread;
   cs_test_start(directory);
   self = (closer){directory, first};
-  if (handler_crashes) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_STACK);
+  if (handler_crashes) cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_STACK);
   if (pthread_create(&thread, NULL, close_and_open, &self) != 0) _exit(1);
   const struct timespec moment = {.tv_nsec = (long)(getpid() % 7) * 100000};
   nanosleep(&moment, NULL);

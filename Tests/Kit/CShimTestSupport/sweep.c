@@ -151,7 +151,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
     make_threads(2, idle);
     __asm__ volatile("int3");
   }
-  if (way == CS_TEST_SWEEP_NOT_AGAIN) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_SWEEP);
+  if (way == CS_TEST_SWEEP_NOT_AGAIN) cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_SWEEP);
   if (way == CS_TEST_SWEEP_OFF_TOGETHER) cs_test_crash_on_threads(8);
   *nowhere = 1;
   return 2;

@@ -260,7 +260,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_BAD_CALL) ((void (*)(void))(uintptr_t)nowhere)();
   if (way == CS_TEST_CALL_OF_DATA) ((void (*)(void))(uintptr_t)&nowhere)();
   if (way == CS_TEST_SMASHED_STACK) smash_stack();
-  if (way == CS_TEST_IN_HANDLER) cs_testing_trouble_handler(CS_TROUBLE_CRASH, CS_TROUBLE_REGISTERS);
+  if (way == CS_TEST_IN_HANDLER) cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);
   if (way == CS_TEST_EIGHT_THREADS) cs_test_crash_on_threads(8);
   if (way == CS_TEST_ALL_THREADS) cs_test_crash_on_threads(CS_RING_SLOT_LIMIT);
   if (way == CS_TEST_NO_DESCRIPTORS) cs_test_use_up_descriptors();

@@ -14,19 +14,19 @@ extension BusyTests {
 }
 
 extension BusyTests.DeadlineTests {
-  /// Times begin when the handler has met its trouble: what is not awaited is a minute away, so that no test depends on
+  /// Times begin when the handler has met its injection: what is not awaited is a minute away, so that no test depends on
   /// how fast the machine is.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 
-  /// Runs a child whose handler meets trouble on each of its crashing threads.
+  /// Runs a child whose handler meets injection on each of its crashing threads.
   private func crash(
-    _ trouble: cs_trouble, at places: [cs_trouble_place], threads: UInt32 = 1, patience: cs_test_patience
+    _ injection: cs_injection, at places: [cs_injection_point], threads: UInt32 = 1, patience: cs_test_patience
   ) throws -> Outcome {
     try withTemporaryDirectory { directory in
       let mask = places.reduce(0) { $0 | $1.rawValue }
       // As in crash(_:): the strings and the summary live for the calls.
-      let waitStatus = unsafe cs_test_run_in_trouble(trouble.rawValue, mask, threads, patience, directory)
+      let waitStatus = unsafe cs_test_run_injected(injection.rawValue, mask, threads, patience, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)
       try #require(isReadable)
@@ -45,30 +45,30 @@ extension BusyTests.DeadlineTests {
     }
   }
 
-  static let kinds: [cs_trouble] = [.CS_TROUBLE_SLEEP, .CS_TROUBLE_LOOP, .CS_TROUBLE_DEAF]
+  static let kinds: [cs_injection] = [.CS_INJECT_SLEEP, .CS_INJECT_LOOP, .CS_INJECT_DEAF]
   static let late = CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE
 
   @Test(
     "before it commits is made to commit what it has, and the process ends by its signal", arguments: kinds,
-    [cs_trouble_place.CS_TROUBLE_REGISTERS, .CS_TROUBLE_STACK, .CS_TROUBLE_COMMIT])
-  func recordIsCommitted(trouble: cs_trouble, place: cs_trouble_place) throws {
-    let patience = trouble == .CS_TROUBLE_DEAF ? Self.ended : Self.reminded
-    let outcome = try crash(trouble, at: [place], patience: patience)
+    [cs_injection_point.CS_INJECT_REGISTERS, .CS_INJECT_STACK, .CS_INJECT_COMMIT])
+  func recordIsCommitted(injection: cs_injection, place: cs_injection_point) throws {
+    let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
+    let outcome = try crash(injection, at: [place], patience: patience)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
     #expect(outcome.spool.bad_checksum_count == 0)
     #expect(outcome.spool.record_minimal == 1)
     #expect(outcome.spool.flags == Self.late)
     #expect(outcome.spool.signal == SIGSEGV)
-    let hasFrames = place == .CS_TROUBLE_COMMIT
+    let hasFrames = place == .CS_INJECT_COMMIT
     #expect(hasFrames ? outcome.spool.frame_count > 3 : outcome.spool.frame_count == 1)
   }
 
   @Test(
     "with a whole record keeps it whole, and the process ends by its signal", arguments: kinds,
-    [cs_trouble_place.CS_TROUBLE_COMMITTING, .CS_TROUBLE_DELIVERY, .CS_TROUBLE_SWEEP])
-  func recordStaysWhole(trouble: cs_trouble, place: cs_trouble_place) throws {
-    let outcome = try crash(trouble, at: [place], patience: Self.ended)
+    [cs_injection_point.CS_INJECT_COMMITTING, .CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
+  func recordStaysWhole(injection: cs_injection, place: cs_injection_point) throws {
+    let outcome = try crash(injection, at: [place], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
     #expect(outcome.spool.writing_count == 0)
@@ -80,9 +80,9 @@ extension BusyTests.DeadlineTests {
 
   @Test(
     "because it crashes leaves the record whole that it had committed",
-    arguments: [cs_trouble_place.CS_TROUBLE_DELIVERY, .CS_TROUBLE_SWEEP])
-  func crashAfterCommit(place: cs_trouble_place) throws {
-    let outcome = try crash(.CS_TROUBLE_CRASH, at: [place], patience: Self.reminded)
+    arguments: [cs_injection_point.CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
+  func crashAfterCommit(place: cs_injection_point) throws {
+    let outcome = try crash(.CS_INJECT_CRASH, at: [place], patience: Self.reminded)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 1)
     #expect(outcome.spool.bad_checksum_count == 0)
@@ -90,10 +90,10 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test("on two threads at once leaves both records", arguments: kinds)
-  func twoThreads(trouble: cs_trouble) throws {
-    let patience = trouble == .CS_TROUBLE_DEAF ? Self.ended : Self.reminded
+  func twoThreads(injection: cs_injection) throws {
+    let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
     let outcome = try crashTogether(2) {
-      try crash(trouble, at: [.CS_TROUBLE_STACK], threads: 2, patience: patience)
+      try crash(injection, at: [.CS_INJECT_STACK], threads: 2, patience: patience)
     }
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.committed_count == 2)
@@ -102,8 +102,8 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test("because of its disk ends by its signal", arguments: kinds)
-  func spool(trouble: cs_trouble) throws {
-    let outcome = try crash(trouble, at: [.CS_TROUBLE_SPOOL], patience: Self.ended)
+  func spool(injection: cs_injection) throws {
+    let outcome = try crash(injection, at: [.CS_INJECT_SPOOL], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)
     #expect(outcome.spool.file_count == 0)
   }
@@ -111,7 +111,7 @@ extension BusyTests.DeadlineTests {
   @Test("because of a disk that holds up the watcher as well is ended by the kernel")
   func watcher() throws {
     let patience = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 1)
-    let outcome = try crash(.CS_TROUBLE_DEAF, at: [.CS_TROUBLE_REGISTERS, .CS_TROUBLE_SPOOL], patience: patience)
+    let outcome = try crash(.CS_INJECT_DEAF, at: [.CS_INJECT_REGISTERS, .CS_INJECT_SPOOL], patience: patience)
     #expect(outcome.signal == SIGKILL)
   }
 

@@ -13,7 +13,7 @@
 #include "../../Signal/Deliver/deliver.h"
 #include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Deliver/peer.h"
-#include "../../Signal/Dispatch/present.h"
+#include "../../Signal/Dispatch/replaced_handlers.h"
 #include "../../Signal/Dispatch/trusted.h"
 
 // Room for the status callback; untouched pages cost nothing.
@@ -129,7 +129,7 @@ static bool stay_attached(int socket) {
       return false;
     }
     client.greeted = inode;
-    cs_present_handlers_note();
+    cs_replaced_handlers_note();
     take_first_controls(socket, reply.control_count);
   }
   cs_own_link_attached(cs_link_can_be_woken());

@@ -3,7 +3,7 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Dispatch/present.h"
+#include "../../Signal/Dispatch/replaced_handlers.h"
 
 _Static_assert((int)CS_SHIM_ACTION_HANDLER == (int)CS_RING_HANDLER_REPLACED, "as in the ring");
 _Static_assert((int)CS_SHIM_ACTION_DEFAULT == (int)CS_RING_HANDLER_DEFAULT, "as in the ring");
@@ -13,7 +13,7 @@ size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers) {
   const cs_ring *ring = cs_started_ring();
   size_t count = 0;
   if (ring == NULL || !cs_shim_is_started()) return 0;
-  cs_present_handlers_note();
+  cs_replaced_handlers_note();
   for (size_t index = 0; index < CS_RING_HANDLER_LIMIT && count < CS_SHIM_HANDLER_LIMIT; index++) {
     const cs_ring_handler *entry = &ring->header.handlers[index];
     const uint32_t state = __atomic_load_n(&entry->state, __ATOMIC_RELAXED);

@@ -9,7 +9,7 @@
 #include "../../Signal/Unwind/cfi.h"
 #include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/Capture/record.h"
-#include "../../Signal/Inject/trouble.h"
+#include "../../Signal/FaultInjection/fault_injection.h"
 #include "../../Signal/Unwind/unwind.h"
 #include "../../Signal/Dispatch/watch.h"
 
@@ -23,20 +23,20 @@ bool cs_testing_claim_and_abandon(void) {
   return true;
 }
 
-void cs_testing_trouble_handler(cs_trouble trouble, uint32_t places) {
-  cs_process.trouble = trouble;
-  cs_process.trouble_places = places;
+void cs_testing_inject(cs_injection injection, uint32_t places) {
+  cs_process.injection = injection;
+  cs_process.injection_points = places;
 }
 
 bool cs_testing_let_go(void) {
-  const int holder = cs_trouble_holder();
+  const int holder = cs_injection_holder();
   return holder > 0 && kill(holder, SIGKILL) == 0;
 }
 
-void cs_testing_watch(uint32_t trouble_count, uint32_t reminder_ms, uint32_t deadline_ms) {
+void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms) {
   cs_process.test_reminder_ms = reminder_ms;
   cs_process.test_deadline_ms = deadline_ms;
-  cs_process.trouble_awaited = trouble_count;
+  cs_process.injections_awaited = thread_count;
 }
 
 uint32_t cs_testing_watcher_rounds(void) {

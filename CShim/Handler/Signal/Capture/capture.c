@@ -3,13 +3,13 @@
 #include "../Kernel/descriptors.h"
 #include "../Dispatch/finish.h"
 #include "../Containment/isolated.h"
-#include "../Dispatch/present.h"
+#include "../Dispatch/replaced_handlers.h"
 #include "record.h"
-#include "../Inject/trouble.h"
+#include "../FaultInjection/fault_injection.h"
 #include "../Unwind/unwind.h"
 
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  return cs_finish_is_end(signal, information) && !cs_present_is_replaced(signal);
+  return cs_finish_is_end(signal, information) && !cs_handler_is_replaced(signal);
 }
 
 // From here on no thread of the program gives a number of ours to a file of its own. Where the program may go on, it
@@ -22,13 +22,13 @@ void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_cr
 void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   cs_record_signal(&slot->record, crasher->tid, cause, context, entry_ns);
-  cs_trouble_here(CS_TROUBLE_REGISTERS);
+  cs_inject_here(CS_INJECT_REGISTERS);
   cs_record_messages(&slot->record);
   cs_record_task(&slot->record);
   if (cs_isolated_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
   cs_record_stack(slot, &crasher->scratch.memory);
   cs_record_memory(&slot->record);
-  cs_trouble_here(CS_TROUBLE_STACK);
+  cs_inject_here(CS_INJECT_STACK);
   const cs_frame_list frames = cs_record_frames(&slot->record);
   cs_unwind(&crasher->scratch, &slot->record.registers, &frames);
   cs_unwind_find_images(&frames);
@@ -37,7 +37,7 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   if (crasher->signal == SIGBUS) cs_capture_take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
   // What others note of a crash stays, and a pending one may be none.
-  if (!crasher->is_pending) cs_record_witness(&slot->record);
-  cs_trouble_here(CS_TROUBLE_COMMIT);
+  if (!crasher->is_pending) cs_record_hook(&slot->record);
+  cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);
 }

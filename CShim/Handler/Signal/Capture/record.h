@@ -38,6 +38,6 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 
 // What other parts of the shield know of the crash, as incidents. Precondition: the registers are recorded.
-void cs_record_witness(const cs_ring_record *record) SIGNAL_SAFE;
+void cs_record_hook(const cs_ring_record *record) SIGNAL_SAFE;
 
 #endif

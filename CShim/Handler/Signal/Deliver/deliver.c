@@ -2,7 +2,7 @@
 
 #include "../Dispatch/crasher.h"
 #include "../Threads/own_threads.h"
-#include "../Inject/trouble.h"
+#include "../FaultInjection/fault_injection.h"
 #include "../Dispatch/trusted.h"
 
 // How long a thread waits for another one that is delivering: 500 × 1 ms.
@@ -51,7 +51,7 @@ static void unlock(void) SIGNAL_SAFE {
 // Precondition: the lock.
 static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
-  cs_trouble_here(CS_TROUBLE_SPOOL);
+  cs_inject_here(CS_INJECT_SPOOL);
   write();
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }

@@ -2,7 +2,7 @@
 
 #include "cs_ring_access.h"
 #include "state.h"
-#include "../Inject/trouble.h"
+#include "../FaultInjection/fault_injection.h"
 #include "trusted.h"
 
 // How long a thread waits for the watcher, which commits or is about to remind it: 10,000 × 1 ms. Either takes
@@ -62,7 +62,7 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
     const uint64_t ticket = draw_ticket(is_pending);
     if (is_taken(ticket)) continue;
-    cs_trouble_here(CS_TROUBLE_CLAIM);
+    cs_inject_here(CS_INJECT_CLAIM);
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
@@ -214,7 +214,7 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   // release: pairs with the load of cs_crasher_commit_for().
   __atomic_store_n(&crasher->is_at_commit, true, __ATOMIC_RELEASE);
   if (!become_committer(crasher)) return;
-  cs_trouble_here(CS_TROUBLE_COMMITTING);
+  cs_inject_here(CS_INJECT_COMMITTING);
   publish(crasher, flags);
 }
 

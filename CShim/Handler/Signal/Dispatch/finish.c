@@ -1,6 +1,6 @@
 #include "finish.h"
 
-#include "present.h"
+#include "replaced_handlers.h"
 #include "state.h"
 #include "trusted.h"
 
@@ -58,7 +58,7 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
 
 void cs_finish_here_by_default(int signal) SIGNAL_SAFE {
   const cs_kernel_action action = {0};
-  cs_present_handler_give_back(signal);
+  cs_replaced_handler_give_back(signal);
   cs_sigaction(signal, &action, NULL);
 }
 

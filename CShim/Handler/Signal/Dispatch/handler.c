@@ -38,13 +38,13 @@
 #include "../FirstChance/first_chance.h"
 #include "../Threads/halt.h"
 #include "../Containment/isolated.h"
-#include "../FirstChance/mend.h"
+#include "../FirstChance/recoverable_fault.h"
 #include "../Threads/own_threads.h"
-#include "present.h"
+#include "replaced_handlers.h"
 #include "../Kernel/privilege.h"
 #include "state.h"
 #include "../Threads/sweep.h"
-#include "../Inject/trouble.h"
+#include "../FaultInjection/fault_injection.h"
 #include "trusted.h"
 #include "watch.h"
 
@@ -147,7 +147,7 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
   cs_watch_leave();
-  cs_present_handler_give_back(signal);
+  cs_replaced_handler_give_back(signal);
   cs_finish(signal, information);
   if (crasher != NULL) cs_crasher_release(crasher);
   return ends;
@@ -221,11 +221,11 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
     cs_capture(crasher, cause.information, context, entry_ns);
   }
   cs_capture_take_descriptors(signal, information, crasher);
-  cs_present_handlers_note();
-  cs_trouble_here(CS_TROUBLE_DELIVERY);
+  cs_replaced_handlers_note();
+  cs_inject_here(CS_INJECT_DELIVERY);
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
-  cs_trouble_here(CS_TROUBLE_SWEEP);
+  cs_inject_here(CS_INJECT_SWEEP);
   look_around(signal, information);
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
@@ -254,7 +254,7 @@ cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, cons
     cs_finish_anew(signal);
     return none;
   }
-  if (cs_mend(signal, information, context)) return none;
+  if (cs_recover_fault(signal, information, context)) return none;
   if (cs_getpid() != cs_process.pid) {
     cs_finish(signal, information);
     return none;

@@ -52,10 +52,10 @@ typedef struct cs_state {
   uint32_t spooled_pending; // atomic: records that may be withdrawn, and that a spool file was written for
   uint32_t is_refused;      // atomic: crashd does not want this process
   uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
-  uint32_t trouble_places;  // cs_testing.h: where in the handler what happens
-  uint32_t trouble;
-  uint32_t trouble_awaited;  // how many threads are to meet it before the watcher's time begins
-  uint32_t trouble_met;      // atomic: how many have
+  uint32_t injection_points;  // cs_testing.h: where in the handler what happens
+  uint32_t injection;
+  uint32_t injections_awaited;  // how many threads are to meet it before the watcher's time begins
+  uint32_t injections_met;      // atomic: how many have
   uint32_t test_reminder_ms; // of the watcher; 0: as it is configured
   uint32_t test_deadline_ms;
 

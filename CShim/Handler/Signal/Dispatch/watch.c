@@ -21,9 +21,9 @@
 #include "../FirstChance/first_chance.h"
 #include "overdue.h"
 #include "../Threads/own_threads.h"
-#include "present.h"
+#include "replaced_handlers.h"
 #include "state.h"
-#include "../Inject/trouble.h"
+#include "../FaultInjection/fault_injection.h"
 #include "trusted.h"
 
 #include <linux/futex.h>
@@ -193,7 +193,7 @@ static void close_copy(void) SIGNAL_SAFE {
 static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const bool has_committed = cs_overdue_commit_all();
   const siginfo_t *first = information_of_first();
-  const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_present_is_replaced(first->si_signo);
+  const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_handler_is_replaced(first->si_signo);
   const bool has_copy = is_end && cs_descriptors_separate();
   // A thread that is delivering this moment takes care of itself.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
@@ -215,7 +215,7 @@ static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
   for (uint32_t ticks = 0; ticks < limit && passed_ns < CLOCK_PATIENCE * (uint64_t)wanted_ms * 1000000;) {
     const uint64_t nap_ns = nap();
     if (cs_watch_is_empty()) return;
-    if (cs_trouble_is_awaited()) continue;
+    if (cs_injection_is_awaited()) continue;
     ticks++;
     passed_ns += nap_ns;
     if (cs_overdue_look(record_ticks)) deliver(deadline_ms);

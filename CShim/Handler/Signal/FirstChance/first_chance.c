@@ -25,7 +25,7 @@
 #include "chance.h"
 #include "../Dispatch/crasher.h"
 #include "../Deliver/deliver.h"
-#include "../Dispatch/present.h"
+#include "../Dispatch/replaced_handlers.h"
 #include "../Kernel/privilege.h"
 #include "../Capture/record.h"
 #include "../Capture/registers.h"
@@ -113,7 +113,7 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
   // A handler that came after ours may end in a jump to it, which looks like the kernel's call.
-  if (cs_present_is_replaced(signal)) return none;
+  if (cs_handler_is_replaced(signal)) return none;
   // Another thread's handler may have put the default action back.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);

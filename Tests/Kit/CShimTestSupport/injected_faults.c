@@ -38,13 +38,13 @@ static void set_patience(uint32_t kernel_ms) {
   setenv("CRASHSHIELD_DEADLINE_MS", text, 1);
 }
 
-int cs_test_run_in_trouble(uint32_t trouble, uint32_t places, uint32_t thread_count, cs_test_patience patience,
+int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
                            const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   set_patience(patience.kernel_ms != 0 ? patience.kernel_ms : NEVER_MS);
   cs_test_start(directory);
-  cs_testing_trouble_handler(trouble, places);
+  cs_testing_inject(injection, places);
   cs_testing_watch(thread_count, patience.reminder_ms, patience.deadline_ms);
   cs_test_crash_on_threads(thread_count);
   _exit(92);
@@ -74,7 +74,7 @@ static void start_stuck(const char *directory) {
   sigaction(SIGABRT, &action, NULL);
   set_patience(NEVER_MS);
   cs_test_start(directory);
-  cs_testing_trouble_handler(CS_TROUBLE_SLEEP, CS_TROUBLE_STACK);
+  cs_testing_inject(CS_INJECT_SLEEP, CS_INJECT_STACK);
   cs_testing_watch(1, AT_ONCE_MS, NEVER_MS);
 }
 
@@ -96,7 +96,7 @@ static void *let_go_late(void *unused) {
 
 static void hold(void) {
   pthread_t thread;
-  cs_testing_trouble_handler(CS_TROUBLE_HELD, CS_TROUBLE_STACK);
+  cs_testing_inject(CS_INJECT_HELD, CS_INJECT_STACK);
   pthread_create(&thread, NULL, let_go_late, NULL);
 }
 
@@ -122,7 +122,7 @@ static int ended_by_fault(pid_t child) {
 
 static void get_stuck(const char *directory) {
   cs_test_start(directory);
-  cs_testing_trouble_handler(CS_TROUBLE_SLEEP, CS_TROUBLE_STACK);
+  cs_testing_inject(CS_INJECT_SLEEP, CS_INJECT_STACK);
   cs_testing_watch(1, AT_ONCE_MS, NEVER_MS);
   *nowhere = 1;
 }

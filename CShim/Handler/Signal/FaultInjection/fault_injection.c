@@ -1,4 +1,4 @@
-#include "trouble.h"
+#include "fault_injection.h"
 
 #include "../Dispatch/trusted.h"
 
@@ -14,7 +14,7 @@ static void crash(void) SIGNAL_SAFE {
 
 static int *holder; // shared with the child that writes it
 
-int cs_trouble_holder(void) SIGNAL_SAFE {
+int cs_injection_holder(void) SIGNAL_SAFE {
   return holder != NULL ? __atomic_load_n(holder, __ATOMIC_ACQUIRE) : 0;
 }
 
@@ -35,16 +35,16 @@ static void be_held(void) SIGNAL_SAFE {
   cs_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
 
-void cs_trouble_begin(void) SIGNAL_SAFE {
+void cs_inject(void) SIGNAL_SAFE {
   const uint64_t all = ~UINT64_C(0);
-  __atomic_fetch_add(&cs_process.trouble_met, 1, __ATOMIC_RELAXED);
-  if (cs_process.trouble == CS_TROUBLE_CRASH) crash();
-  if (cs_process.trouble == CS_TROUBLE_HELD) {
+  __atomic_fetch_add(&cs_process.injections_met, 1, __ATOMIC_RELAXED);
+  if (cs_process.injection == CS_INJECT_CRASH) crash();
+  if (cs_process.injection == CS_INJECT_HELD) {
     be_held();
     return;
   }
-  if (cs_process.trouble == CS_TROUBLE_DEAF) cs_sigmask(SIG_SETMASK, &all);
+  if (cs_process.injection == CS_INJECT_DEAF) cs_sigmask(SIG_SETMASK, &all);
   for (volatile uint32_t count = 0;; count = count + 1) {
-    if (cs_process.trouble != CS_TROUBLE_LOOP) cs_sleep_ns(FOR_EVER_NS);
+    if (cs_process.injection != CS_INJECT_LOOP) cs_sleep_ns(FOR_EVER_NS);
   }
 }

@@ -1,6 +1,6 @@
 // Faults that are no crash: a part of the shield made them happen, and mends them.
-#ifndef CS_MEND_H
-#define CS_MEND_H
+#ifndef CS_RECOVERABLE_FAULT_H
+#define CS_RECOVERABLE_FAULT_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -8,6 +8,6 @@
 #include "cs_signal_safe.h"
 
 // true: the thread goes on where it was.
-bool cs_mend(int signal, const siginfo_t *information, void *context) SIGNAL_SAFE;
+bool cs_recover_fault(int signal, const siginfo_t *information, void *context) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,4 @@
-#include "present.h"
+#include "replaced_handlers.h"
 
 #include "cs_shim.h"
 #include "handler.h"
@@ -13,7 +13,7 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
 }
 
 // Concurrency: any number of threads; each writes what it has just seen.
-void cs_present_handlers_note(void) SIGNAL_SAFE {
+void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
@@ -37,7 +37,7 @@ void cs_present_handlers_note(void) SIGNAL_SAFE {
   }
 }
 
-bool cs_present_is_replaced(int signal) SIGNAL_SAFE {
+bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
@@ -49,7 +49,7 @@ bool cs_present_is_replaced(int signal) SIGNAL_SAFE {
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;
 }
 
-void cs_present_handler_give_back(int signal) SIGNAL_SAFE {
+void cs_replaced_handler_give_back(int signal) SIGNAL_SAFE {
   __atomic_fetch_or(&cs_process.given_back, UINT64_C(1) << signal, __ATOMIC_SEQ_CST);
 }
 

@@ -1,0 +1,24 @@
+// What tests let happen inside the handler: cs_testing.h. In a program it costs a load and a branch a place.
+#ifndef CS_FAULT_INJECTION_H
+#define CS_FAULT_INJECTION_H
+
+#include "cs_signal_safe.h"
+#include "cs_testing.h"
+#include "../Dispatch/state.h"
+
+// Injects what was asked for at this point; does not return then.
+void cs_inject(void) SIGNAL_SAFE;
+
+// The process that holds a thread; 0 when none does.
+int cs_injection_holder(void) SIGNAL_SAFE;
+
+static inline void cs_inject_here(cs_injection_point place) SIGNAL_SAFE {
+  if ((cs_process.injection_points & place) != 0) cs_inject();
+}
+
+// Whether the watchdog waits for a thread to reach an injection point.
+static inline bool cs_injection_is_awaited(void) SIGNAL_SAFE {
+  return __atomic_load_n(&cs_process.injections_met, __ATOMIC_RELAXED) < cs_process.injections_awaited;
+}
+
+#endif
