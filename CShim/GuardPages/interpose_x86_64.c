@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "Signal/pages.h"
-#include "draw.h"
+#include "should_sample.h"
 #include "interpose.h"
 
 // The sanitizers have a malloc of their own, which must see everything.
@@ -121,8 +121,8 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
   cs_pages_resolve();
   if (is_resolving) return __libc_malloc(size);
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) != 0 &&
-      cs_page_is_drawn()) {
-    const uint64_t object = cs_page_take((uint32_t)size, caller);
+      cs_page_should_sample()) {
+    const uint64_t object = cs_page_allocate((uint32_t)size, caller);
     if (object != 0) return (void *)(uintptr_t)object;
   }
   return cs_pages_next_of_malloc(size);
@@ -145,7 +145,7 @@ void cs_pages_free(void *memory) {
   if (is_resolving) {
     __libc_free(memory);
   } else if (is_slot(memory)) {
-    cs_page_give((uint64_t)(uintptr_t)memory, (uint64_t)(uintptr_t)__builtin_return_address(0));
+    cs_page_deallocate((uint64_t)(uintptr_t)memory, (uint64_t)(uintptr_t)__builtin_return_address(0));
   } else {
     cs_pages_next_of_free(memory);
   }
@@ -156,17 +156,17 @@ static void *move(void *memory, size_t size, uint64_t caller) {
   uint32_t bytes = 0;
   if (!cs_page_size(object, &bytes)) {
     // Not to be freed: the incident says so, and there is nothing to be kept.
-    cs_page_give(object, caller);
+    cs_page_deallocate(object, caller);
     return cs_pages_own_malloc(size);
   }
   if (size == 0) {
-    cs_page_give(object, caller);
+    cs_page_deallocate(object, caller);
     return NULL;
   }
   void *const fresh = cs_pages_own_malloc(size);
   if (fresh == NULL) return NULL;
   memcpy(fresh, memory, size < bytes ? size : bytes);
-  cs_page_give(object, caller);
+  cs_page_deallocate(object, caller);
   return fresh;
 }
 

@@ -90,7 +90,7 @@ static void apply(void) {
   const bool shrinks = wanted_slots < __atomic_load_n(&cs_page_slot_target, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_page_slot_target, wanted_slots, __ATOMIC_SEQ_CST);
   __atomic_store_n(&cs_page_one_in, wanted_one_in, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&cs_page_draw_epoch, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&cs_page_sampling_epoch, 1, __ATOMIC_RELAXED);
   if (shrinks) shrink_pool();
   pool_all();
 }

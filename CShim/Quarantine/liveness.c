@@ -63,5 +63,5 @@ void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness
     ret_liveness->metadata = metadata;
     return;
   }
-  cs_ghost_find(pointer, ret_liveness);
+  cs_freed_object_find(pointer, ret_liveness);
 }

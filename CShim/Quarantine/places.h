@@ -42,25 +42,25 @@ static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, boo
   return 1;
 }
 
-#define CS_GHOSTS 1024 // a power of two
+#define CS_FREED_OBJECTS 1024 // a power of two
 
 // As the first half of the record that it was. Who swaps CS_SLOT_BUSY for `object` writes it, as with a place.
-typedef struct cs_ghost {
+typedef struct cs_freed_object {
   const cs_object *_Atomic object;
   uint64_t ticks;
   uint64_t label;
   uint32_t thread;
   uint32_t stack;
-} cs_ghost;
+} cs_freed_object;
 
-_Static_assert(offsetof(cs_ghost, label) == offsetof(cs_slot, label) && sizeof(cs_ghost) == offsetof(cs_slot, past),
+_Static_assert(offsetof(cs_freed_object, label) == offsetof(cs_slot, label) && sizeof(cs_freed_object) == offsetof(cs_slot, past),
                "the same words");
 
-// ghosts.c: of objects that had left their place before their deinit ran, under absorb.
-extern cs_ghost cs_ghosts[CS_GHOSTS] __attribute__((visibility("hidden")));
+// freed_objects.c: of objects that had left their place before their deinit ran, under absorb.
+extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS] __attribute__((visibility("hidden")));
 
 // False: it is another object's, or changes now.
-static inline bool cs_ghost_look(const cs_ghost *ghost, const void *object, cs_slot *ret_slot) {
+static inline bool cs_freed_object_look(const cs_freed_object *ghost, const void *object, cs_slot *ret_slot) {
   // The mark of a ghost that is being written is an address, too.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&ghost->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED);

@@ -323,10 +323,10 @@ void cs_shown_class(cs_class *class);
 #define CS_NAME_BYTES 512
 bool cs_type_name(const void *descriptor, char *ret_name);
 
-// trial.c
+// layout_probe.c
 // Has Swift release two objects of the class for the last time, and compares what its destroy function finds with what
 // this code takes for granted. NULL: all as expected; else what is not.
-const char *cs_trial(const cs_metadata *metadata);
+const char *cs_layout_probe(const cs_metadata *metadata);
 
 // destroy.c
 // What keeps the objects of a class that is listed under this policy, or is to be.
@@ -344,10 +344,10 @@ static inline uint64_t cs_chunk_bytes(const cs_object *object) {
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
-// ghosts.c
+// freed_objects.c
 // Under absorb, of an object that had left its place.
-void cs_ghost_put(const cs_slot *slot, const cs_object *object);
-bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness);
+void cs_freed_object_put(const cs_slot *slot, const cs_object *object);
+bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness);
 
 // clock_x86_64.c
 uint64_t cs_ticks_ns(uint64_t ticks) SIGNAL_SAFE;

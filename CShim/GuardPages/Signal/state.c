@@ -15,7 +15,7 @@ uint32_t cs_page_class_count;
 uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1];
 uint32_t cs_page_slot_target;
 uint32_t cs_page_one_in = 1;
-uint32_t cs_page_draw_epoch;
+uint32_t cs_page_sampling_epoch;
 cs_pages_counts cs_page_counts;
 
 bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE {

@@ -38,7 +38,7 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   const uint64_t retained = object->counts;
   swift_unownedRelease(object);
   if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is not where it was";
-  return cs_trial(metadata);
+  return cs_layout_probe(metadata);
 }
 
 static bool is_chunk(size_t size, uint64_t chunk) {

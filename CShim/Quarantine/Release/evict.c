@@ -63,7 +63,7 @@ bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) {
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last) {
   cs_object *const object = slot->object;
   if (!audit(class, slot, object, cs_fields_checksum(class, object) != slot->checksum, is_last)) return false;
-  cs_ghost_put(slot, object);
+  cs_freed_object_put(slot, object);
   leave(class, object);
   class->destroy(object);
   // Not before: until the memory goes a release too many is recognised by the claim.

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
-#include "lots.h"
+#include "sampling.h"
 #include "../places.h"
 #include "queue.h"
 
@@ -129,7 +129,7 @@ static inline cs_slot *explore(cs_class *class, uint32_t lot) {
 
 // Where the explorer's next object is drawn, if the turn after this one is `next`. `bound` is what was seen of it.
 static inline void draw_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t lot) {
-  const uintptr_t drawn = next + (cs_lot_draw(lot) - 1) * sizeof(cs_slot);
+  const uintptr_t drawn = next + (cs_sample_draw(lot) - 1) * sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
 }
 
@@ -156,7 +156,7 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
   // Of a lot that has won the rest is as good as any other.
   cs_slot *const slot = turn == bound && turn < end ? explore(class, lot)
-                        : cs_lot_wins(lot)          ? explore(class, lot * CS_LOT_WINNERS)
+                        : cs_sample_wins(lot)          ? explore(class, lot * CS_SAMPLE_WINNERS)
                                                     : NULL;
   // Before the turns begin anew: until then each one is behind it.
   draw_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
@@ -284,7 +284,7 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
   cs_thread_known();
-  const bool is_for_explorer = cs_lot_wins((uint32_t)cs_thread_random());
+  const bool is_for_explorer = cs_sample_wins((uint32_t)cs_thread_random());
   // Also in a forked child.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);

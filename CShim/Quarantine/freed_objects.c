@@ -5,28 +5,28 @@
 
 #define GHOST_SHARE UINT64_C(1024) // bytes of the budget, for each
 
-cs_ghost cs_ghosts[CS_GHOSTS];
+cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 static _Atomic uint64_t next;
 
 // A smaller budget than the default is not for ghosts.
 static uint64_t in_use(void) {
   const uint64_t budget = atomic_load_explicit(&cs_queue_budget, memory_order_relaxed);
-  if (budget >= CS_GHOSTS * GHOST_SHARE) return CS_GHOSTS;
+  if (budget >= CS_FREED_OBJECTS * GHOST_SHARE) return CS_FREED_OBJECTS;
   const uint64_t most = budget / (2 * GHOST_SHARE);
-  return most < CS_GHOSTS / 8 ? CS_GHOSTS / 8 : most;
+  return most < CS_FREED_OBJECTS / 8 ? CS_FREED_OBJECTS / 8 : most;
 }
 
-void cs_ghost_put(const cs_slot *slot, const cs_object *object) {
-  cs_ghost *const ghost = &cs_ghosts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
+void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
+  cs_freed_object *const ghost = &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
   // A whole round behind another thread: its ghost is the younger one.
   if (atomic_exchange(&ghost->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   ghost->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);
-  memcpy(&ghost->label, &slot->label, sizeof *ghost - offsetof(cs_ghost, label));
+  memcpy(&ghost->label, &slot->label, sizeof *ghost - offsetof(cs_freed_object, label));
   atomic_store_explicit(&ghost->object, object, memory_order_release);
 }
 
-bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness) {
+bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness) {
   cs_slot found = {0}, candidate;
   bool is_found = false;
   // The youngest: an address has many tenants.
@@ -36,8 +36,8 @@ bool cs_ghost_find(const void *object, cs_quarantine_liveness *ret_liveness) {
     found = candidate;
     is_found = true;
   }
-  for (uint32_t index = 0; index < CS_GHOSTS; index++) {
-    if (!cs_ghost_look(&cs_ghosts[index], object, &candidate)) continue;
+  for (uint32_t index = 0; index < CS_FREED_OBJECTS; index++) {
+    if (!cs_freed_object_look(&cs_freed_objects[index], object, &candidate)) continue;
     if (is_found && candidate.ticks <= found.ticks) continue;
     found = candidate;
     is_found = true;

@@ -36,7 +36,7 @@ static void put_back(uint32_t index, uint32_t state) SIGNAL_SAFE {
   if (!cs_page_pool_put(index)) __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
 }
 
-uint64_t cs_page_take(uint32_t bytes, uint64_t caller) SIGNAL_SAFE {
+uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE {
   uint32_t index = 0, state = CS_PAGE_UNUSED;
   if (!claim(&index, &state)) {
     CS_PAGES_COUNT(no_slot);

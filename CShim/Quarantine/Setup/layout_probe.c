@@ -45,7 +45,7 @@ static const char *release_one(const cs_metadata *metadata) {
   return found;
 }
 
-const char *cs_trial(const cs_metadata *metadata) {
+const char *cs_layout_probe(const cs_metadata *metadata) {
   cs_destroy_function **const word = cs_metadata_destroy(metadata);
   if (!cs_is_writable((void *)word)) return "class metadata cannot be written";
   original = __atomic_load_n(word, __ATOMIC_ACQUIRE);

@@ -105,11 +105,11 @@ static void search_waiting(pointers *pointers) SIGNAL_SAFE {
 }
 
 static void search_ghosts(pointers *pointers) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CS_GHOSTS; index++) {
-    const cs_object *const object = atomic_load_explicit(&cs_ghosts[index].object, memory_order_relaxed);
+  for (uint32_t index = 0; index < CS_FREED_OBJECTS; index++) {
+    const cs_object *const object = atomic_load_explicit(&cs_freed_objects[index].object, memory_order_relaxed);
     pointer *const pointer = find(pointers, (uintptr_t)object);
     cs_slot ghost;
-    if (pointer != NULL && cs_ghost_look(&cs_ghosts[index], object, &ghost)) keep(pointer, &ghost, false);
+    if (pointer != NULL && cs_freed_object_look(&cs_freed_objects[index], object, &ghost)) keep(pointer, &ghost, false);
   }
 }
 

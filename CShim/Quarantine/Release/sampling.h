@@ -9,33 +9,33 @@
 
 #include "../quarantine.h"
 
-#define CS_LOT_WINNERS 20 // one in so many
-#define CS_LOT_TURNS   128
-#define CS_LOT_GUIDES  256
+#define CS_SAMPLE_WINNERS 20 // one in so many
+#define CS_SAMPLE_TURNS   128
+#define CS_SAMPLE_GUIDES  256
 
 #pragma GCC visibility push(hidden)
 
 // Out of 2^32: the probability that more objects than this come before the next winner.
-extern uint32_t cs_lot_turns[CS_LOT_TURNS + 1]; // the last is 0
+extern uint32_t cs_sample_turns[CS_SAMPLE_TURNS + 1]; // the last is 0
 // Of a lot, by its first eight bits: how many of these are above all such lots.
-extern uint8_t cs_lot_guide[CS_LOT_GUIDES];
+extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop
 
-static inline bool cs_lot_wins(uint32_t lot) {
-  return lot < UINT32_MAX / CS_LOT_WINNERS + 1;
+static inline bool cs_sample_wins(uint32_t lot) {
+  return lot < UINT32_MAX / CS_SAMPLE_WINNERS + 1;
 }
 
 // Of a lot longer than the table: it goes on as it began.
-CS_SELDOM uint32_t cs_lot_draw_more(void) __attribute__((visibility("hidden")));
+CS_SELDOM uint32_t cs_sample_draw_more(void) __attribute__((visibility("hidden")));
 
 // Which of the objects from now on wins, from 1. By a thread that is known.
-static inline uint32_t cs_lot_draw(uint32_t lot) {
-  uint32_t first = cs_lot_guide[lot / (UINT32_MAX / CS_LOT_GUIDES + 1)];
+static inline uint32_t cs_sample_draw(uint32_t lot) {
+  uint32_t first = cs_sample_guide[lot / (UINT32_MAX / CS_SAMPLE_GUIDES + 1)];
 #pragma clang loop unroll(disable)
-  while (lot < cs_lot_turns[first])
+  while (lot < cs_sample_turns[first])
     first++;
-  return __builtin_expect(first < CS_LOT_TURNS, true) ? first + 1 : cs_lot_draw_more();
+  return __builtin_expect(first < CS_SAMPLE_TURNS, true) ? first + 1 : cs_sample_draw_more();
 }
 
 #endif

@@ -95,7 +95,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
   if (is_fatal) crash(event.fatal_address);
 }
 
-bool cs_page_give(uint64_t object, uint64_t caller) SIGNAL_SAFE {
+bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
   // In the trap page, which belongs to no slot.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);

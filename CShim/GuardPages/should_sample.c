@@ -1,5 +1,5 @@
 // Which allocations get a slot, of those whose size is looked for.
-#include "draw.h"
+#include "should_sample.h"
 
 #include "Signal/pages.h"
 
@@ -18,10 +18,10 @@ static uint32_t draw(uint32_t one_in) {
   return (uint32_t)(1 + mixed % (2 * (uint64_t)one_in - 1));
 }
 
-bool cs_page_is_drawn(void) {
+bool cs_page_should_sample(void) {
   const uint32_t one_in = __atomic_load_n(&cs_page_one_in, __ATOMIC_RELAXED);
   if (one_in <= 1) return true;
-  const uint32_t present = __atomic_load_n(&cs_page_draw_epoch, __ATOMIC_RELAXED);
+  const uint32_t present = __atomic_load_n(&cs_page_sampling_epoch, __ATOMIC_RELAXED);
   if (epoch != present) {
     epoch = present;
     countdown = draw(one_in);

@@ -1,0 +1,30 @@
+// The tables of sampling.h.
+#include "sampling.h"
+
+uint32_t cs_sample_turns[CS_SAMPLE_TURNS + 1];
+uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
+
+uint32_t cs_sample_draw_more(void) {
+  uint32_t turns = CS_SAMPLE_TURNS, first = CS_SAMPLE_TURNS;
+  for (uint32_t round = 0; round < 16 && first == CS_SAMPLE_TURNS; round++) {
+    const uint32_t lot = (uint32_t)(cs_thread_random() >> 32);
+    for (first = 0; lot < cs_sample_turns[first];)
+      first++;
+    turns += first;
+  }
+  return turns + 1;
+}
+
+__attribute__((constructor)) static void prepare(void) {
+  uint64_t probability = UINT32_MAX;
+  for (uint32_t index = 0; index < CS_SAMPLE_TURNS; index++) {
+    probability = probability * (CS_SAMPLE_WINNERS - 1) / CS_SAMPLE_WINNERS;
+    cs_sample_turns[index] = (uint32_t)probability;
+  }
+  const uint32_t width = UINT32_MAX / CS_SAMPLE_GUIDES + 1;
+  for (uint32_t index = 0; index < CS_SAMPLE_GUIDES; index++) {
+    const uint32_t last = index * width + (width - 1);
+    while (cs_sample_guide[index] < CS_SAMPLE_TURNS && last < cs_sample_turns[cs_sample_guide[index]])
+      cs_sample_guide[index]++;
+  }
+}
