@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "Signal/pages.h"
-#include "should_sample.h"
 #include "interpose.h"
+#include "should_sample.h"
 
 // The sanitizers have a malloc of their own, which must see everything.
 #if defined(__has_feature)

@@ -17,7 +17,8 @@ static uint64_t in_use(void) {
 }
 
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
-  cs_freed_object *const ghost = &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
+  cs_freed_object *const ghost =
+      &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
   // A whole round behind another thread: its ghost is the younger one.
   if (atomic_exchange(&ghost->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   ghost->ticks = slot->ticks;

@@ -53,7 +53,8 @@ typedef struct cs_freed_object {
   uint32_t stack;
 } cs_freed_object;
 
-_Static_assert(offsetof(cs_freed_object, label) == offsetof(cs_slot, label) && sizeof(cs_freed_object) == offsetof(cs_slot, past),
+_Static_assert(offsetof(cs_freed_object, label) == offsetof(cs_slot, label) &&
+                   sizeof(cs_freed_object) == offsetof(cs_slot, past),
                "the same words");
 
 // freed_objects.c: of objects that had left their place before their deinit ran, under absorb.

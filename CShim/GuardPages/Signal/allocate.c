@@ -1,9 +1,9 @@
 // Allocations: which get a slot, and how a slot becomes their memory.
 #include "pages.h"
 
+#include "../../Handler/Signal/Dispatch/trusted.h"
 #include "../../Handler/Signal/Kernel/raw_copy_x86_64.h"
 #include "../../Handler/Signal/Kernel/system_call.h"
-#include "../../Handler/Signal/Dispatch/trusted.h"
 #include "cs_shim.h"
 #include "edges.h"
 

@@ -1,9 +1,9 @@
 // Frees: what becomes of a slot whose memory is given back, and of addresses that must not be freed.
 #include "pages.h"
 
+#include "../../Handler/Signal/Dispatch/trusted.h"
 #include "../../Handler/Signal/Kernel/raw_copy_x86_64.h"
 #include "../../Handler/Signal/Kernel/system_call.h"
-#include "../../Handler/Signal/Dispatch/trusted.h"
 #include "cs_shim.h"
 #include "edges.h"
 

@@ -1,8 +1,8 @@
 // Incidents: what is known of a slot, and what was done to it.
 #include "pages.h"
 
-#include "../../Handler/Signal/Kernel/system_call.h"
 #include "../../Handler/Signal/Dispatch/trusted.h"
+#include "../../Handler/Signal/Kernel/system_call.h"
 #include "cs_callees.h"
 #include "cs_shim.h"
 

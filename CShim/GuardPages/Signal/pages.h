@@ -84,7 +84,7 @@ extern uint32_t cs_page_class_count;                     // atomic: release, ent
 extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: how many listed classes have this size
 extern uint32_t cs_page_slot_target;                     // atomic: slots from this number on are not pooled any more
 extern uint32_t cs_page_one_in;                          // atomic
-extern uint32_t cs_page_sampling_epoch;                      // atomic: grows with each change of one_in
+extern uint32_t cs_page_sampling_epoch;                  // atomic: grows with each change of one_in
 extern cs_pages_counts cs_page_counts;                   // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
@@ -127,7 +127,7 @@ bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
 // False: none, or another thread is just there.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
-// take.c
+// allocate.c
 // Memory of `bytes` bytes in a slot; 0: there is none. `caller` is where malloc returns to.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 

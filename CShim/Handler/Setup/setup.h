@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../Signal/Threads/own_threads.h"
 #include "../Signal/Dispatch/state.h"
+#include "../Signal/Threads/own_threads.h"
 #include "cs_shim.h"
 
 // Writes what failed into `ret_failure` (with errno's value) and returns CS_SHIM_SYSTEM_CALL.

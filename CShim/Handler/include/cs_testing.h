@@ -36,8 +36,9 @@ void cs_testing_inject(cs_injection injection, uint32_t places);
 // Ends the child process that holds a thread; false when there is none.
 bool cs_testing_let_go(void);
 
-// From now on the watcher of the handler waits until so many threads have reached an injection point; then it reminds one that
-// has not got on for `reminder_ms`, and ends the process after `deadline_ms`. 0 leaves either as it is configured.
+// From now on the watcher of the handler waits until so many threads have reached an injection point; then it reminds
+// one that has not got on for `reminder_ms`, and ends the process after `deadline_ms`. 0 leaves either as it is
+// configured.
 void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms);
 
 // How often the watcher has gone to sleep: once after the start, and once nobody is in the handler after a crash.

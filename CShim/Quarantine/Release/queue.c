@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <x86intrin.h>
 
-#include "sampling.h"
 #include "../places.h"
 #include "queue.h"
+#include "sampling.h"
 
 #define QUEUE_TRIES 8
 #define FIND_ROUNDS 1000
@@ -156,7 +156,7 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
   // Of a lot that has won the rest is as good as any other.
   cs_slot *const slot = turn == bound && turn < end ? explore(class, lot)
-                        : cs_sample_wins(lot)          ? explore(class, lot * CS_SAMPLE_WINNERS)
+                        : cs_sample_wins(lot)       ? explore(class, lot * CS_SAMPLE_WINNERS)
                                                     : NULL;
   // Before the turns begin anew: until then each one is behind it.
   draw_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));

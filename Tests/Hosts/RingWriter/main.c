@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../../../CShim/Handler/Setup/setup.h"
-#include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
 #include "../../../CShim/Handler/Signal/Capture/record.h"
+#include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
 #include "../../../CShim/Handler/Signal/Dispatch/trusted.h"
 #include "../../../CShim/Handler/Signal/Unwind/unwind.h"
 #include "cs_ring_access.h"

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
-#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "../../../CShim/Handler/Signal/FaultInjection/fault_injection.h"
+#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "ways.h"
 

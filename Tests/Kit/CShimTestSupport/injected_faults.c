@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "../../../CShim/Handler/Signal/Capture/registers.h"
-#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "../../../CShim/Handler/Signal/Dispatch/watch.h"
+#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "cs_testing.h"
 #include "ways.h"
@@ -39,7 +39,7 @@ static void set_patience(uint32_t kernel_ms) {
 }
 
 int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
-                           const char *directory) {
+                         const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   set_patience(patience.kernel_ms != 0 ? patience.kernel_ms : NEVER_MS);

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "../Ring/caller.h"
+#include "../setup.h"
 #include "control.h"
 #include "link.h"
-#include "../setup.h"
 
 #include "../../Signal/Deliver/deliver.h"
-#include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Deliver/peer.h"
 #include "../../Signal/Dispatch/replaced_handlers.h"
 #include "../../Signal/Dispatch/trusted.h"
+#include "../../Signal/Kernel/descriptors.h"
 
 // Room for the status callback; untouched pages cost nothing.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)

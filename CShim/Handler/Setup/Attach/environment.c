@@ -7,8 +7,8 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Threads/sweep.h"
 #include "../../Signal/Dispatch/watch.h"
+#include "../../Signal/Threads/sweep.h"
 
 // The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
 static const char *variable(const char *name) {

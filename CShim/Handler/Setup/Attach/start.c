@@ -10,14 +10,14 @@
 #include "../Threads/alternate_stack.h"
 #include "../setup.h"
 
-#include "../../Signal/Dispatch/crasher.h"
+#include "../../Signal/Containment/isolated.h"
 #include "../../Signal/Deliver/deliver.h"
+#include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/FirstChance/first_chance.h"
 #include "../../Signal/Images/images.h"
-#include "../../Signal/Containment/isolated.h"
 #include "../../Signal/Kernel/privilege.h"
-#include "../../Signal/Unwind/stack.h"
 #include "../../Signal/Threads/sweep.h"
+#include "../../Signal/Unwind/stack.h"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;

@@ -6,8 +6,8 @@
 
 #include "cs_testing.h"
 
-#include "../../Signal/Unwind/cfi.h"
 #include "../../Signal/Containment/isolated.h"
+#include "../../Signal/Unwind/cfi.h"
 
 // By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};

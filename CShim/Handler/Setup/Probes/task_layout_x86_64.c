@@ -3,8 +3,8 @@
 #if defined(__x86_64__)
 #include <string.h>
 
-#include "../../Signal/Kernel/memory.h"
 #include "../../Signal/Capture/task.h"
+#include "../../Signal/Kernel/memory.h"
 
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));

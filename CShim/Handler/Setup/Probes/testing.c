@@ -6,12 +6,12 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Unwind/cfi.h"
-#include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/Capture/record.h"
-#include "../../Signal/FaultInjection/fault_injection.h"
-#include "../../Signal/Unwind/unwind.h"
+#include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/Dispatch/watch.h"
+#include "../../Signal/FaultInjection/fault_injection.h"
+#include "../../Signal/Unwind/cfi.h"
+#include "../../Signal/Unwind/unwind.h"
 
 bool cs_testing_claim_and_abandon(void) {
   if (!cs_shim_is_started()) return false;

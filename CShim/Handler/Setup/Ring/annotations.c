@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "cs_ring_access.h"
 #include "../setup.h"
+#include "cs_ring_access.h"
 
 // The handler never takes it.
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;

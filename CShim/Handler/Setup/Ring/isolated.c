@@ -7,9 +7,9 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Containment/isolated.h"
 #include "../../Signal/Capture/registers_here_x86_64.h"
 #include "../../Signal/Capture/thread_pointer_x86_64.h"
+#include "../../Signal/Containment/isolated.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *obstacle; // why no trap is contained

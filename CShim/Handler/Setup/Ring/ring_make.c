@@ -9,9 +9,9 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Capture/registers.h"
 #include "../../Signal/Dispatch/trusted.h"
+#include "../../Signal/Kernel/descriptors.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u

@@ -2,8 +2,8 @@
 // makes in every thread (docs/decisions/0115).
 #include <errno.h>
 
-#include "../Ring/caller.h"
 #include "../Attach/link.h"
+#include "../Ring/caller.h"
 #include "../setup.h"
 
 #include "../../Signal/Dispatch/watch.h"

@@ -1,12 +1,12 @@
 #include "capture.h"
 
-#include "../Kernel/descriptors.h"
-#include "../Dispatch/finish.h"
 #include "../Containment/isolated.h"
+#include "../Dispatch/finish.h"
 #include "../Dispatch/replaced_handlers.h"
-#include "record.h"
 #include "../FaultInjection/fault_injection.h"
+#include "../Kernel/descriptors.h"
 #include "../Unwind/unwind.h"
+#include "record.h"
 
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_finish_is_end(signal, information) && !cs_handler_is_replaced(signal);

@@ -3,8 +3,8 @@
 #include "record.h"
 
 #include "../Deliver/deliver.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/system_call.h"
 
 #define MAPS "/proc/self/maps"
 // Their lines are some 100 bytes long.

@@ -2,8 +2,8 @@
 
 #include "record.h"
 
-#include "../Kernel/raw_copy_x86_64.h"
 #include "../Dispatch/state.h"
+#include "../Kernel/raw_copy_x86_64.h"
 
 // The Swift runtime appends all it ever reported to a text that only grows: it is read so far, 64 times.
 #define TEXT_SEARCH_LIMIT_BYTES 65536

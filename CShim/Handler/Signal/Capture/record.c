@@ -1,11 +1,11 @@
 #include "record.h"
 
-#include "cs_shim.h"
-#include "../Images/images.h"
-#include "registers.h"
 #include "../Dispatch/state.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Images/images.h"
+#include "../Kernel/system_call.h"
+#include "cs_shim.h"
+#include "registers.h"
 
 static void record_sender(cs_ring_record *record, const siginfo_t *information) SIGNAL_SAFE {
   record->system_call = -1;

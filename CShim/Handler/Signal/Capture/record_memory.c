@@ -1,10 +1,10 @@
 // The program's memory in a record: the stack, and the words around what registers point at.
 #include "record.h"
 
-#include "registers.h"
-#include "scrub.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
+#include "registers.h"
+#include "scrub.h"
 
 // After an overflow the stack pointer may point below the stack: so far above it the stack is looked for.
 #define GUARD_PAGE_LIMIT 16

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "../Kernel/memory.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/memory.h"
 
 // Where the kernel's context keeps each register, in DWARF order.
 static const uint8_t order[CS_REGISTER_COUNT] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,

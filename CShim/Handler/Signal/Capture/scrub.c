@@ -1,7 +1,7 @@
 #include "scrub.h"
 
-#include "../Kernel/memory.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/memory.h"
 
 // Shorter runs are more often numbers than words.
 #define TEXT_MINIMUM_BYTES 4

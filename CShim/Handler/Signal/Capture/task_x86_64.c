@@ -1,9 +1,9 @@
 #if defined(__x86_64__)
 #include "task.h"
 
+#include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 #include "thread_pointer_x86_64.h"
-#include "../Dispatch/trusted.h"
 
 // AsyncTask of the Swift 6 runtimes. Each offset stands in an instruction that cs_task_layout_find() has compared.
 #define TASK_KIND     0x20 // 0: a task, not another job

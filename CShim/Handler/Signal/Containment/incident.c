@@ -1,9 +1,9 @@
 // What the shield's own parts saw happen, where crashd reads of it.
 #include "incident.h"
 
-#include "cs_shim.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
+#include "cs_shim.h"
 
 #define PROBES 32
 

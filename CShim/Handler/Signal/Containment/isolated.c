@@ -20,15 +20,15 @@
 // It has no part in what crashed threads do together (crasher.h, sweep.h, watch.h): to them it is a thread that sleeps.
 #include "isolated.h"
 
-#include "cs_shim.h"
-#include "../Images/images.h"
-#include "incident.h"
 #include "../Capture/message.h"
 #include "../Capture/registers.h"
-#include "../Dispatch/state.h"
 #include "../Capture/thread_pointer_x86_64.h"
+#include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
+#include "../Images/images.h"
 #include "../Unwind/unwind.h"
+#include "cs_shim.h"
+#include "incident.h"
 
 #include <linux/futex.h>
 

@@ -1,10 +1,10 @@
 #include "deliver.h"
 
 #include "../Dispatch/crasher.h"
-#include "../Images/image_files.h"
-#include "peer.h"
-#include "../Kernel/privilege.h"
 #include "../Dispatch/trusted.h"
+#include "../Images/image_files.h"
+#include "../Kernel/privilege.h"
+#include "peer.h"
 
 // How long a descriptor is waited for: 100 × 1 ms.
 #define RESERVE_TRIES    100

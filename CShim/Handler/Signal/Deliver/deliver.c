@@ -1,9 +1,9 @@
 #include "deliver.h"
 
 #include "../Dispatch/crasher.h"
-#include "../Threads/own_threads.h"
-#include "../FaultInjection/fault_injection.h"
 #include "../Dispatch/trusted.h"
+#include "../FaultInjection/fault_injection.h"
+#include "../Threads/own_threads.h"
 
 // How long a thread waits for another one that is delivering: 500 × 1 ms.
 #define LOCK_TRIES    500

@@ -1,7 +1,7 @@
 #include "peer.h"
 
-#include "../Kernel/privilege.h"
 #include "../Dispatch/state.h"
+#include "../Kernel/privilege.h"
 #include "../Kernel/system_call.h"
 
 // The system's crashd is the one whose directory root has made in /run: only root can make one there.

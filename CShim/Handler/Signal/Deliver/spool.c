@@ -2,10 +2,10 @@
 // has stored what it was told (docs/decisions/0070).
 #include "deliver.h"
 
+#include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 #include "peer.h"
 #include "spool_ring.h"
-#include "../Dispatch/trusted.h"
 
 // Memory of the process stands in the file: its owner reads it, and crashd.
 #define FILE_MODE 0600

@@ -1,8 +1,8 @@
 #include "crasher.h"
 
+#include "../FaultInjection/fault_injection.h"
 #include "cs_ring_access.h"
 #include "state.h"
-#include "../FaultInjection/fault_injection.h"
 #include "trusted.h"
 
 // How long a thread waits for the watcher, which commits or is about to remind it: 10,000 × 1 ms. Either takes

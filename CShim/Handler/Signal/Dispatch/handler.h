@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-#include "cs_signal_safe.h"
 #include "../FirstChance/signal_frame.h"
+#include "cs_signal_safe.h"
 
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 

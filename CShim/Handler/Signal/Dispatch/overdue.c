@@ -1,8 +1,8 @@
 #include "overdue.h"
 
-#include "crasher.h"
 #include "../Kernel/system_call.h"
 #include "../Threads/task_list.h"
+#include "crasher.h"
 #include "trusted.h"
 
 #define SLEEPER_PATIENCE 3

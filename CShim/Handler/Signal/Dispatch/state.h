@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <sys/un.h>
 
+#include "../Capture/task.h"
+#include "../Kernel/system_call.h"
 #include "../Unwind/cfi.h"
 #include "cs_attach.h"
 #include "cs_ring.h"
-#include "../Kernel/system_call.h"
-#include "../Capture/task.h"
 
 #define CS_SIGNAL_COUNT 65
 
@@ -40,23 +40,23 @@ typedef struct cs_state {
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
   size_t spool_name_offset; // in both: where the file's name begins
 
-  uint32_t memory_mode;     // atomic: cs_ring_memory_mode, NONE where crashd withholds it
-  uint32_t memory_shown;    // atomic: what the ring's header says of it
-  uint32_t is_restricted;   // atomic: the kernel would not dump this process, see privilege.h
-  uint32_t busy_count;      // atomic: threads between the claim of a slot and its delivery
-  int delivering_tid;       // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
-  uint32_t delivery_wanted; // atomic: threads that found no connection, ever
-  uint32_t delivery_done;   // atomic: how many of them are served
-  uint32_t delivery_count;  // atomic: deliveries that have begun, ever
-  uint32_t spooled_count;   // atomic: how many of them had begun before the last try to write the spool file
-  uint32_t spooled_pending; // atomic: records that may be withdrawn, and that a spool file was written for
-  uint32_t is_refused;      // atomic: crashd does not want this process
-  uint32_t sweep_ms;        // how long other threads are waited for; 0: they are not asked
-  uint32_t injection_points;  // cs_testing.h: where in the handler what happens
+  uint32_t memory_mode;      // atomic: cs_ring_memory_mode, NONE where crashd withholds it
+  uint32_t memory_shown;     // atomic: what the ring's header says of it
+  uint32_t is_restricted;    // atomic: the kernel would not dump this process, see privilege.h
+  uint32_t busy_count;       // atomic: threads between the claim of a slot and its delivery
+  int delivering_tid;        // atomic: the thread that connects or spools, 0 when none; a spool file has one writer
+  uint32_t delivery_wanted;  // atomic: threads that found no connection, ever
+  uint32_t delivery_done;    // atomic: how many of them are served
+  uint32_t delivery_count;   // atomic: deliveries that have begun, ever
+  uint32_t spooled_count;    // atomic: how many of them had begun before the last try to write the spool file
+  uint32_t spooled_pending;  // atomic: records that may be withdrawn, and that a spool file was written for
+  uint32_t is_refused;       // atomic: crashd does not want this process
+  uint32_t sweep_ms;         // how long other threads are waited for; 0: they are not asked
+  uint32_t injection_points; // cs_testing.h: where in the handler what happens
   uint32_t injection;
-  uint32_t injections_awaited;  // how many threads are to meet it before the watcher's time begins
-  uint32_t injections_met;      // atomic: how many have
-  uint32_t test_reminder_ms; // of the watcher; 0: as it is configured
+  uint32_t injections_awaited; // how many threads are to meet it before the watcher's time begins
+  uint32_t injections_met;     // atomic: how many have
+  uint32_t test_reminder_ms;   // of the watcher; 0: as it is configured
   uint32_t test_deadline_ms;
 
   uint64_t given_back; // atomic: signals that we have put back to what was before us, a bit each

@@ -1,6 +1,6 @@
 // The outside functions that the handler may call, with the reason why each is safe there. Nothing else is trusted:
-// system calls are made directly (system_call.h). scripts/check/signal-safe-symbols.txt is the same list for the linker's
-// view.
+// system calls are made directly (system_call.h). scripts/check/signal-safe-symbols.txt is the same list for the
+// linker's view.
 #ifndef CS_TRUSTED_H
 #define CS_TRUSTED_H
 

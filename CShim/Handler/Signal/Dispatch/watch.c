@@ -14,16 +14,16 @@
 // Time is counted in naps, not by a clock: a machine that stood still for a minute stood still for the handler, too.
 #include "watch.h"
 
-#include "crasher.h"
 #include "../Deliver/deliver.h"
-#include "../Kernel/descriptors.h"
-#include "finish.h"
+#include "../FaultInjection/fault_injection.h"
 #include "../FirstChance/first_chance.h"
-#include "overdue.h"
+#include "../Kernel/descriptors.h"
 #include "../Threads/own_threads.h"
+#include "crasher.h"
+#include "finish.h"
+#include "overdue.h"
 #include "replaced_handlers.h"
 #include "state.h"
-#include "../FaultInjection/fault_injection.h"
 #include "trusted.h"
 
 #include <linux/futex.h>

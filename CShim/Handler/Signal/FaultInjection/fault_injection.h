@@ -2,9 +2,9 @@
 #ifndef CS_FAULT_INJECTION_H
 #define CS_FAULT_INJECTION_H
 
+#include "../Dispatch/state.h"
 #include "cs_signal_safe.h"
 #include "cs_testing.h"
-#include "../Dispatch/state.h"
 
 // Injects what was asked for at this point; does not return then.
 void cs_inject(void) SIGNAL_SAFE;

@@ -1,12 +1,12 @@
 #include "chance.h"
 
 #include "../Deliver/deliver.h"
-#include "first_chance.h"
-#include "signal_frame.h"
 #include "../Dispatch/state.h"
-#include "../Threads/task_list.h"
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
+#include "../Threads/task_list.h"
+#include "first_chance.h"
+#include "signal_frame.h"
 
 // By the thread's number; one that finds no entry near its own has no record.
 #define CHANCE_LIMIT  256

@@ -22,18 +22,18 @@
 #include "first_chance.h"
 
 #include "../Capture/capture.h"
-#include "chance.h"
-#include "../Dispatch/crasher.h"
-#include "../Deliver/deliver.h"
-#include "../Dispatch/replaced_handlers.h"
-#include "../Kernel/privilege.h"
 #include "../Capture/record.h"
 #include "../Capture/registers.h"
-#include "signal_frame.h"
+#include "../Deliver/deliver.h"
+#include "../Dispatch/crasher.h"
+#include "../Dispatch/replaced_handlers.h"
 #include "../Dispatch/state.h"
-#include "../Threads/sweep.h"
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
+#include "../Kernel/privilege.h"
+#include "../Threads/sweep.h"
+#include "chance.h"
+#include "signal_frame.h"
 
 // So long a handler may come back without having repaired anything: another thread may be about to.
 #define LOOP_NS UINT64_C(1000000000)

@@ -1,10 +1,10 @@
 #if defined(__x86_64__)
 #include "signal_frame.h"
 
-#include "../Kernel/memory.h"
 #include "../Capture/registers.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/memory.h"
+#include "../Kernel/system_call.h"
 
 #include <linux/futex.h>
 #include <stddef.h>

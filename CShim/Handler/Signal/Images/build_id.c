@@ -3,9 +3,9 @@
 
 #include <elf.h>
 
+#include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 #include "../Kernel/system_call.h"
-#include "../Dispatch/trusted.h"
 
 #define PROGRAM_HEADER_LIMIT 64
 #define NOTE_LIMIT           32

@@ -1,8 +1,8 @@
 #include "image_files.h"
 
-#include "images.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/system_call.h"
+#include "images.h"
 
 cs_image_file_list cs_image_files;
 

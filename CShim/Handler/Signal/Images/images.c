@@ -2,10 +2,10 @@
 
 #include <link.h>
 
-#include "../Kernel/memory.h"
 #include "../Dispatch/state.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/memory.h"
+#include "../Kernel/system_call.h"
 
 cs_image_ranges cs_images;
 

@@ -34,17 +34,17 @@
 
 #include <linux/futex.h>
 
+#include "../Capture/registers.h"
 #include "../Dispatch/crasher.h"
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+#include "../Dispatch/watch.h"
 #include "cs_ring_access.h"
 #include "own_threads.h"
 #include "reach.h"
-#include "../Capture/registers.h"
-#include "../Dispatch/state.h"
 #include "sweep.h"
 #include "sweep_place.h"
 #include "task_list.h"
-#include "../Dispatch/trusted.h"
-#include "../Dispatch/watch.h"
 
 // Running threads are let go until no thread has crashed for COMPANY_NS, or for so many ROUNDS.
 #define COMPANY_NS UINT64_C(3000000)

@@ -2,10 +2,10 @@
 // goes on until it has been on a processor for a moment.
 #include "halt.h"
 
-#include "reach.h"
 #include "../Dispatch/state.h"
-#include "sweep.h"
 #include "../Dispatch/trusted.h"
+#include "reach.h"
+#include "sweep.h"
 
 // So much processor time: a crash at the same moment takes less.
 #define TURN_NS 200000

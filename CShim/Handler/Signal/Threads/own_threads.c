@@ -1,7 +1,7 @@
 #include "own_threads.h"
 
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/system_call.h"
 
 // How long a crash waits for the thread of the connection, which may wait for a callback: 200 × 0.1 ms.
 #define ANSWER_TRIES    200

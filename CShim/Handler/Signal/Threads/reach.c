@@ -1,9 +1,9 @@
 #include "reach.h"
 
+#include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 #include "../Kernel/system_call.h"
 #include "task_list.h"
-#include "../Dispatch/trusted.h"
 
 // Threads with a mark, by their number.
 #define REACH_LIMIT  4096

@@ -1,14 +1,14 @@
 #include "sweep.h"
 
 #include "../Dispatch/crasher.h"
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
 #include "halt.h"
 #include "own_threads.h"
 #include "reach.h"
 #include "ring_counts.h"
-#include "../Dispatch/state.h"
 #include "sweep_place.h"
 #include "task_list.h"
-#include "../Dispatch/trusted.h"
 
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000

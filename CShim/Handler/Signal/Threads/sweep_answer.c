@@ -1,12 +1,12 @@
 // A thread that did not crash, when it is asked where it is.
 #include "sweep.h"
 
-#include "halt.h"
-#include "ring_counts.h"
 #include "../Dispatch/state.h"
-#include "sweep_place.h"
 #include "../Dispatch/trusted.h"
 #include "../Unwind/unwind.h"
+#include "halt.h"
+#include "ring_counts.h"
+#include "sweep_place.h"
 
 // Of a deep recursion of a thread that did not crash, less is kept; the rest of the places is for async callers.
 #define HEAD_LIMIT 96

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../Dispatch/state.h"
 #include "cs_ring.h"
 #include "cs_ring_access.h"
-#include "../Dispatch/state.h"
 
 // The state of a place in the sweep of this crash. A thread that was too late for the sweep of an earlier one must not
 // take a place of this.

@@ -3,11 +3,11 @@
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
 #include "sweep.h"
 
-#include "cs_ring_access.h"
 #include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+#include "cs_ring_access.h"
 #include "sweep_place.h"
 #include "task_list.h"
-#include "../Dispatch/trusted.h"
 
 #define TURN_FREE     0u
 #define TURN_TAKEN    1u

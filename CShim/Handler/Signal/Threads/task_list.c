@@ -1,8 +1,8 @@
 #include "task_list.h"
 
 #include "../Deliver/deliver.h"
-#include "../Kernel/system_call.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/system_call.h"
 
 #define TASK_DIRECTORY "/proc/self/task"
 // State, name and mask stand in the first lines of a status file.

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cs_signal_safe.h"
-#include "../Kernel/memory.h"
 #include "../Capture/registers.h"
+#include "../Kernel/memory.h"
+#include "cs_signal_safe.h"
 
 // How deep DW_CFA_remember_state may nest; compilers use 1.
 #define CS_CFI_REMEMBER_LIMIT 8

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cs_signal_safe.h"
 #include "../Dispatch/trusted.h"
+#include "cs_signal_safe.h"
 
 // Pointer encodings of .eh_frame (LSB Core, 10.5).
 #define CS_ENCODING_OMIT          0xffu

@@ -1,8 +1,8 @@
 #include "stack.h"
 
-#include "cs_shim.h"
 #include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/trusted.h"
+#include "cs_shim.h"
 #include "unwind.h"
 
 // Walks at the same time; one more finds no working memory, and its stack is not known. Too big for a stack.

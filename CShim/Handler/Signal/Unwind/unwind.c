@@ -1,7 +1,7 @@
 #include "unwind.h"
 
-#include "../Images/images.h"
 #include "../Dispatch/trusted.h"
+#include "../Images/images.h"
 
 // One walk.
 typedef struct walk {

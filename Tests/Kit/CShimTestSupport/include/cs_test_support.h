@@ -110,10 +110,10 @@ typedef struct cs_test_patience {
   uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS: a second later the kernel ends a process whose watcher waits, too
 } cs_test_patience;
 
-// Runs a child process with an injected fault (cs_testing.h) in the handler on each of `thread_count` threads that fault at once;
-// the patience begins when all have. Returns as cs_test_run().
+// Runs a child process with an injected fault (cs_testing.h) in the handler on each of `thread_count` threads that
+// fault at once; the patience begins when all have. Returns as cs_test_run().
 int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
-                           const char *directory);
+                         const char *directory);
 
 // Processes whose handler does not get on, and what becomes of those that live on. Each exits with 0 if all was right,
 // unless it says something else.
