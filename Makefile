@@ -90,7 +90,7 @@ preload:
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
-	@for product in $(notdir $(wildcard Sources/Shield/CrashShieldImplicitFoundation Sources/Shield/CrashShieldCasts Sources/Shield/CrashShieldIsolation)); do \
+	@for product in $(notdir $(wildcard Sources/Shield/CrashShieldImplicitFoundation Sources/Shield/CrashShieldCasts Sources/Shield/CrashShieldExecutorChecks)); do \
 	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product $$product || exit; \
 	done
 

@@ -48,7 +48,7 @@ var products: [Product] = [
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
-  .library(name: "CrashShieldIsolation", targets: ["CrashShieldIsolation"]),
+  .library(name: "CrashShieldExecutorChecks", targets: ["CrashShieldExecutorChecks"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
   .executable(name: "crash-maker", targets: ["crash-maker"]),
@@ -79,8 +79,7 @@ var targets: [Target] = house(
     .target(
       name: "CShimGuardPages", dependencies: ["CShim", "CShimRing"], path: "CShim/GuardPages", cSettings: signalSafeC),
     // A program that links it has its checks of executors watched, by the hooks of Swift's concurrency runtime.
-    .target(name: "CShimCalls", dependencies: ["CShimQuarantine"], path: "CShim/Calls"),
-    .target(name: "CShimIsolation", dependencies: ["CShimCalls"], path: "CShim/Isolation"),
+    .target(name: "CShimExecutorChecks", dependencies: ["CShimQuarantine"], path: "CShim/ExecutorChecks"),
   ])
 
 // What a server imports.
@@ -97,7 +96,7 @@ targets += house(
       name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"]),
     .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield"]),
     .target(name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"]),
-    .target(name: "CrashShieldIsolation", dependencies: ["CShimIsolation", "CrashShield"]),
+    .target(name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield"]),
   ])
 
 targets += house("Sources/Report", [.target(name: "CrashReport")])
@@ -151,10 +150,10 @@ targets += house(
     .executableTarget(
       name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"],
       path: "Tests/Hosts/CastsHost"),
-    .target(name: "CIsolationEarly", path: "Tests/Hosts/IsolationEarly"),
+    .target(name: "CExecutorEarly", path: "Tests/Hosts/ExecutorEarly"),
     .executableTarget(
-      name: "isolation-host", dependencies: ["CIsolationEarly", "CrashShieldIsolation", "CrashShield"],
-      path: "Tests/Hosts/IsolationHost"),
+      name: "executor-host", dependencies: ["CExecutorEarly", "CrashShieldExecutorChecks", "CrashShield"],
+      path: "Tests/Hosts/ExecutorHost"),
     .executableTarget(
       name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/RingWriter", cSettings: c),
     .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/Hosts/MemoryHost", cSettings: c),
@@ -179,7 +178,7 @@ targets += house(
     .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"]),
     .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"]),
     .testTarget(name: "CastsTests", dependencies: ["CastsFaults"]),
-    .testTarget(name: "IsolationTests"),
+    .testTarget(name: "ExecutorCheckTests"),
     .testTarget(
       name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CQuarantineTestSupport"]),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),

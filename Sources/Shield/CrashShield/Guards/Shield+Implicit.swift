@@ -3,7 +3,7 @@ internal import CShimQuarantine
 
 extension Shield {
   /// Says what protections that nobody asked for at the place do about a fault of a kind: `CrashShieldImplicit`, `CrashShieldCasts`,
-  /// `CrashShieldIsolation`.
+  /// `CrashShieldExecutorChecks`.
   ///
   /// Until then it is what `CRASHSHIELD_IMPLICIT` says, such as `absorb` or `observe,arithmetic=off`; else `observe`: the fault is
   /// recorded, and the process ends as it would have. An operator's word (`crashctl guards set --implicit`) is stronger; this

@@ -56,7 +56,7 @@ struct SetGuards: ParsableCommand {
 
   @Flag(
     help: """
-      Of protections without a call (CrashShieldImplicit, CrashShieldCasts, CrashShieldIsolation), not of guards at call \
+      Of protections without a call (CrashShieldImplicit, CrashShieldCasts, CrashShieldExecutorChecks), not of guards at call \
       sites.
       """)
   var implicit = false

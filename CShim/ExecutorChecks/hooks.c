@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "isolation.h"
+#include "executor_checks.h"
 
 // The answers of the runtime's question.
 #define ISOLATED  1
@@ -11,9 +11,9 @@
 #define UNKNOWN   (-1)
 
 typedef __attribute__((swiftcall)) int8_t ask_hook(uintptr_t identity, uintptr_t implementation,
-                                                   cs_isolation_ask *original);
+                                                   cs_executor_ask *original);
 typedef __attribute__((swiftcall)) void check_hook(uintptr_t identity, uintptr_t implementation,
-                                                   cs_isolation_check *original);
+                                                   cs_executor_check *original);
 
 // The runtime's. It reads them without order, at each check.
 extern __attribute__((weak, visibility("default"))) ask_hook *swift_task_isIsolatingCurrentContext_hook;
@@ -22,33 +22,33 @@ extern __attribute__((weak, visibility("default"))) const void *swift_getObjectT
 
 static ask_hook *previous_ask;
 static check_hook *previous_check;
-static cs_isolation_obstacle obstacle = CS_ISOLATION_NO_HOOKS;
+static cs_executor_obstacle obstacle = CS_EXECUTOR_NO_HOOKS;
 
-static void check(uintptr_t identity, uintptr_t implementation, cs_isolation_check *original)
+static void check(uintptr_t identity, uintptr_t implementation, cs_executor_check *original)
     __attribute__((swiftcall));
 
 static bool are_ours(void) {
-  return __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_RELAXED) == cs_isolation_asked &&
+  return __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_RELAXED) == cs_executor_asked &&
          __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_RELAXED) == check;
 }
 
 // Whether a check that fails is to pass.
 static bool passes(uintptr_t identity, bool is_main, const void *frame) {
   // No executor has no type.
-  if (obstacle != CS_ISOLATION_WORKS || cs_isolation_met == NULL || identity == 0) return false;
+  if (obstacle != CS_EXECUTOR_WORKS || cs_executor_met == NULL || identity == 0) return false;
   const void *const type = swift_getObjectType(identity);
   cs_calls_call call;
-  if (!cs_isolation_find_call(frame, &call)) return cs_isolation_met(type, is_main, 0, false);
-  const bool is_consequence = cs_isolation_is_consequence(identity, &call, frame);
-  if (!cs_isolation_met(type, is_main, cs_isolation_place(&call), is_consequence)) return false;
-  if (!is_consequence) cs_isolation_passed(identity, &call);
+  if (!cs_executor_find_call(frame, &call)) return cs_executor_met(type, is_main, 0, false);
+  const bool is_consequence = cs_executor_is_consequence(identity, &call, frame);
+  if (!cs_executor_met(type, is_main, cs_executor_place(&call), is_consequence)) return false;
+  if (!is_consequence) cs_executor_passed(identity, &call);
   return true;
 }
 
-int8_t cs_isolation_answer(uintptr_t identity, uintptr_t implementation, cs_isolation_ask *original,
-                           const cs_isolation_asker *asker) {
-  if (cs_isolation_is_probe(identity)) {
-    cs_isolation_probe_asked(asker);
+int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
+                           const cs_executor_asker *asker) {
+  if (cs_executor_is_probe(identity)) {
+    cs_executor_probe_asked(asker);
     return UNKNOWN;
   }
   int8_t answer;
@@ -58,26 +58,26 @@ int8_t cs_isolation_answer(uintptr_t identity, uintptr_t implementation, cs_isol
     answer = original(identity, implementation);
   }
   // Who does not know is asked to check.
-  if (answer != ELSEWHERE || obstacle != CS_ISOLATION_WORKS) return answer;
+  if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
   // A hook that came after ours may not know of the probe.
-  if (!are_ours() || !cs_isolation_must_hold(asker)) return answer;
+  if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
-  return passes(identity, is_main, &asker->registers[CS_ISOLATION_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
+  return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
 }
 
 // The runtime calls it in checks only. What it returns from has passed.
 static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t implementation,
-                                             cs_isolation_check *original) {
+                                             cs_executor_check *original) {
   const void *const frame = __builtin_frame_address(0);
-  if (cs_isolation_is_probe(identity)) {
-    cs_isolation_probe_checked(frame);
+  if (cs_executor_is_probe(identity)) {
+    cs_executor_probe_checked(frame);
     return;
   }
   // An actor without an executor of its own is known to the runtime wherever it runs, so this is where it does not.
   // Other executors say what they know by ending the process, or not.
   const bool is_plain_actor = identity != 0 && implementation == 0;
   const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
-  const bool fails = is_plain_actor || (is_main && cs_isolation_is_off_main_queue(identity));
+  const bool fails = is_plain_actor || (is_main && cs_executor_is_off_main_queue(identity));
   if (fails && passes(identity, is_main, frame)) return;
   if (previous_check != NULL) {
     previous_check(identity, implementation, original);
@@ -86,15 +86,15 @@ static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t imple
   }
 }
 
-cs_isolation_obstacle cs_isolation_status(void) {
-  if (obstacle == CS_ISOLATION_WORKS && !are_ours()) return CS_ISOLATION_REPLACED;
+cs_executor_obstacle cs_executor_status(void) {
+  if (obstacle == CS_EXECUTOR_WORKS && !are_ours()) return CS_EXECUTOR_REPLACED;
   return obstacle;
 }
 
 // One step a hook, so that one that somebody else sets at the same time is not lost.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_isolation_asked,
+  while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,
                                       false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     ;
   previous_check = __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_ACQUIRE);
@@ -109,5 +109,5 @@ __attribute__((constructor)) static void start(void) {
       swift_task_isMainExecutor == NULL || swift_getObjectType == NULL)
     return;
   set_hooks();
-  obstacle = cs_isolation_test();
+  obstacle = cs_executor_test();
 }

@@ -1,7 +1,7 @@
 public import CrashShield
 
 extension Shield {
-  /// Why what `CrashShieldIsolation` watches is not watched in this process; nil: it is.
+  /// Why what `CrashShieldExecutorChecks` watches is not watched in this process; nil: it is.
   ///
   /// The runtime's hooks are tried when the program is loaded, and the rest at the first fault, or here: some microseconds, once.
   /// Where it does not work, every check is as without the module, and nothing is recorded.
@@ -9,7 +9,7 @@ extension Shield {
 }
 
 extension ShieldCheck {
-  /// Checks of what `CrashShieldIsolation` watches, for `Shield.selfTest(including:)`.
+  /// Checks of what `CrashShieldExecutorChecks` watches, for `Shield.selfTest(including:)`.
   public static let isolation: [ShieldCheck] = [
     ShieldCheck("an implicit check of an actor elsewhere", .isolation) { line in
       passes(line) { Elsewhere().preconditionIsolated() }

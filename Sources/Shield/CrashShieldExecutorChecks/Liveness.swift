@@ -1,22 +1,22 @@
-internal import CShimIsolation
+internal import CShimExecutorChecks
 internal import CrashShield
 
 /// Whether this module's protection works in this process.
 enum Liveness {
   /// Why it is off; nil: it is on.
-  static var unavailable: String? { words(for: cs_isolation_status()) ?? place }
+  static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
   /// What the test at the start of the process has found.
-  private static func words(for obstacle: cs_isolation_obstacle) -> String? {
+  private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
-    case .CS_ISOLATION_WORKS: nil
-    case .CS_ISOLATION_NO_HOOKS: "this Swift runtime has no hooks for checks of executors"
-    case .CS_ISOLATION_NOT_CALLED: "this Swift runtime does not call its hooks for checks of executors"
-    case .CS_ISOLATION_OLD_CHECKS: "this process has the checks of executors from before Swift 6"
-    case .CS_ISOLATION_UNTOLD: "this Swift runtime does not show which checks of executors must hold"
-    case .CS_ISOLATION_NO_PLACE:
+    case .CS_EXECUTOR_WORKS: nil
+    case .CS_EXECUTOR_NO_HOOKS: "this Swift runtime has no hooks for checks of executors"
+    case .CS_EXECUTOR_NOT_CALLED: "this Swift runtime does not call its hooks for checks of executors"
+    case .CS_EXECUTOR_OLD_CHECKS: "this process has the checks of executors from before Swift 6"
+    case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not show which checks of executors must hold"
+    case .CS_EXECUTOR_NO_PLACE:
       "where a check of executors is made cannot be told: is the Swift library linked statically?"
-    case .CS_ISOLATION_REPLACED: "somebody else has set the hooks for checks of executors since"
+    case .CS_EXECUTOR_REPLACED: "somebody else has set the hooks for checks of executors since"
     default: "the hooks for checks of executors do not work"
     }
   }

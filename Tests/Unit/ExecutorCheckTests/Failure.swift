@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One of isolation-host's faults, and what comes of it.
+/// One of executor-host's faults, and what comes of it.
 struct Failure: Sendable, CustomTestStringConvertible {
   var name: String
   /// How the program ends without the shield.
@@ -22,22 +22,22 @@ struct Failure: Sendable, CustomTestStringConvertible {
     Failure(name: "require-main", signal: SIGILL, reason: main, line: "@inline(never) func requireMain("),
     Failure(name: "assert-main", signal: SIGILL, reason: main, line: "@inline(never) func assertMain("),
     Failure(
-      name: "assume-actor", signal: SIGABRT, words: "expected 'isolation_host.Counter' executor",
+      name: "assume-actor", signal: SIGABRT, words: "expected 'executor_host.Counter' executor",
       reason: "work of Counter on another executor", line: "@inline(never) func assumeCounter("),
     Failure(
-      name: "require-actor", signal: SIGABRT, words: "expected 'isolation_host.Counter' executor",
+      name: "require-actor", signal: SIGABRT, words: "expected 'executor_host.Counter' executor",
       reason: "work of Counter on another executor", line: "@inline(never) func requireCounter("),
     Failure(
-      name: "assume-teller", signal: SIGILL, words: "Expected same executor as isolation_host.Teller",
+      name: "assume-teller", signal: SIGILL, words: "Expected same executor as executor_host.Teller",
       reason: "work of Loop on another executor", line: "@inline(never) func assumeTeller("),
     Failure(
       name: "require-teller", signal: SIGILL, words: "Incorrect actor executor assumption",
       reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
     Failure(
-      name: "require-executor", signal: SIGILL, words: "Expected 'isolation_host.Loop' executor",
+      name: "require-executor", signal: SIGILL, words: "Expected 'executor_host.Loop' executor",
       reason: "work of Loop on another executor", line: "@inline(never) func requireExecutor("),
     Failure(
-      name: "require-global", signal: SIGABRT, words: "expected 'isolation_host.Storage' executor",
+      name: "require-global", signal: SIGABRT, words: "expected 'executor_host.Storage' executor",
       reason: "work of Storage on another executor", line: "@inline(never) func requireStorage("),
     Failure(
       name: "conformance-main", signal: SIGILL, reason: main, line: "    Fault(name: \"conformance-main\")"),
@@ -53,7 +53,7 @@ struct Failure: Sendable, CustomTestStringConvertible {
   /// The number of the line in the source.
   func number() throws -> Int {
     let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Hosts/IsolationHost/Fault.swift")
+      .deletingLastPathComponent().appendingPathComponent("Hosts/ExecutorHost/Fault.swift")
     let lines = try String(contentsOf: source, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false)
     return try #require(lines.firstIndex { $0.hasPrefix(line) }) + 1

@@ -1,12 +1,12 @@
-// What the hooks of `CShim/Isolation` tell.
-internal import CShimIsolation
+// What the hooks of `CShim/ExecutorChecks` tell.
+internal import CShimExecutorChecks
 internal import CrashShield
 
 /// A check of executors does not hold: it is recorded as `isolation`, and under `absorb` it passes.
 ///
 /// What a function calls that went on after such a check fails as a consequence: it passes, too, and is not recorded again.
 @c @implementation
-public func cs_isolation_met(
+public func cs_executor_met(
   _ type: UnsafeRawPointer!, _ isMain: Bool, _ place: UInt64, _ isConsequence: Bool
 ) -> Bool {
   if isConsequence && ImplicitGuards.goesOn(.isolation) { return true }

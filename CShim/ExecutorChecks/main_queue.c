@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolation.h"
+#include "executor_checks.h"
 
 // What a queue begins with, in halves of words; it has more.
 #define HALVES 24
@@ -76,7 +76,7 @@ static bool is_dispatch_executor(uintptr_t identity) {
   return true;
 }
 
-bool cs_isolation_is_off_main_queue(uintptr_t identity) {
+bool cs_executor_is_off_main_queue(uintptr_t identity) {
   if (_dispatch_main_q == NULL || dispatch_queue_create == NULL || dispatch_sync_f == NULL ||
       dispatch_release == NULL || swift_getTypeName == NULL || getpid() != process)
     return false;

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Runs isolation-host, and reads what it says.
+/// Runs executor-host, and reads what it says.
 struct Host: Sendable {
   static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appendingPathComponent("isolation-host")
+    .appendingPathComponent("executor-host")
 
   /// A fault as the process knows it.
   struct Record: Sendable {
@@ -81,7 +81,7 @@ extension Host.Record {
     let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     process.waitUntilExit()
     for place in text.split(separator: "\n") {
-      guard let name = place.range(of: "IsolationHost/Fault.swift:") else { continue }
+      guard let name = place.range(of: "ExecutorHost/Fault.swift:") else { continue }
       return Int(place[name.upperBound...].prefix { $0.isNumber })
     }
     return nil

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "isolation.h"
+#include "executor_checks.h"
 
 // Frames from a hook's own to the runtime's function whose caller asks directly.
 #define DIRECT 1
@@ -17,26 +17,26 @@ static __thread struct {
   cs_calls_call call;
 } last;
 
-bool cs_isolation_find_runtime(void) {
+bool cs_executor_find_runtime(void) {
   cs_calls_range own;
   function_of = (const void *(*)(const void *))dlsym(RTLD_DEFAULT, "_Unwind_FindEnclosingFunction");
   return cs_calls_image((uintptr_t)&swift_task_isCurrentExecutorWithFlags, &runtime) &&
-         cs_calls_image((uintptr_t)&cs_isolation_find_runtime, &own) && own.start != runtime.start;
+         cs_calls_image((uintptr_t)&cs_executor_find_runtime, &own) && own.start != runtime.start;
 }
 
-bool cs_isolation_find_call(const void *frame, cs_calls_call *ret_call) {
+bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
   return cs_calls_find(frame, &runtime, ret_call);
 }
 
 // `preconditionIsolated` and its like are functions of the runtime's: where the program calls one is the place. But
 // `assumeIsolated` is compiled into the program, once for many calls, as is the check at the begin of a function that
 // the compiler puts there: so who called such a function belongs to the place.
-uint64_t cs_isolation_place(const cs_calls_call *call) {
+uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
   return call->pc ^ call->caller * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-void cs_isolation_passed(uintptr_t identity, const cs_calls_call *call) {
+void cs_executor_passed(uintptr_t identity, const cs_calls_call *call) {
   last.identity = identity;
   last.call = *call;
 }
@@ -50,7 +50,7 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 
 // The body of `assumeIsolated` has a check at its own begin, and may call functions that have. That they fail, too, is
 // nothing new.
-bool cs_isolation_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
+bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
   // Another function may have come to stand where the one of the check has stood.

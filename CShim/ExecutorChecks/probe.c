@@ -2,35 +2,35 @@
 // process, and where the program's call is found.
 #include <stddef.h>
 
-#include "isolation.h"
+#include "executor_checks.h"
 
 // The flag of a call that ends the process where the answer is no; without it the runtime wants to know only, as for
 // `Task.immediate`, an isolated deinit, or a conformance of the main actor's in a cast.
 #define MUST_HOLD UINT64_C(8)
 
 // Not constant zero, which the linker may merge with another.
-const uint64_t cs_isolation_probe = UINT64_C(0x43534953504f5245);
+const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 
 static __thread struct {
   uint32_t questions;
   uint32_t checks;
   uint64_t pc;
-  cs_isolation_asker asker;
+  cs_executor_asker asker;
 } seen;
 
-void cs_isolation_probe_asked(const cs_isolation_asker *asker) {
+void cs_executor_probe_asked(const cs_executor_asker *asker) {
   seen.questions++;
   seen.asker = *asker;
 }
 
-void cs_isolation_probe_checked(const void *frame) {
+void cs_executor_probe_checked(const void *frame) {
   seen.checks++;
   cs_calls_call call;
-  seen.pc = cs_isolation_find_call(frame, &call) ? call.pc : 0;
+  seen.pc = cs_executor_find_call(frame, &call) ? call.pc : 0;
 }
 
 __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
-  return swift_task_isCurrentExecutorWithFlags((uintptr_t)&cs_isolation_probe, 0, flags);
+  return swift_task_isCurrentExecutorWithFlags((uintptr_t)&cs_executor_probe, 0, flags);
 }
 
 // The runtime's function keeps its flags in a register from its begin to the question. Which one it is shows when it is
@@ -39,19 +39,19 @@ static int32_t flag_register(uint64_t return_address) {
   // No flags but MUST_HOLD.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),
                                    UINT64_C(0x7a09d3ec81640000)};
-  uint32_t candidates = (1u << CS_ISOLATION_REGISTERS) - 1;
+  uint32_t candidates = (1u << CS_EXECUTOR_REGISTERS) - 1;
   for (uint32_t mark = 0; mark < sizeof marks / sizeof *marks; mark++) {
     seen.asker.return_address = 0;
     (void)ask(marks[mark] | MUST_HOLD);
     if (seen.asker.return_address != return_address) return -1;
-    for (uint32_t index = 0; index < CS_ISOLATION_REGISTERS; index++) {
+    for (uint32_t index = 0; index < CS_EXECUTOR_REGISTERS; index++) {
       if (seen.asker.registers[index] != (marks[mark] | MUST_HOLD)) candidates &= ~(1u << index);
     }
   }
   return candidates == 0 ? -1 : __builtin_ctz(candidates);
 }
 
-bool cs_isolation_must_hold(const cs_isolation_asker *asker) {
+bool cs_executor_must_hold(const cs_executor_asker *asker) {
   const int32_t number = flag_register(asker->return_address);
   return number >= 0 && (asker->registers[number] & MUST_HOLD) != 0;
 }
@@ -63,15 +63,15 @@ __attribute__((noinline)) static bool finds_own_place(void) {
   return passes && seen.pc > start && seen.pc < start + 512;
 }
 
-cs_isolation_obstacle cs_isolation_test(void) {
-  if (!cs_isolation_find_runtime()) return CS_ISOLATION_NO_PLACE;
+cs_executor_obstacle cs_executor_test(void) {
+  if (!cs_executor_find_runtime()) return CS_EXECUTOR_NO_PLACE;
   seen.questions = 0;
   seen.checks = 0;
   // Without the flag first: where the runtime does not ask, this ends nothing.
-  if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_ISOLATION_NOT_CALLED;
-  if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_ISOLATION_NOT_CALLED;
-  if (!swift_task_isCurrentExecutor((uintptr_t)&cs_isolation_probe, 0) || seen.checks != 2)
-    return CS_ISOLATION_OLD_CHECKS;
-  if (flag_register(seen.asker.return_address) < 0) return CS_ISOLATION_UNTOLD;
-  return finds_own_place() ? CS_ISOLATION_WORKS : CS_ISOLATION_NO_PLACE;
+  if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_EXECUTOR_NOT_CALLED;
+  if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_EXECUTOR_NOT_CALLED;
+  if (!swift_task_isCurrentExecutor((uintptr_t)&cs_executor_probe, 0) || seen.checks != 2)
+    return CS_EXECUTOR_OLD_CHECKS;
+  if (flag_register(seen.asker.return_address) < 0) return CS_EXECUTOR_UNTOLD;
+  return finds_own_place() ? CS_EXECUTOR_WORKS : CS_EXECUTOR_NO_PLACE;
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Checks of executors that fail, in isolation-host, which has the hooks: without them, and in each mode.
+/// Checks of executors that fail, in executor-host, which has the hooks: without them, and in each mode.
 @Suite
-struct IsolationHookTests {
+struct ExecutorHookTests {
   @Test("without the hooks, and with `off`, the process ends as ever", arguments: Failure.all, ["plain", "off"])
   func ends(failure: Failure, mode: String) async throws {
     let host = try await Host("fault", failure.name, mode)

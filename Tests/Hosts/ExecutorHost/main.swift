@@ -1,10 +1,10 @@
-// isolation-host: a program whose checks of executors fail, with CrashShieldIsolation linked; for its tests, which start it by its
+// executor-host: a program whose checks of executors fail, with CrashShieldExecutorChecks linked; for its tests, which start it by its
 // path: in their own process these hooks would be everybody's.
-// Usage: isolation-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
+// Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
 // chained | replaced | status, where MODE is plain, off, observe or absorb
-import CIsolationEarly
+import CExecutorEarly
 import CrashShield
-import CrashShieldIsolation
+import CrashShieldExecutorChecks
 import Foundation
 
 /// Written at once, as the process may end.

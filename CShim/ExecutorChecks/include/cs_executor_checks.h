@@ -1,29 +1,29 @@
 // The hooks of Swift's concurrency runtime for checks of executors: a check that fails is told of before it ends the
 // process. They are set when this code is loaded, where they work in this process.
-#ifndef CS_ISOLATION_H
-#define CS_ISOLATION_H
+#ifndef CS_EXECUTOR_CHECKS_H
+#define CS_EXECUTOR_CHECKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 // Why failing checks are not told of.
-typedef enum cs_isolation_obstacle : uint32_t {
-  CS_ISOLATION_WORKS = 0,
-  CS_ISOLATION_NO_HOOKS = 1,   // the runtime has none, or there is no runtime
-  CS_ISOLATION_NOT_CALLED = 2, // it does not call them
-  CS_ISOLATION_OLD_CHECKS = 3, // its checks are those before Swift 6, which do not ask them
-  CS_ISOLATION_UNTOLD = 4,     // a check that may fail cannot be told from one that may not
-  CS_ISOLATION_NO_PLACE = 5,   // where the program calls the runtime cannot be told
-  CS_ISOLATION_REPLACED = 6,   // somebody else has set the hooks since
-} __attribute__((enum_extensibility(open))) cs_isolation_obstacle;
+typedef enum cs_executor_obstacle : uint32_t {
+  CS_EXECUTOR_WORKS = 0,
+  CS_EXECUTOR_NO_HOOKS = 1,   // the runtime has none, or there is no runtime
+  CS_EXECUTOR_NOT_CALLED = 2, // it does not call them
+  CS_EXECUTOR_OLD_CHECKS = 3, // its checks are those before Swift 6, which do not ask them
+  CS_EXECUTOR_UNTOLD = 4,     // a check that may fail cannot be told from one that may not
+  CS_EXECUTOR_NO_PLACE = 5,   // where the program calls the runtime cannot be told
+  CS_EXECUTOR_REPLACED = 6,   // somebody else has set the hooks since
+} __attribute__((enum_extensibility(open))) cs_executor_obstacle;
 
 // What the test at the start has found, and whether the hooks are still there.
-cs_isolation_obstacle cs_isolation_status(void);
+cs_executor_obstacle cs_executor_status(void);
 
 // Told of a check that fails: the type of the executor, or of an actor without one of its own; whether it is the main
 // actor's; a number for the place that asked, 0 if that is not known; and whether an earlier failure of the same
 // executor's, which was made to pass, is of a function that still runs, and has called what asks now. True: the check
 // is to pass. It is defined by who links this code, and called on the thread that asked, without a lock.
-__attribute__((weak)) bool cs_isolation_met(const void *type, bool is_main, uint64_t place, bool is_consequence);
+__attribute__((weak)) bool cs_executor_met(const void *type, bool is_main, uint64_t place, bool is_consequence);
 
 #endif

@@ -1,10 +1,10 @@
 // The hook that is asked whether an executor runs here. What its caller has in the registers that a call keeps is laid
-// down as a cs_isolation_asker, before compiled code uses them.
+// down as a cs_executor_asker, before compiled code uses them.
   .text
-  .globl cs_isolation_asked
-  .hidden cs_isolation_asked
-  .type cs_isolation_asked, @function
-cs_isolation_asked:
+  .globl cs_executor_asked
+  .hidden cs_executor_asked
+  .type cs_executor_asked, @function
+cs_executor_asked:
   .cfi_startproc
   push %rbp
   .cfi_def_cfa_offset 16
@@ -18,10 +18,10 @@ cs_isolation_asked:
   push %r15
   mov %rsp, %rcx
   sub $8, %rsp
-  call cs_isolation_answer
+  call cs_executor_answer
   leave
   .cfi_def_cfa %rsp, 8
   ret
   .cfi_endproc
-  .size cs_isolation_asked, . - cs_isolation_asked
+  .size cs_executor_asked, . - cs_executor_asked
   .section .note.GNU-stack, "", @progbits
