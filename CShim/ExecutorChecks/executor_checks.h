@@ -24,10 +24,10 @@ typedef struct cs_executor_asker {
   uint64_t return_address;
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
-                                                     cs_executor_ask *original);
+                                                    cs_executor_ask *original);
 // hooks.c, called by that.
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
-                           const cs_executor_asker *asker);
+                          const cs_executor_asker *asker);
 
 // probe.c: an executor that nobody has. Questions about it are tests.
 extern const uint64_t cs_executor_probe;

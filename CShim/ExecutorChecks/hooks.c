@@ -24,8 +24,7 @@ static ask_hook *previous_ask;
 static check_hook *previous_check;
 static cs_executor_obstacle obstacle = CS_EXECUTOR_NO_HOOKS;
 
-static void check(uintptr_t identity, uintptr_t implementation, cs_executor_check *original)
-    __attribute__((swiftcall));
+static void check(uintptr_t identity, uintptr_t implementation, cs_executor_check *original) __attribute__((swiftcall));
 
 static bool are_ours(void) {
   return __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_RELAXED) == cs_executor_asked &&
@@ -46,7 +45,7 @@ static bool passes(uintptr_t identity, bool is_main, const void *frame) {
 }
 
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
-                           const cs_executor_asker *asker) {
+                          const cs_executor_asker *asker) {
   if (cs_executor_is_probe(identity)) {
     cs_executor_probe_asked(asker);
     return UNKNOWN;

@@ -137,41 +137,41 @@ size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNA
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // How isolated work ended.
-typedef enum __attribute__((enum_extensibility(open))) cs_shim_isolated_end : uint32_t {
-  CS_SHIM_ISOLATED_FINISHED = 1, // its thread has ended
-  CS_SHIM_ISOLATED_TRAPPED = 2,  // its thread stays for ever where it trapped, with all that it had
-  CS_SHIM_ISOLATED_NO_THREAD = 3,
-} cs_shim_isolated_end;
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : uint32_t {
+  CS_SHIM_CONTAINED_FINISHED = 1, // its thread has ended
+  CS_SHIM_CONTAINED_TRAPPED = 2,  // its thread stays for ever where it trapped, with all that it had
+  CS_SHIM_CONTAINED_NO_THREAD = 3,
+} cs_shim_contained_end;
 
 // How many threads may stay, until somebody says otherwise.
-#define CS_SHIM_ISOLATED_BUDGET 16
+#define CS_SHIM_CONTAINED_BUDGET 16
 
 // Runs the routine on a thread of its own, and waits for it. A Swift trap there ends the routine, and is an incident;
-// any other crash, and a trap beyond the budget, ends the process as usual. isolated.c has the table. Any thread; not
-// from a signal handler.
-cs_shim_isolated_end cs_shim_isolated_run(void (*routine)(void *), void *argument);
+// any other crash, and a trap beyond the budget, ends the process as usual. containment.c has the table. Any thread;
+// not from a signal handler.
+cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 
 // Why no trap is contained in this process, whatever its work is; NULL: nothing stands against it.
-const char *cs_shim_isolated_obstacle(void);
+const char *cs_shim_contained_obstacle(void);
 
 // Called by the code of the task that the work of this thread is, before anything else: the functions of Swift's
 // runtime that are on the stack now are those that run the task. Without it none may be there when it traps.
-void cs_shim_isolated_task_begins(void);
+void cs_shim_contained_task_begins(void);
 
 // How many threads may stay, and how many do.
-void cs_shim_isolated_set_budget(uint32_t threads);
-uint32_t cs_shim_isolated_budget(void);
-uint32_t cs_shim_isolated_parked(void);
+void cs_shim_contained_set_budget(uint32_t threads);
+uint32_t cs_shim_contained_budget(void);
+uint32_t cs_shim_contained_parked(void);
 
 // The work of this thread, which stays in memory until it is released; NULL outside of isolated work.
-void *cs_shim_isolated_keep(void);
-void cs_shim_isolated_release(void *kept);
+void *cs_shim_contained_keep(void);
+void cs_shim_contained_release(void *kept);
 
 // Work has a lock that others wait for: as long as it has, a trap ends the process. `kept` is from
-// cs_shim_isolated_keep(); NULL: the work of this thread. Returns what is to be given back; NULL where there is no
+// cs_shim_contained_keep(); NULL: the work of this thread. Returns what is to be given back; NULL where there is no
 // work. Any thread may hold, and any give back.
-void *cs_shim_isolated_hold(void *kept);
-void cs_shim_isolated_let_go(void *hold);
+void *cs_shim_contained_hold(void *kept);
+void cs_shim_contained_let_go(void *hold);
 
 // Enters a class that is protected; its counters go on in the ring, at the address returned, which stays. NULL: not
 // started, or no room. One thread at a time.

@@ -53,7 +53,7 @@ size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit);
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset);
 
 // Before the first isolated work: images whose names begin so are not recognized. The text must stay.
-void cs_testing_isolated_ignore(const char *image);
+void cs_testing_contained_ignore(const char *image);
 
 // The next start finds a kernel before Linux 5.1: one without F_SEAL_FUTURE_WRITE.
 void cs_testing_have_old_kernel(void);

@@ -130,7 +130,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source :
   CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
   CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
   CS_RING_INCIDENT_PAGES = 3,      // memory of a guard slot was used where or when it must not be
-  CS_RING_INCIDENT_ISOLATED = 4,   // isolated work ended by a trap
+  CS_RING_INCIDENT_CONTAINED = 4,  // isolated work ended by a trap
 } cs_ring_incident_source;
 
 // How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
@@ -162,9 +162,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t 
 } cs_ring_pages;
 
 // How isolated work ended: cs_ring_incident.kind where the source is that. The subject is what the Swift runtime said.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_isolated : uint32_t {
-  CS_RING_ISOLATED_TRAP = 1, // each has a key of its own: it is no other's second time
-} cs_ring_isolated;
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
+  CS_RING_CONTAINED_TRAP = 1, // each has a key of its own: it is no other's second time
+} cs_ring_contained;
 
 // What was done about an incident.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_mode : uint32_t {

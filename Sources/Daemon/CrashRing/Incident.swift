@@ -37,7 +37,7 @@ public struct Incident: Sendable, Equatable {
   /// Which part saw it.
   public var source: Source
   /// What it was, as the source numbers it: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard slots,
-  /// `cs_ring_isolated` for isolated work.
+  /// `cs_ring_contained` for isolated work.
   public var kind: UInt32
   /// What was done about it.
   public var mode: Mode

@@ -79,7 +79,7 @@ extension Incident.Source {
     case .CS_RING_INCIDENT_QUARANTINE: self = .quarantine
     case .CS_RING_INCIDENT_GUARD: self = .guarding
     case .CS_RING_INCIDENT_PAGES: self = .pages
-    case .CS_RING_INCIDENT_ISOLATED: self = .isolated
+    case .CS_RING_INCIDENT_CONTAINED: self = .isolated
     default: self = .other(code)
     }
   }

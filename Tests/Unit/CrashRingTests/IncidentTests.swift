@@ -50,7 +50,7 @@ struct IncidentTests {
       ring.addIncident(
         index, key: UInt64(index + 1), subject: "App.swift:1: Fatal error", first_ns: UInt64(index), use: Array(1...16),
         free: [4, 5, 6])
-      ring.set(\cs_ring_incident.source, at: base, cs_ring_incident_source.CS_RING_INCIDENT_ISOLATED.rawValue)
+      ring.set(\cs_ring_incident.source, at: base, cs_ring_incident_source.CS_RING_INCIDENT_CONTAINED.rawValue)
       ring.set(
         \cs_ring_incident.flags, at: base,
         CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT | (index == 1 ? CS_RING_INCIDENT_RECORD : 0))

@@ -74,7 +74,7 @@ struct IsolatedRefusalTests {
       await mustCrash {
         startShield()
         // It stays for as long as the process.
-        unsafe cs_testing_isolated_ignore(strdup("libc.so"))
+        unsafe cs_testing_contained_ignore(strdup("libc.so"))
         guard Shield.isolationObstacle == "the C library is not found among the images" else { complain("no reason") }
         _ = try Shield.isolated { shelf(0) }
       }
@@ -136,7 +136,7 @@ struct IsolatedRefusalTests {
       startShield()
       let status = try Shield.isolated {
         let child = fork_()
-        if child == 0 { _exit(unsafe cs_shim_isolated_hold(nil) == nil ? rightStatus : 1) }
+        if child == 0 { _exit(unsafe cs_shim_contained_hold(nil) == nil ? rightStatus : 1) }
         var status: Int32 = 0
         // It waits for the child, whatever interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}

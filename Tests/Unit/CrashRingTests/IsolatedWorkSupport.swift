@@ -101,7 +101,7 @@ func check(incidents count: Int, haveWords: Bool = true) throws {
   let here = contents.images.filter(\.isExecutable)
   let areWhole = incidents.allSatisfy { incident in
     incident.source == .isolated && incident.count == 1 && incident.isExact && incident.mode == .absorb
-      && incident.kind == cs_ring_isolated.CS_RING_ISOLATED_TRAP.rawValue && incident.useTid != nil
+      && incident.kind == cs_ring_contained.CS_RING_CONTAINED_TRAP.rawValue && incident.useTid != nil
       && (!haveWords || incident.subject.contains("is empty"))
       && incident.use.contains { pc in here.contains { $0.start <= pc && pc < $0.end } }
   }

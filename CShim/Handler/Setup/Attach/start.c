@@ -10,7 +10,7 @@
 #include "../Threads/alternate_stack.h"
 #include "../setup.h"
 
-#include "../../Signal/Containment/isolated.h"
+#include "../../Signal/Containment/containment.h"
 #include "../../Signal/Deliver/deliver.h"
 #include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/FirstChance/first_chance.h"
@@ -62,8 +62,8 @@ static void child_after_fork(void) {
   cs_annotations_reset();
   cs_alternate_stacks_switch(false);
   cs_stack_forget();
-  cs_isolated_forget();
-  cs_isolated_forget_here();
+  cs_contained_forget();
+  cs_contained_forget_here();
   cs_watcher_forget();
   cs_own_threads_forget();
   is_early = false;

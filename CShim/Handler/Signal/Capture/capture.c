@@ -1,6 +1,6 @@
 #include "capture.h"
 
-#include "../Containment/isolated.h"
+#include "../Containment/containment.h"
 #include "../Dispatch/finish.h"
 #include "../Dispatch/replaced_handlers.h"
 #include "../FaultInjection/fault_injection.h"
@@ -25,7 +25,7 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_inject_here(CS_INJECT_REGISTERS);
   cs_record_messages(&slot->record);
   cs_record_task(&slot->record);
-  if (cs_isolated_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
+  if (cs_contained_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
   cs_record_stack(slot, &crasher->scratch.memory);
   cs_record_memory(&slot->record);
   cs_inject_here(CS_INJECT_STACK);

@@ -20,7 +20,7 @@
 // | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
-// | isolated work traps                         | its thread stays, and nobody else does (isolated.c)                 |
+// | isolated work traps                         | its thread stays, and nobody else does (containment.c)                 |
 // | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
@@ -30,7 +30,7 @@
 #include "handler.h"
 
 #include "../Capture/capture.h"
-#include "../Containment/isolated.h"
+#include "../Containment/containment.h"
 #include "../Deliver/deliver.h"
 #include "../FaultInjection/fault_injection.h"
 #include "../FirstChance/first_chance.h"
@@ -241,7 +241,7 @@ static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, 
     return true;
   }
   if (is_ignored(signal, information)) return true;
-  if (cs_isolated_contains(signal, information, context)) return true;
+  if (cs_containment_takes(signal, information, context)) return true;
   if (!cs_sweep_is_answering(tid)) return false;
   stay(signal, information);
   return true;

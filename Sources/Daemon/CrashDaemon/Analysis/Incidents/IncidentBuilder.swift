@@ -156,7 +156,7 @@ struct IncidentBuilder: Sendable {
     case .quarantine: kind(incident.kind)
     case .pages: PageIncident(incident).kind
     case .guarding: GuardIncident(incident).kind
-    case .isolated: incident.kind == cs_ring_isolated.CS_RING_ISOLATED_TRAP.rawValue ? "trap" : "\(incident.kind)"
+    case .isolated: incident.kind == cs_ring_contained.CS_RING_CONTAINED_TRAP.rawValue ? "trap" : "\(incident.kind)"
     case .other: "\(incident.kind)"
     }
   }

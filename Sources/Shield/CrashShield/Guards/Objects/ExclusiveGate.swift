@@ -30,7 +30,7 @@ public final class ExclusiveGate: Sendable {
     defer { isTaken.store(false, ordering: .releasing) }
     // Of the task's work, on whatever thread that is now, and at the end.
     let hold = unsafe IsolatedWork.hold()
-    defer { unsafe cs_shim_isolated_let_go(hold) }
+    defer { unsafe cs_shim_contained_let_go(hold) }
     return try await body()
   }
 

@@ -18,7 +18,7 @@
 // clang-format on
 //
 // It has no part in what crashed threads do together (crasher.h, sweep.h, watch.h): to them it is a thread that sleeps.
-#include "isolated.h"
+#include "containment.h"
 
 #include "../Capture/message.h"
 #include "../Capture/registers.h"
@@ -41,34 +41,34 @@
 // Of the keys of their incidents.
 #define KEY UINT64_C(0x8f1bbcdc00000000)
 
-cs_isolated_layout cs_isolated_here;
-uint32_t cs_isolated_budget = CS_SHIM_ISOLATED_BUDGET;
-uint32_t cs_isolated_parked;
+cs_contained_layout cs_contained_here;
+uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
+uint32_t cs_contained_parked;
 static uint32_t trap_count; // atomic: ever, what tells incidents apart
 
-void cs_isolated_forget(void) SIGNAL_SAFE {
-  __atomic_store_n(&cs_isolated_parked, 0, __ATOMIC_RELAXED);
+void cs_contained_forget(void) SIGNAL_SAFE {
+  __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
 }
 
-static cs_isolated *work_here(void) SIGNAL_SAFE {
+static cs_contained *work_here(void) SIGNAL_SAFE {
   // acquire: pairs with the setup, which found out the rest before.
-  const int64_t offset = __atomic_load_n(&cs_isolated_here.offset, __ATOMIC_ACQUIRE);
+  const int64_t offset = __atomic_load_n(&cs_contained_here.offset, __ATOMIC_ACQUIRE);
   if (offset == 0) return NULL;
-  return *(cs_isolated **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
+  return *(cs_contained **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
 }
 
 static bool take_place(void) SIGNAL_SAFE {
-  uint32_t seen = __atomic_load_n(&cs_isolated_parked, __ATOMIC_RELAXED);
+  uint32_t seen = __atomic_load_n(&cs_contained_parked, __ATOMIC_RELAXED);
   for (int attempt = 0; attempt < COUNT_TRIES; attempt++) {
-    if (seen >= __atomic_load_n(&cs_isolated_budget, __ATOMIC_RELAXED)) return false;
-    if (__atomic_compare_exchange_n(&cs_isolated_parked, &seen, seen + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    if (seen >= __atomic_load_n(&cs_contained_budget, __ATOMIC_RELAXED)) return false;
+    if (__atomic_compare_exchange_n(&cs_contained_parked, &seen, seen + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
       return true;
   }
   return false;
 }
 
 static void give_place_back(void) SIGNAL_SAFE {
-  __atomic_fetch_sub(&cs_isolated_parked, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
 // A handler that came after ours and calls it may have a lock of its own.
@@ -77,12 +77,12 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-static bool is_in(const cs_isolated_range *range, uint64_t pc) SIGNAL_SAFE {
+static bool is_in(const cs_contained_range *range, uint64_t pc) SIGNAL_SAFE {
   return range->start <= pc && pc < range->end;
 }
 
 static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
-  const cs_isolated_layout *const layout = &cs_isolated_here;
+  const cs_contained_layout *const layout = &cs_contained_here;
   for (uint32_t index = 0; index < layout->image_count; index++) {
     if (is_in(&layout->images[index], frame->pc)) return false;
   }
@@ -95,22 +95,22 @@ static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
 // `print` calls the program's descriptions with the stream locked.
 static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer();
-  for (uint32_t index = 0; index < CS_ISOLATED_STREAM_COUNT; index++) {
+  for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
     uint64_t owner = 0;
-    if (!cs_memory_read_word(memory, cs_isolated_here.stream_owner[index], &owner) || owner == self) return true;
+    if (!cs_memory_read_word(memory, cs_contained_here.stream_owner[index], &owner) || owner == self) return true;
   }
   return false;
 }
 
 // Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: nobody knows. Behind the
 // frames of the thread are the async ones: `ret_count` is of both.
-static uint32_t walk(cs_isolated *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
+static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
   const cs_frame_list list = {.frames = work->frames,
-                              .head_limit = CS_ISOLATED_FRAME_LIMIT,
+                              .head_limit = CS_CONTAINED_FRAME_LIMIT,
                               .tail_limit = 0,
-                              .limit = CS_ISOLATED_FRAME_LIMIT + CS_ISOLATED_ASYNC_LIMIT,
-                              .step_limit = CS_ISOLATED_FRAME_LIMIT,
+                              .limit = CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT,
+                              .step_limit = CS_CONTAINED_FRAME_LIMIT,
                               .count = ret_count,
                               .total = &total,
                               .head = &head,
@@ -119,7 +119,7 @@ static uint32_t walk(cs_isolated *work, const cs_ring_registers *registers, uint
   work->scratch.row_pc = 0;
   *ret_count = 0;
   cs_unwind(&work->scratch, registers, &list);
-  for (uint32_t index = 0; index < total && index < CS_ISOLATED_FRAME_LIMIT; index++) {
+  for (uint32_t index = 0; index < total && index < CS_CONTAINED_FRAME_LIMIT; index++) {
     const cs_ring_frame *frame = &work->frames[index];
     if (frame->trust != CS_RING_TRUST_CONTEXT && frame->trust != CS_RING_TRUST_CFI) return 0;
     if (frame->function_start == work->begin) return index;
@@ -129,11 +129,11 @@ static uint32_t walk(cs_isolated *work, const cs_ring_registers *registers, uint
 
 // The runtime's functions that lead to the task's code are the outermost of it, and the same each time that the task
 // goes on.
-void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers) SIGNAL_SAFE {
+void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
   uint32_t count = 0;
   const uint32_t own = walk(work, registers, &count);
   for (uint32_t index = 0; index < own; index++) {
-    if (!is_in(&cs_isolated_here.concurrency, work->frames[index].pc)) continue;
+    if (!is_in(&cs_contained_here.concurrency, work->frames[index].pc)) continue;
     work->way = own - index;
     return;
   }
@@ -141,13 +141,13 @@ void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers)
 
 // How many frames the trap is from the begin of the work; 0: nobody knows, or through functions of which nobody is
 // stopped for ever.
-static uint32_t way_of_trap(cs_isolated *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
+static uint32_t way_of_trap(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   const uint32_t own = walk(work, registers, ret_count);
   if (has_stream(&work->scratch.memory)) return 0;
   for (uint32_t index = 0; index < own; index++) {
     const cs_ring_frame *frame = &work->frames[index];
     if (!may_be_stopped_in(frame)) return 0;
-    if (own - index > work->way && is_in(&cs_isolated_here.concurrency, frame->pc)) return 0;
+    if (own - index > work->way && is_in(&cs_contained_here.concurrency, frame->pc)) return 0;
   }
   return own;
 }
@@ -172,7 +172,7 @@ static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
   return true;
 }
 
-static bool record(cs_isolated *work) SIGNAL_SAFE {
+static bool record(cs_contained *work) SIGNAL_SAFE {
   cs_ring_incident incident;
   cs_ring_registers registers;
   uint32_t count = 0;
@@ -184,8 +184,8 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
   memset(&incident, 0, sizeof incident);
   // Each trap is an incident of its own.
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
-  incident.source = CS_RING_INCIDENT_ISOLATED;
-  incident.kind = CS_RING_ISOLATED_TRAP;
+  incident.source = CS_RING_INCIDENT_CONTAINED;
+  incident.kind = CS_RING_CONTAINED_TRAP;
   incident.mode = CS_RING_INCIDENT_ABSORB;
   incident.flags = CS_RING_INCIDENT_EXACT;
   incident.use_tid = cs_gettid();
@@ -207,51 +207,51 @@ static bool record(cs_isolated *work) SIGNAL_SAFE {
 }
 
 // Who waits for the work goes on; this thread does not. What it has on its stack and in its hands stays as it is.
-_Noreturn static void park(cs_isolated *work) SIGNAL_SAFE {
+_Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
   // What is sent to the process is for the threads that go on. setuid() waits for an answer; a cancellation of this
   // thread would let go of what it has.
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
-  // release: pairs with cs_shim_isolated_run().
-  __atomic_store_n(&work->end, CS_SHIM_ISOLATED_TRAPPED, __ATOMIC_RELEASE);
+  // release: pairs with cs_shim_contained_run().
+  __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
   // Nobody wakes it. No program works where a filter refuses this call.
   for (;;)
-    cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_ISOLATED_TRAPPED, 0, 0, 0);
+    cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }
 
-static bool is_trap_of(const cs_isolated *work, int signal, const siginfo_t *information,
+static bool is_trap_of(const cs_contained *work, int signal, const siginfo_t *information,
                        const ucontext_t *context) SIGNAL_SAFE {
-  return work->stage == CS_ISOLATED_RUNS && signal == SIGILL && information->si_code == ILL_ILLOPN &&
+  return work->stage == CS_CONTAINED_RUNS && signal == SIGILL && information->si_code == ILL_ILLOPN &&
          __atomic_load_n(&work->holds, __ATOMIC_RELAXED) == 0 && cs_context_is_at_trap(context) &&
          is_ours_installed(signal);
 }
 
-bool cs_isolated_is_over_budget(void) SIGNAL_SAFE {
-  const cs_isolated *const work = work_here();
-  return work != NULL && work->stage == CS_ISOLATED_UNPAID;
+bool cs_contained_is_over_budget(void) SIGNAL_SAFE {
+  const cs_contained *const work = work_here();
+  return work != NULL && work->stage == CS_CONTAINED_UNPAID;
 }
 
-bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
-  cs_isolated *const work = work_here();
+bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  cs_contained *const work = work_here();
   if (work == NULL || work->pid != cs_getpid()) return false;
-  if (work->stage == CS_ISOLATED_RECORDS && information->si_code > 0) {
-    work->stage = CS_ISOLATED_REFUSED;
+  if (work->stage == CS_CONTAINED_RECORDS && information->si_code > 0) {
+    work->stage = CS_CONTAINED_REFUSED;
     give_place_back();
     cs_context_copy(work->context, context);
     return true;
   }
   if (!is_trap_of(work, signal, information, context)) return false;
   if (!take_place()) {
-    work->stage = CS_ISOLATED_UNPAID;
+    work->stage = CS_CONTAINED_UNPAID;
     return false;
   }
   work->context = context;
-  work->stage = CS_ISOLATED_RECORDS;
+  work->stage = CS_CONTAINED_RECORDS;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   const bool is_recorded = record(work);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  work->stage = is_recorded ? CS_ISOLATED_PARKED : CS_ISOLATED_REFUSED;
+  work->stage = is_recorded ? CS_CONTAINED_PARKED : CS_CONTAINED_REFUSED;
   if (is_recorded) park(work);
   give_place_back();
   return false;

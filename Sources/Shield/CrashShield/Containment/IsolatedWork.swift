@@ -10,13 +10,13 @@ final class IsolatedWork: @unchecked Sendable {
   private let kept: UnsafeMutableRawPointer?
 
   /// That of this thread.
-  init() { unsafe kept = cs_shim_isolated_keep() }
+  init() { unsafe kept = cs_shim_contained_keep() }
 
-  deinit { unsafe cs_shim_isolated_release(kept) }
+  deinit { unsafe cs_shim_contained_release(kept) }
 
   /// As long as what this returns is not given back, a trap of the work that goes on here ends the process.
   static func hold() -> UnsafeMutableRawPointer? {
     let work = current
-    return unsafe cs_shim_isolated_hold(work?.kept)
+    return unsafe cs_shim_contained_hold(work?.kept)
   }
 }

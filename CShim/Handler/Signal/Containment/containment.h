@@ -1,6 +1,6 @@
 // Work whose Swift trap ends the work and not the process; docs/decisions/0086 has the reasons.
-#ifndef CS_ISOLATED_H
-#define CS_ISOLATED_H
+#ifndef CS_CONTAINED_H
+#define CS_CONTAINED_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -11,81 +11,81 @@
 #include "cs_ring.h"
 
 // Between the trap and the begin of the work; a deeper one ends the process.
-#define CS_ISOLATED_FRAME_LIMIT 256
+#define CS_CONTAINED_FRAME_LIMIT 256
 // Its async callers.
-#define CS_ISOLATED_ASYNC_LIMIT 16
+#define CS_CONTAINED_ASYNC_LIMIT 16
 
 // Images in whose functions nobody is stopped for ever.
-#define CS_ISOLATED_IMAGE_LIMIT 8
+#define CS_CONTAINED_IMAGE_LIMIT 8
 
 // Functions of the Swift runtime that nobody is stopped in.
-#define CS_ISOLATED_FUNCTION_LIMIT 8
+#define CS_CONTAINED_FUNCTION_LIMIT 8
 
-#define CS_ISOLATED_STREAM_COUNT 3
+#define CS_CONTAINED_STREAM_COUNT 3
 
 // Where a work's thread is, as its own handler sees it.
-typedef enum cs_isolated_stage : uint32_t {
-  CS_ISOLATED_RUNS = 0,
-  CS_ISOLATED_RECORDS = 1, // it has trapped, and its record is written
-  CS_ISOLATED_REFUSED = 2, // it could not be: the trap happens again, and is a crash
-  CS_ISOLATED_PARKED = 3,
-  CS_ISOLATED_UNPAID = 4, // it has trapped, and the budget is used up: a crash
-} cs_isolated_stage;
+typedef enum cs_contained_stage : uint32_t {
+  CS_CONTAINED_RUNS = 0,
+  CS_CONTAINED_RECORDS = 1, // it has trapped, and its record is written
+  CS_CONTAINED_REFUSED = 2, // it could not be: the trap happens again, and is a crash
+  CS_CONTAINED_PARKED = 3,
+  CS_CONTAINED_UNPAID = 4, // it has trapped, and the budget is used up: a crash
+} cs_contained_stage;
 
-typedef struct cs_isolated_range {
+typedef struct cs_contained_range {
   uint64_t start;
   uint64_t end;
-} cs_isolated_range;
+} cs_contained_range;
 
 // One work. Of two owners: who waits for it, and its thread, which never lets go of it when it has trapped.
-typedef struct cs_isolated {
-  uint32_t end;        // atomic, a futex: 0 while it goes on, then cs_shim_isolated_end
+typedef struct cs_contained {
+  uint32_t end;        // atomic, a futex: 0 while it goes on, then cs_shim_contained_end
   uint32_t references; // atomic
   uint32_t holds;      // atomic: locks of ours that it has
   int pid;             // the process that began it: a forked child has a copy
   uint64_t begin;      // the function that its stack leads to
   uint32_t way;        // so many frames from there on the runtime's own may be among them: it runs the work's task
-  cs_isolated_stage stage;
+  cs_contained_stage stage;
   ucontext_t *context; // the kernel's, of the trap
   cs_cfi_scratch scratch;
-  cs_ring_frame frames[CS_ISOLATED_FRAME_LIMIT + CS_ISOLATED_ASYNC_LIMIT];
-} cs_isolated;
+  cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
+} cs_contained;
 
 // What the setup has found out; constant from the first work on.
-typedef struct cs_isolated_layout {
+typedef struct cs_contained_layout {
   int64_t offset; // atomic: from the thread pointer to the word that holds the thread's work; 0: there is none yet
   uint32_t image_count;
-  cs_isolated_range images[CS_ISOLATED_IMAGE_LIMIT];
-  cs_isolated_range concurrency; // Swift's, where it is a library of its own
+  cs_contained_range images[CS_CONTAINED_IMAGE_LIMIT];
+  cs_contained_range concurrency; // Swift's, where it is a library of its own
   uint32_t function_count;
-  uint64_t function_start[CS_ISOLATED_FUNCTION_LIMIT]; // as unwind tables have it
+  uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // as unwind tables have it
   // Where glibc keeps whose the lock of a stream is, for stdin, stdout and stderr.
-  uint64_t stream_owner[CS_ISOLATED_STREAM_COUNT];
-} cs_isolated_layout;
+  uint64_t stream_owner[CS_CONTAINED_STREAM_COUNT];
+} cs_contained_layout;
 
-extern cs_isolated_layout cs_isolated_here;
+extern cs_contained_layout cs_contained_here;
 
 // The way from the begin of the work to here. `registers` are the caller's.
-void cs_isolated_note_way(cs_isolated *work, const cs_ring_registers *registers) SIGNAL_SAFE;
+void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // All but `offset`. Returns why no trap can be contained in this process; NULL: it can. Not from a handler.
-const char *cs_isolated_find(cs_isolated_layout *ret_layout);
+const char *cs_contained_find(cs_contained_layout *ret_layout);
 
 // How many threads may be parked, and how many are. Atomic.
-extern uint32_t cs_isolated_budget;
-extern uint32_t cs_isolated_parked;
+extern uint32_t cs_contained_budget;
+extern uint32_t cs_contained_parked;
 
 // A signal of a thread that is in no handler of ours. Does not return when it is a trap of work that ends by it. true:
 // the thread returns to where the handler changed `context` to; false: it is none of this.
-bool cs_isolated_contains(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Whether the calling thread's trap is a crash because the budget is used up.
-bool cs_isolated_is_over_budget(void) SIGNAL_SAFE;
+bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
 // In a forked child: nobody is parked.
-void cs_isolated_forget(void) SIGNAL_SAFE;
+void cs_contained_forget(void) SIGNAL_SAFE;
 
 // In a forked child: the thread that is left is in no work. Not from a handler.
-void cs_isolated_forget_here(void);
+void cs_contained_forget_here(void);
 
 #endif

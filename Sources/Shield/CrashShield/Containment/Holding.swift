@@ -6,7 +6,7 @@ package func holding<Result: ~Copyable, Failure: Error>(
   _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
   // What it returns lives until it is given back.
-  let hold = unsafe cs_shim_isolated_hold(nil)
-  defer { unsafe cs_shim_isolated_let_go(hold) }
+  let hold = unsafe cs_shim_contained_hold(nil)
+  defer { unsafe cs_shim_contained_let_go(hold) }
   return try body()
 }

@@ -1,4 +1,4 @@
-// The threads of isolated work. What happens when one of them traps is in Signal/isolated.c.
+// The threads of isolated work. What happens when one of them traps is in Signal/Containment/containment.c.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,42 +9,42 @@
 
 #include "../../Signal/Capture/registers_here_x86_64.h"
 #include "../../Signal/Capture/thread_pointer_x86_64.h"
-#include "../../Signal/Containment/isolated.h"
+#include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *obstacle; // why no trap is contained
 
 // The work of this thread. In the block that the thread has from its begin: the handler finds it without a call.
-static __thread cs_isolated *here __attribute__((tls_model("initial-exec")));
+static __thread cs_contained *here __attribute__((tls_model("initial-exec")));
 
 static void prepare(void) {
-  obstacle = cs_isolated_find(&cs_isolated_here);
+  obstacle = cs_contained_find(&cs_contained_here);
   if (obstacle != NULL) return;
   const int64_t offset = (int64_t)((uint64_t)(uintptr_t)&here - cs_thread_pointer());
   // release: pairs with work_here() of the handler.
-  __atomic_store_n(&cs_isolated_here.offset, offset, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_contained_here.offset, offset, __ATOMIC_RELEASE);
 }
 
-void cs_isolated_forget_here(void) {
+void cs_contained_forget_here(void) {
   here = NULL;
 }
 
-static void let_go(cs_isolated *work) {
+static void let_go(cs_contained *work) {
   if (__atomic_sub_fetch(&work->references, 1, __ATOMIC_ACQ_REL) == 0) free(work);
 }
 
 // Also where the thread is ended from within.
 static void leave(void *context) {
-  cs_isolated *work = context;
+  cs_contained *work = context;
   here = NULL;
-  // release: pairs with cs_shim_isolated_run().
-  __atomic_store_n(&work->end, CS_SHIM_ISOLATED_FINISHED, __ATOMIC_RELEASE);
+  // release: pairs with cs_shim_contained_run().
+  __atomic_store_n(&work->end, CS_SHIM_CONTAINED_FINISHED, __ATOMIC_RELEASE);
   syscall(SYS_futex, &work->end, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
   let_go(work);
 }
 
 typedef struct start {
-  cs_isolated *work;
+  cs_contained *work;
   void (*routine)(void *);
   void *argument;
 } start;
@@ -77,70 +77,70 @@ static bool start_thread(const start *given) {
   return is_started;
 }
 
-cs_shim_isolated_end cs_shim_isolated_run(void (*routine)(void *), void *argument) {
+cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument) {
   pthread_once(&once, prepare);
-  cs_isolated *work = calloc(1, sizeof *work);
-  if (work == NULL) return CS_SHIM_ISOLATED_NO_THREAD;
+  cs_contained *work = calloc(1, sizeof *work);
+  if (work == NULL) return CS_SHIM_CONTAINED_NO_THREAD;
   work->references = 2;
   work->pid = getpid();
   work->begin = (uint64_t)(uintptr_t)begin;
   const start given = {.work = work, .routine = routine, .argument = argument};
   if (!start_thread(&given)) {
     free(work);
-    return CS_SHIM_ISOLATED_NO_THREAD;
+    return CS_SHIM_CONTAINED_NO_THREAD;
   }
   uint32_t end = 0;
   // acquire: pairs with leave(), and with park() of the handler.
   while ((end = __atomic_load_n(&work->end, __ATOMIC_ACQUIRE)) == 0)
     syscall(SYS_futex, &work->end, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   let_go(work);
-  return (cs_shim_isolated_end)end;
+  return (cs_shim_contained_end)end;
 }
 
-const char *cs_shim_isolated_obstacle(void) {
+const char *cs_shim_contained_obstacle(void) {
   pthread_once(&once, prepare);
   return obstacle;
 }
 
-void cs_shim_isolated_set_budget(uint32_t threads) {
-  __atomic_store_n(&cs_isolated_budget, threads, __ATOMIC_RELAXED);
+void cs_shim_contained_set_budget(uint32_t threads) {
+  __atomic_store_n(&cs_contained_budget, threads, __ATOMIC_RELAXED);
 }
 
-uint32_t cs_shim_isolated_budget(void) {
-  return __atomic_load_n(&cs_isolated_budget, __ATOMIC_RELAXED);
+uint32_t cs_shim_contained_budget(void) {
+  return __atomic_load_n(&cs_contained_budget, __ATOMIC_RELAXED);
 }
 
-uint32_t cs_shim_isolated_parked(void) {
-  return __atomic_load_n(&cs_isolated_parked, __ATOMIC_RELAXED);
+uint32_t cs_shim_contained_parked(void) {
+  return __atomic_load_n(&cs_contained_parked, __ATOMIC_RELAXED);
 }
 
-void cs_shim_isolated_task_begins(void) {
+void cs_shim_contained_task_begins(void) {
   cs_ring_registers registers = {0};
   // Without `offset` no trap is contained.
-  if (here == NULL || __atomic_load_n(&cs_isolated_here.offset, __ATOMIC_RELAXED) == 0) return;
+  if (here == NULL || __atomic_load_n(&cs_contained_here.offset, __ATOMIC_RELAXED) == 0) return;
   cs_registers_here(&registers);
-  cs_isolated_note_way(here, &registers);
+  cs_contained_note_way(here, &registers);
 }
 
-void *cs_shim_isolated_keep(void) {
+void *cs_shim_contained_keep(void) {
   if (here != NULL) __atomic_fetch_add(&here->references, 1, __ATOMIC_RELAXED);
   return here;
 }
 
-void cs_shim_isolated_release(void *kept) {
+void cs_shim_contained_release(void *kept) {
   if (kept != NULL) let_go(kept);
 }
 
-void *cs_shim_isolated_hold(void *kept) {
-  cs_isolated *work = kept != NULL ? kept : here;
+void *cs_shim_contained_hold(void *kept) {
+  cs_contained *work = kept != NULL ? kept : here;
   if (work == NULL) return NULL;
   __atomic_fetch_add(&work->references, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&work->holds, 1, __ATOMIC_RELAXED);
   return work;
 }
 
-void cs_shim_isolated_let_go(void *hold) {
-  cs_isolated *work = hold;
+void cs_shim_contained_let_go(void *hold) {
+  cs_contained *work = hold;
   if (work == NULL) return;
   __atomic_fetch_sub(&work->holds, 1, __ATOMIC_RELAXED);
   let_go(work);

@@ -17,18 +17,18 @@ enum IsolatedThread {
   }
 
   /// Does the work on a thread of its own, and waits for it.
-  static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_isolated_end {
+  static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
-    let end = unsafe cs_shim_isolated_run({ unsafe Job.run($0) }, job.toOpaque())
+    let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
     // Nobody has taken it.
-    if end == .CS_SHIM_ISOLATED_NO_THREAD { unsafe job.release() }
+    if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }
 
   /// The same, and tells how it ended from a second thread, which waits for the first: the handler of a trap can wake a
   /// thread, but not resume a task.
   static func start(
-    _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_isolated_end) -> Void
+    _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
   ) {
     let job = unsafe Unmanaged.passRetained(Job { ended(run(work)) })
     var thread = pthread_t()
@@ -38,7 +38,7 @@ enum IsolatedThread {
     }
     guard unsafe pthread_create(&thread, nil, routine, job.toOpaque()) == 0 else {
       unsafe job.release()
-      ended(.CS_SHIM_ISOLATED_NO_THREAD)
+      ended(.CS_SHIM_CONTAINED_NO_THREAD)
       return
     }
     pthread_detach(thread)

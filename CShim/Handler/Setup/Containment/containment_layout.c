@@ -6,7 +6,7 @@
 
 #include "cs_testing.h"
 
-#include "../../Signal/Containment/isolated.h"
+#include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
 // By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's.
@@ -16,7 +16,7 @@ static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linu
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These call the program's code (handlers of cancellation and of escalation, executors) with a lock of a task taken.
-// Not all are known by name: what is in the library that they are in is refused as a whole (isolated.c).
+// Not all are known by name: what is in the library that they are in is refused as a whole (containment.c).
 extern void swift_task_cancel(void) __attribute__((weak));
 extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
 extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
@@ -29,7 +29,7 @@ static const char *name_of(const char *path) {
 
 static const char *ignored; // of tests: the begin of a name
 
-void cs_testing_isolated_ignore(const char *image) {
+void cs_testing_contained_ignore(const char *image) {
   ignored = image;
 }
 
@@ -41,8 +41,8 @@ static bool is_unsafe(const char *name) {
   return false;
 }
 
-static cs_isolated_range range_of(const struct dl_phdr_info *information) {
-  cs_isolated_range range = {.start = UINT64_MAX};
+static cs_contained_range range_of(const struct dl_phdr_info *information) {
+  cs_contained_range range = {.start = UINT64_MAX};
   for (int index = 0; index < information->dlpi_phnum; index++) {
     const ElfW(Phdr) *header = &information->dlpi_phdr[index];
     if (header->p_type != PT_LOAD) continue;
@@ -55,20 +55,20 @@ static cs_isolated_range range_of(const struct dl_phdr_info *information) {
 
 static int note_image(struct dl_phdr_info *information, size_t size, void *context) {
   (void)size;
-  cs_isolated_layout *layout = context;
+  cs_contained_layout *layout = context;
   const char *name = name_of(information->dlpi_name);
   if (strcmp(name, "libswift_Concurrency.so") == 0) layout->concurrency = range_of(information);
   if (!is_unsafe(name)) return 0;
-  if (layout->image_count >= CS_ISOLATED_IMAGE_LIMIT) return 1;
+  if (layout->image_count >= CS_CONTAINED_IMAGE_LIMIT) return 1;
   layout->images[layout->image_count++] = range_of(information);
   return 0;
 }
 
 // The function that holds an instruction, found as the walk of a stack finds it.
-static bool note_function(cs_isolated_layout *layout, uint64_t pc) {
+static bool note_function(cs_contained_layout *layout, uint64_t pc) {
   cs_cfi_image image;
   cs_cfi_function function;
-  if (layout->function_count >= CS_ISOLATED_FUNCTION_LIMIT) return false;
+  if (layout->function_count >= CS_CONTAINED_FUNCTION_LIMIT) return false;
   if (!cs_cfi_image_of(pc, &image) || !cs_cfi_find(&image, pc, &function)) return false;
   layout->function_start[layout->function_count++] = function.start;
   return true;
@@ -79,7 +79,7 @@ static void note_caller(void *context) {
 }
 
 // swift_once() itself has gone from the stack, or called a function without a public name: that one is asked for.
-static bool note_once(cs_isolated_layout *layout) {
+static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
   if (swift_once == NULL) return true;
@@ -87,7 +87,7 @@ static bool note_once(cs_isolated_layout *layout) {
   return caller != 0 && note_function(layout, caller - 1);
 }
 
-static bool note_cancellation(cs_isolated_layout *layout) {
+static bool note_cancellation(cs_contained_layout *layout) {
   void (*const functions[])(void) = {swift_task_cancel, swift_taskGroup_cancelAll, swift_task_cancel_group_child_tasks,
                                      swift_task_escalate};
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
@@ -105,7 +105,7 @@ static uint64_t owner_of(const FILE *stream) {
 }
 
 // Where libc is part of the executable, nobody can tell its functions from the program's. This one is seldom replaced.
-static bool has_libc(const cs_isolated_layout *layout) {
+static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {
     if (layout->images[index].start <= pc && pc < layout->images[index].end) return true;
@@ -113,13 +113,13 @@ static bool has_libc(const cs_isolated_layout *layout) {
   return false;
 }
 
-const char *cs_isolated_find(cs_isolated_layout *ret_layout) {
+const char *cs_contained_find(cs_contained_layout *ret_layout) {
   if (dl_iterate_phdr(note_image, ret_layout) != 0) return "there are too many C libraries";
   if (!has_libc(ret_layout)) return "the C library is not found among the images";
   if (!note_once(ret_layout)) return "what makes lazy globals is not found";
   if (!note_cancellation(ret_layout)) return "what cancels tasks is not found";
-  const FILE *const streams[CS_ISOLATED_STREAM_COUNT] = {stdin, stdout, stderr};
-  for (int index = 0; index < CS_ISOLATED_STREAM_COUNT; index++)
+  const FILE *const streams[CS_CONTAINED_STREAM_COUNT] = {stdin, stdout, stderr};
+  for (int index = 0; index < CS_CONTAINED_STREAM_COUNT; index++)
     ret_layout->stream_owner[index] = owner_of(streams[index]);
   return NULL;
 }

@@ -70,7 +70,7 @@ extension Shield {
     let task = Task(executorPreference: executor) {
       // Without its thread it is not isolated.
       guard !executor.isAbandoned else { return }
-      cs_shim_isolated_task_begins()
+      cs_shim_contained_task_begins()
       do {
         outcome.set(.success(try await IsolatedWork.$current.withValue(IsolatedWork()) { try await work() }))
       } catch {
@@ -84,7 +84,7 @@ extension Shield {
           executor.abandon()
           continuation.resume(returning: end)
           // Last: who is told of it is the work's own code, and may wait for what the work has for ever.
-          if end == .CS_SHIM_ISOLATED_TRAPPED { task.cancel() }
+          if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
         }
       }
       return try outcome.value(after: end)
@@ -97,8 +97,8 @@ extension Shield {
   ///
   /// Each of them costs a thread for good. The next one ends the process as it would have without. Any thread.
   public static var isolationBudget: Int {
-    get { Int(cs_shim_isolated_budget()) }
-    set { cs_shim_isolated_set_budget(UInt32(min(max(newValue, 0), 200))) }
+    get { Int(cs_shim_contained_budget()) }
+    set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
   }
 
   /// Why `isolated` contains no trap in this process; nil where it does.
@@ -107,13 +107,13 @@ extension Shield {
   /// within, each trap ends the process as it would have without. Any thread.
   public static var isolationObstacle: String? {
     // A text that stays.
-    unsafe cs_shim_isolated_obstacle().map { unsafe String(cString: $0) }
+    unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
 
   /// How many traps `isolated` has contained in this process.
   ///
   /// Any thread.
-  public static var isolationTraps: Int { Int(cs_shim_isolated_parked()) }
+  public static var isolationTraps: Int { Int(cs_shim_contained_parked()) }
 }
 
 /// What work came to, told once.
@@ -122,10 +122,10 @@ private final class Outcome<Value: Sendable>: Sendable {
 
   func set(_ result: Result<Value, any Error>) { self.result.withLock { $0 = result } }
 
-  func value(after end: cs_shim_isolated_end) throws -> Value {
+  func value(after end: cs_shim_contained_end) throws -> Value {
     switch end {
-    case .CS_SHIM_ISOLATED_FINISHED: break
-    case .CS_SHIM_ISOLATED_TRAPPED: throw ShieldFault.trapped
+    case .CS_SHIM_CONTAINED_FINISHED: break
+    case .CS_SHIM_CONTAINED_TRAPPED: throw ShieldFault.trapped
     default: throw ShieldFault.refused("no thread for isolated work")
     }
     guard let result = result.withLock({ $0 }) else {
