@@ -251,6 +251,7 @@ bench-crashd: release
 bench-end: release
 	@scripts/install-packages $(END_PACKAGES)
 	Benchmarks/Service/end.py $(RELEASE)/release
+	scripts/measure/run-on
 
 # Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000

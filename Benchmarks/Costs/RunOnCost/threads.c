@@ -1,0 +1,53 @@
+// Threads that write the time over and over while the main thread crashes. scripts/measure/run-on builds and runs it.
+// Usage: threads FILE; FILE gets a word for each thread, its last time (CLOCK_MONOTONIC, ns). Half of them block all
+// signals.
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cs_shim.h"
+
+#define COUNT 4
+
+static volatile uint64_t *times;
+
+static uint64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void *write_times(void *argument) {
+  const uintptr_t index = (uintptr_t)argument;
+  if (index % 2 == 1) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+  }
+  while (true)
+    times[index] = now_ns();
+}
+
+int main(int count, char **arguments) {
+  const int file = count == 2 ? open(arguments[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+  if (file < 0 || ftruncate(file, COUNT * sizeof *times) != 0) return 1;
+  times = mmap(NULL, COUNT * sizeof *times, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (times == MAP_FAILED || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 1;
+  for (uintptr_t index = 0; index < COUNT; index++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, write_times, (void *)index) != 0) return 1;
+  }
+  for (int index = 0; index < COUNT; index++)
+    while (times[index] == 0)
+      usleep(100);
+  puts("ready");
+  fflush(stdout);
+  if (getchar() == EOF) return 1;
+  *(volatile int *)8 = 1;
+}
