@@ -90,8 +90,8 @@ preload:
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
-	@for product in $(notdir $(wildcard Sources/Shield/CrashShieldImplicitFoundation Sources/Shield/CrashShieldCasts Sources/Shield/CrashShieldExecutorChecks)); do \
-	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product $$product || exit; \
+	@for target in CrashShieldImplicitFoundation CrashShieldCasts CrashShieldExecutorChecks; do \
+	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target $$target || exit; \
 	done
 
 demo: release
@@ -293,12 +293,14 @@ measure-pages:
 symbols: release $(VENV)/bin/python3
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic
-	$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build-bench --product symbol-bench
 	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
 	  --scratch-path .build-server
+	@mkdir -p .build-bench
 	$(SWIFT)c -O Benchmarks/Symbols/runtime.swift -o .build-bench/runtime
+	$(SWIFT)c -O Benchmarks/Symbols/symbol-bench.swift -I $(RELEASE)/release/Modules \
+	  $(RELEASE)/release/{CrashSymbols,CrashReport}.build/*.o -o .build-bench/symbol-bench
 	$(VENV)/bin/python3 Benchmarks/Symbols/compare.py .build-server/release/large-server \
-	  $(RELEASE)/release/crash-analyse .build-bench/release/symbol-bench .build-bench/runtime docs/symbols.md
+	  $(RELEASE)/release/crash-analyse .build-bench/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
 fault: build

@@ -40,21 +40,19 @@ let cxx: [CXXSetting] = [
 let signalSafeC: [CSetting] =
   c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
 
-/// Products that depend on no other package.
+/// What other packages may import and needs no other package.
+///
+/// README.md has a sentence for each. Executables are no products: SwiftPM builds each executable target by its name.
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
+  .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
+  .library(name: "CrashReport", targets: ["CrashReport"]),
+  // Advanced: an import or a link changes what a program does. Apart, as Foundation is not for programs without it.
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
-  .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashShieldExecutorChecks", targets: ["CrashShieldExecutorChecks"]),
-  .library(name: "CrashReport", targets: ["CrashReport"]),
-  .library(name: "CrashSymbols", targets: ["CrashSymbols"]),
-  .executable(name: "crash-maker", targets: ["crash-maker"]),
-  .executable(name: "dangling-maker", targets: ["dangling-maker"]),
-  .executable(name: "crash-analyse", targets: ["crash-analyse"]),
-  .executable(name: "crash-fetch", targets: ["crash-fetch"]),
 ]
 
 var dependencies: [Package.Dependency] = []
@@ -214,10 +212,6 @@ if !coreOnly {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ]
   products += [
-    .executable(name: "crashd", targets: ["crashd"]),
-    .executable(name: "crashctl", targets: ["crashctl"]),
-    .executable(name: "DemoServer", targets: ["DemoServer"]),
-    .executable(name: "crash-forward", targets: ["crash-forward"]),
     .library(name: "CrashClient", targets: ["CrashClient"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),

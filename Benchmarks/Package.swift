@@ -13,10 +13,6 @@ let package = Package(
         .product(name: "CrashClient", package: "swift-crash-shield"),
         .product(name: "CrashReport", package: "swift-crash-shield"),
       ],
-      swiftSettings: [.treatAllWarnings(as: .error)]),
-    .executableTarget(
-      name: "symbol-bench",
-      dependencies: [.product(name: "CrashSymbols", package: "swift-crash-shield")],
-      swiftSettings: [.treatAllWarnings(as: .error)]),
+      swiftSettings: [.treatAllWarnings(as: .error)])
   ]
 )
