@@ -131,9 +131,9 @@ targets += house(
 targets += house(
   "Sources/Examples",
   [
+    // C and C++.
     .target(name: "CCrashMaker"),
-    .target(name: "CXXCrashMaker"),
-    .target(name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CXXCrashMaker", "CShim"]),
+    .target(name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CShim"]),
     .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"]),
     .executableTarget(name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
     // What a queue of transitions is for, in a terminal.

@@ -1,5 +1,5 @@
-// Crashes that C++ code makes; the functions are in CXXCrashMaker.
-internal import CXXCrashMaker
+// Crashes that C++ code makes; the functions are in CCrashMaker.
+internal import CCrashMaker
 
 extension Scenario {
   static let cxx = [

@@ -8,12 +8,12 @@ struct SourceMark: Equatable, CustomStringConvertible {
 
   var description: String { "\(file):\(line)" }
 
-  /// Finds the mark in directories below `Sources`; throws when no line has it.
+  /// Finds the mark in directories below `Sources/Examples`; throws when no line has it.
   static func find(
-    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker", "CXXCrashMaker"]
+    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker"]
   ) throws -> SourceMark {
     for directory in directories {
-      let path = package + "/Sources/" + directory
+      let path = package + "/Sources/Examples/" + directory
       for file in try entries(of: path) where [".swift", ".c", ".cpp"].contains(where: file.hasSuffix) {
         let lines = try contents(of: path + "/" + file).split(separator: "\n", omittingEmptySubsequences: false)
         if let index = lines.firstIndex(where: { $0.hasSuffix("// fault: \(name)") }) {
