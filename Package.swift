@@ -97,6 +97,14 @@ targets += house(
     .target(name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield"]),
   ])
 
+// What programs outside the host process share.
+targets += house(
+  "Sources/Support",
+  [
+    .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CLinux"),
+  ])
+
 targets += house("Sources/Report", [.target(name: "CrashReport")])
 
 // crashd, without package dependencies.
@@ -123,8 +131,7 @@ targets += house(
       name: "CrashUnwinder",
       dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CConfine", "CLibunwind", "CShimRing"]),
     .executableTarget(name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"]),
-    .target(name: "CFetch", linkerSettings: [.linkedLibrary("curl")]),
-    .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CFetch"]),
+    .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CCurl"]),
   ])
 
 // Programs that crash in every way, for demonstrations and tests.
@@ -235,11 +242,10 @@ if !coreOnly {
     [
       .target(name: "CrashStore", dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")]),
       .target(name: "CrashScrubbing"),
-      .target(name: "CCrashDaemon"),
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CCrashDaemon", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
+          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
           "CrashStore",
           "DanglingStatistics", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -254,17 +260,15 @@ if !coreOnly {
     "Sources/Tools",
     [
       .target(name: "CrashClient", dependencies: ["CrashReport"]),
-      .target(name: "CCrashControl"),
       .target(
         name: "CrashControl",
-        dependencies: ["CCrashControl", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"]),
+        dependencies: ["CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"]),
       .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
-      .target(name: "CSinks", linkerSettings: [.linkedLibrary("curl")]),
       .target(
         name: "CrashSinks",
         dependencies: [
-          "CSinks", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
+          "CCurl", "CLinux", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
         ]),
       .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments]),
     ])
@@ -298,7 +302,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CCrashDaemon", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
+          "CLinux", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],

@@ -1,6 +1,6 @@
 // crashd's child: asks servers for the debug information of a build, debuginfod's way, and writes what it gets to stdout.
 import CConfine
-import CFetch
+import CCurl
 import Glibc
 
 /// Why it ends, as an exit status of sysexits.h.

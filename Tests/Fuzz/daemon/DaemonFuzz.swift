@@ -1,7 +1,7 @@
 // libFuzzer's entry for what reaches crashd from outside without a ring: a whole crashd runs in this process, and an input
 // is a hello on its attach socket, the bytes of a client on its Varlink socket, a settings file, or a pattern of the scrubber
 // with a text. The first byte says which. scripts/fuzz/daemon builds it.
-import CCrashDaemon
+import CLinux
 import CShimRing
 import CrashStore
 import Glibc

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// Whose members see and change everything, besides root and crashd's own user, as an operator says it.

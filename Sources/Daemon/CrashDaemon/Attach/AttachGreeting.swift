@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import CrashRing
 
 /// The first message of a process, with its ring and its images.

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// Looks after the counters of the control groups that have processes: at once where the kernel tells that one has

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// How an attached process went away, as far as the kernel tells.

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import CrashReport
 import CrashRing
 import CrashStore

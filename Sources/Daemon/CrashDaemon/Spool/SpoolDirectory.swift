@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import CShimRing
 import CrashReport
 import CrashRing

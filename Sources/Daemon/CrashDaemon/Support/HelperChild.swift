@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd must not risk itself.

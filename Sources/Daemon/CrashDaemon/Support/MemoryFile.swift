@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// A file in memory, for what is read as a file: by a child, or by the reader of rings.

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// A thread of our own, for work that waits in the kernel. (Foundation's Thread would bring all of Foundation.)

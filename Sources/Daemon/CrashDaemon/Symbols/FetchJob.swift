@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// Gets the debug information of one build from servers, by `crash-fetch`, and lets `crash-analyse` make the symbol cache

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import Glibc
 
 /// The image that the kernel maps into every process, with the functions that read clocks: no file has it.

@@ -1,4 +1,4 @@
-internal import CCrashControl
+internal import CLinux
 import Glibc
 
 /// Whether crashctl has more rights than its caller: by sudo, doas or pkexec, or because the kernel says so (AT_SECURE).

@@ -1,4 +1,4 @@
-internal import CCrashControl
+internal import CLinux
 import Glibc
 
 /// A process that crashctl started; it must be waited for by `wait` or `end`.

@@ -1,4 +1,4 @@
-internal import CCrashControl
+internal import CLinux
 internal import CrashClient
 import FoundationEssentials
 import Glibc

@@ -1,4 +1,4 @@
-import CSinks
+import CCurl
 import Synchronization
 
 /// Posts to one server over a connection that is kept.

@@ -1,4 +1,4 @@
-import CSinks
+import CLinux
 import CrashReport
 internal import Glibc
 

@@ -1,4 +1,4 @@
-import CSinks
+import CLinux
 
 /// Tells systemd how all is (sd_notify(3), without libsystemd); without `NOTIFY_SOCKET` nobody.
 public struct Notifier: Sendable {

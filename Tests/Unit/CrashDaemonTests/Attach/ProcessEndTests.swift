@@ -1,5 +1,5 @@
 import CrashRing
-import CCrashDaemon
+import CLinux
 import Glibc
 import Testing
 

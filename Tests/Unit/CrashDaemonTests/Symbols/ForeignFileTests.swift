@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import CDaemonTestSupport
 import CrashSymbols
 import FoundationEssentials

@@ -1,4 +1,4 @@
-import CCrashDaemon
+import CLinux
 import CrashStore
 import FoundationEssentials
 import Glibc

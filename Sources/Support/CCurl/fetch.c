@@ -1,3 +1,4 @@
+#include "options.h"
 #include "server.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 
 enum {
   CERTIFICATES_LIMIT_BYTES = 4 << 20,
-  CONNECT_MS = 10000,
   PATH_LIMIT_BYTES = 2048,
   STATUS_OK = 200,
   STATUS_GONE = 410,
@@ -96,23 +96,14 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// False when libcurl does not know one of the options: then it would do something else than it is told.
+/// False as cs_curl_set_common.
 static bool set(CURL *curl, const struct cs_fetcher *fetcher, const struct cs_fetch_server *server, const char *url,
                 const struct cs_fetch_request *request) {
   struct curl_blob certificates = {
       .data = fetcher->certificates, .len = fetcher->certificate_bytes, .flags = CURL_BLOB_NOCOPY};
-  const long timeout_ms = (long)request->timeout_ms;
-  return curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-         // No alarms; and nothing of the environment, as a proxy.
-         curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+  return cs_curl_set_common(curl, url, request->timeout_ms) &&
+         // Nothing of the environment.
          curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_USERAGENT, "swift-crash-shield") == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS) ==
-             CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->limit_bytes) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_RESOLVE, server->addresses) == CURLE_OK &&
          (!fetcher->certificates || curl_easy_setopt(curl, CURLOPT_CAINFO_BLOB, &certificates) == CURLE_OK) &&

@@ -1,11 +1,9 @@
 #include "cs_http.h"
-#include <curl/curl.h>
+#include "options.h"
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CONNECT_MS = 10000 };
 
 _Static_assert(CS_HTTP_PROBLEM_BYTES >= CURL_ERROR_SIZE, "curl writes as much");
 
@@ -49,23 +47,14 @@ static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, 
   return poll(&stop, 1, 0) > 0;
 }
 
-/// False when libcurl does not know one of the options: then it would do something else than it is told.
+/// False as cs_curl_set_common.
 static bool set(CURL *curl, const struct cs_http_request *request, struct curl_slist *headers,
                 struct cs_http_answer *answer) {
-  const long timeout_ms = (long)request->timeout_ms;
-  return curl_easy_setopt(curl, CURLOPT_URL, request->url) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_USERAGENT, "swift-crash-shield") == CURLE_OK &&
+  return cs_curl_set_common(curl, request->url, request->timeout_ms) &&
          curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_bytes) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS) ==
-             CURLE_OK &&
          (!request->ca_file[0] || curl_easy_setopt(curl, CURLOPT_CAINFO, request->ca_file) == CURLE_OK) &&
          curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopped) == CURLE_OK &&

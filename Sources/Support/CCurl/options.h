@@ -1,0 +1,10 @@
+// What every transfer of ours has in common.
+#pragma once
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Sets the URL, the limit of time and the safe options: HTTP only, no redirects, no alarms. False when libcurl does
+/// not know one of them: then it would do something else than it is told.
+bool cs_curl_set_common(CURL *curl, const char *url, uint32_t timeout_ms);
