@@ -113,7 +113,6 @@ targets += house(
   [
     .target(name: "CrashRing", dependencies: ["CShimRing", "CrashReport"]),
     .target(name: "CrashSymbols", dependencies: ["CrashReport"]),
-    .target(name: "CrashUnwinding"),
     .target(name: "DanglingStatistics"),
   ])
 
@@ -127,10 +126,9 @@ targets += house(
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
     // libunwind-x86_64 is the interface to other processes; it needs parts of libunwind.
     .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
-    .target(
-      name: "CrashUnwinder",
-      dependencies: ["CrashUnwinding", "CrashSymbolBuilder", "CConfine", "CLibunwind", "CShimRing"]),
-    .executableTarget(name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashUnwinder"]),
+    // Its own files unwind: a library of them would bring libunwind into tests, in place of libgcc's unwinder.
+    .executableTarget(
+      name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
     .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CCurl"]),
   ])
 
@@ -198,7 +196,7 @@ targets += house(
     .testTarget(
       name: "CrashSymbolsTests",
       dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"]),
-    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashUnwinding", "CShimTestSupport", "CShimRing"]),
+    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashSymbols", "CShimTestSupport", "CShimRing"]),
     .testTarget(name: "CrashFetchTests"),
   ])
 
@@ -245,7 +243,7 @@ if !coreOnly {
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols", "CrashUnwinding",
+          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols",
           "CrashStore",
           "DanglingStatistics", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

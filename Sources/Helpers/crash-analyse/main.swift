@@ -1,7 +1,6 @@
 // crashd's child: reads what nobody trusts on stdin, an ELF file or the memory of a process that is gone, and writes
 // what it found to stdout.
 import CrashSymbolBuilder
-import CrashUnwinder
 import Glibc
 
 let usage = """

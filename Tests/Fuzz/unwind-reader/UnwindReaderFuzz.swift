@@ -1,7 +1,7 @@
 // libFuzzer's entry: an input is an ELF file, whose unwind tables are taken out and used, or else a request, whose magic,
 // places and checksums are put right: a random one would never come past them. scripts/fuzz/elf builds it.
 import CShimRing
-import CrashUnwinding
+import CrashSymbols
 import Glibc
 
 /// A file without a name, for every image in turn.

@@ -1,5 +1,5 @@
 import CShimTestSupport
-import CrashUnwinding
+import CrashSymbols
 import Foundation
 import Testing
 

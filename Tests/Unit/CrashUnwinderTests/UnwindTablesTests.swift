@@ -1,5 +1,5 @@
 import CShimRing
-import CrashUnwinding
+import CrashSymbols
 import Foundation
 import Testing
 

@@ -1,6 +1,6 @@
 import CrashReport
 import CrashRing
-import CrashUnwinding
+import CrashSymbols
 import Glibc
 import Logging
 import Synchronization

@@ -1,6 +1,6 @@
 import CrashReport
 import CrashRing
-import CrashUnwinding
+import CrashSymbols
 
 /// Two unwindings of one thread, and which of them to believe: a pure function of both.
 ///

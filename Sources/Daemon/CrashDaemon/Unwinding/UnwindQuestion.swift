@@ -1,5 +1,5 @@
 import CrashRing
-import CrashUnwinding
+import CrashSymbols
 
 /// Which threads of a ring to unwind again, and which images that can need.
 struct UnwindQuestion {

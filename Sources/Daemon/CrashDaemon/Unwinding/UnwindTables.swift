@@ -1,4 +1,4 @@
-import CrashUnwinding
+import CrashSymbols
 import Glibc
 import Logging
 

@@ -2,7 +2,6 @@ import CrashReport
 import CrashRing
 import CrashStore
 import CrashSymbols
-import CrashUnwinding
 import Glibc
 import Testing
 

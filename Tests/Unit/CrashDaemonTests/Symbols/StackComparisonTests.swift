@@ -1,6 +1,6 @@
 import CrashReport
 import CrashRing
-import CrashUnwinding
+import CrashSymbols
 import Testing
 
 @testable import CrashDaemon

@@ -1,5 +1,5 @@
 import CShimRing
-import CrashUnwinding
+import CrashSymbols
 import Glibc
 
 /// The unwind tables of an ELF file: `.eh_frame_hdr`, which a program header names, and `.eh_frame`, which that names.

@@ -1,15 +1,15 @@
 import CConfine
-public import CrashSymbolBuilder
-import CrashUnwinding
+import CrashSymbolBuilder
+import CrashSymbols
 import Glibc
 
 /// `crash-analyse unwind-tables`: the image on stdin, its unwind file on stdout, one line on stderr when there is none.
-public enum UnwindTablesJob: Sendable {
+enum UnwindTablesJob: Sendable {
   /// Confines the process, then does the job.
   ///
   /// `buildID` is what the image must have, in lower-case hexadecimal digits; empty accepts any image. `isUrgent`: a crash
   /// waits for them.
-  public static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
+  static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
     // The server that has just started needs the processors more.
     if !isUrgent { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)

@@ -1,11 +1,11 @@
 import CConfine
 import CLibunwind
-public import CrashSymbolBuilder
-import CrashUnwinding
+import CrashSymbolBuilder
+import CrashSymbols
 import Glibc
 
 /// `crash-analyse unwind`: a request on stdin, its answer on stdout, one line on stderr when there is none.
-public enum UnwindJob: Sendable {
+enum UnwindJob: Sendable {
   /// What a forged request may take; a real one takes milliseconds.
   private static let processorTime_s: UInt = 2
 
@@ -17,7 +17,7 @@ public enum UnwindJob: Sendable {
   }
 
   /// Confines the process, then does the job.
-  public static func run() -> BuildCacheJob.Status {
+  static func run() -> BuildCacheJob.Status {
     cs_snapshot_prepare()
     guard limit(RLIMIT_CPU, to: processorTime_s), limit(RLIMIT_FSIZE, to: UInt(UnwindAnswer.limitBytes)),
       cs_confine() == 0

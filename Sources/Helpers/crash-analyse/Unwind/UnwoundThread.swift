@@ -1,5 +1,5 @@
 import CLibunwind
-import CrashUnwinding
+import CrashSymbols
 
 extension UnwindRequest.Thread {
   /// What libunwind makes of this thread; its stack is a place that `input` has.

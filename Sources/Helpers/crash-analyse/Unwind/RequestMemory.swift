@@ -1,6 +1,6 @@
 import CLibunwind
 import CShimRing
-import CrashUnwinding
+import CrashSymbols
 import Glibc
 
 /// The request, mapped as long as the process lives.
