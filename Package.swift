@@ -128,7 +128,8 @@ targets += house(
     .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
     // Its own files unwind: a library of them would bring libunwind into tests, in place of libgcc's unwinder.
     .executableTarget(
-      name: "crash-analyse", dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
+      name: "crash-analyse",
+      dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
     .executableTarget(name: "crash-fetch", dependencies: ["CConfine", "CCurl"]),
   ])
 
@@ -168,22 +169,20 @@ targets += house(
 targets += house(
   "Tests/Kit",
   [
-    .target(name: "CShimTestSupport", dependencies: ["CShim", "CShimRing"]),
-    .target(
-      name: "CQuarantineTestSupport", dependencies: ["CShimQuarantine"], path: "Tests/Kit/QuarantineTestSupport"),
+    .target(name: "CTestKit", dependencies: ["CShim", "CShimQuarantine", "CShimRing"])
   ])
 
 targets += house(
   "Tests/Unit",
   [
-    .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CShimTestSupport"]),
+    .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CTestKit"]),
     .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"]),
     .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"]),
     .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"]),
     .testTarget(name: "CastsTests", dependencies: ["CastsFaults"]),
     .testTarget(name: "ExecutorCheckTests"),
     .testTarget(
-      name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CQuarantineTestSupport"]),
+      name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
@@ -196,7 +195,7 @@ targets += house(
     .testTarget(
       name: "CrashSymbolsTests",
       dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"]),
-    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashSymbols", "CShimTestSupport", "CShimRing"]),
+    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashSymbols", "CTestKit", "CShimRing"]),
     .testTarget(name: "CrashFetchTests"),
   ])
 
@@ -282,7 +281,7 @@ if !coreOnly {
         ] + nio),
     ])
 
-  targets += house("Tests/Kit", [.target(name: "CDaemonTestSupport"), .target(name: "FakeDaemon")])
+  targets += house("Tests/Kit", [.target(name: "FakeDaemon")])
 
   targets += house(
     "Tests/Unit",
@@ -300,7 +299,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CDaemonTestSupport", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
+          "CLinux", "CTestKit", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],

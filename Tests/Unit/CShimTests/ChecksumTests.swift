@@ -1,5 +1,5 @@
 import CShimRing
-import CShimTestSupport
+import CTestKit
 import Testing
 
 @Suite("CRC-32C")

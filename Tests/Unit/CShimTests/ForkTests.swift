@@ -1,4 +1,4 @@
-import CShimTestSupport
+import CTestKit
 import Glibc
 import Testing
 

@@ -1,5 +1,5 @@
 import CShim
-import CShimTestSupport
+import CTestKit
 import Glibc
 import Testing
 

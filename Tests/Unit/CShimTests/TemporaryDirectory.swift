@@ -1,4 +1,4 @@
-import CShimTestSupport
+import CTestKit
 import Testing
 
 /// No directory could be made under /tmp.

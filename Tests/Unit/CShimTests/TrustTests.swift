@@ -1,6 +1,6 @@
 import CShim
 import CShimRing
-import CShimTestSupport
+import CTestKit
 import Glibc
 import Testing
 

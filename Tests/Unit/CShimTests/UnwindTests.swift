@@ -1,4 +1,4 @@
-import CShimTestSupport
+import CTestKit
 import Testing
 
 @Suite("The unwinder")

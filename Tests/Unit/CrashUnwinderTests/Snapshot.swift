@@ -1,4 +1,4 @@
-import CShimTestSupport
+import CTestKit
 import CrashSymbols
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-import CQuarantineTestSupport
+import CTestKit
 import CShimRing
 import CrashShield
 import Glibc

@@ -1,4 +1,4 @@
-import CQuarantineTestSupport
+import CTestKit
 import CShimQuarantine
 import CrashShield
 import Glibc

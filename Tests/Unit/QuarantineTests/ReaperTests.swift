@@ -1,4 +1,4 @@
-import CQuarantineTestSupport
+import CTestKit
 import CrashShield
 import Glibc
 import Testing

@@ -1,4 +1,4 @@
-import CDaemonTestSupport
+import CTestKit
 import FoundationEssentials
 import Glibc
 import Synchronization

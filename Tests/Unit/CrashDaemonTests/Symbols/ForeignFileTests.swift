@@ -1,5 +1,5 @@
 import CLinux
-import CDaemonTestSupport
+import CTestKit
 import CrashSymbols
 import FoundationEssentials
 import Glibc

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../../../CShim/Handler/Signal/Dispatch/state.h"
+#include "../../../../CShim/Handler/Signal/Dispatch/state.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Threads/halt.h"
-#include "../../../CShim/Handler/Signal/Threads/sweep.h"
+#include "../../../../CShim/Handler/Signal/Threads/halt.h"
+#include "../../../../CShim/Handler/Signal/Threads/sweep.h"
 #include "ways.h"
 
 static pthread_t waiter;

@@ -6,8 +6,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Capture/scrub.h"
-#include "../../../CShim/Handler/Signal/Capture/task.h"
+#include "../../../../CShim/Handler/Signal/Capture/scrub.h"
+#include "../../../../CShim/Handler/Signal/Capture/task.h"
 #include "ways.h"
 
 // The fault is in a function that holds the address of the heap's secret in a register.

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Setup/setup.h"
+#include "../../../../CShim/Handler/Setup/setup.h"
 #include "cs_attach.h"
 #include "cs_shim.h"
 #include "cs_testing.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Images/images.h"
+#include "../../../../CShim/Handler/Signal/Images/images.h"
 #include "cs_testing.h"
 #include "ways.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Setup/setup.h"
+#include "../../../../CShim/Handler/Setup/setup.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
 

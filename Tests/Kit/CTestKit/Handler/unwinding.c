@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../../CShim/Ring/crc32c.h"
+#include "../../../../CShim/Ring/crc32c.h"
 #include "cs_test_support.h"
 #include "cs_testing.h"
 

@@ -14,9 +14,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Capture/registers.h"
-#include "../../../CShim/Handler/Signal/Dispatch/watch.h"
-#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
+#include "../../../../CShim/Handler/Signal/Capture/registers.h"
+#include "../../../../CShim/Handler/Signal/Dispatch/watch.h"
+#include "../../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "cs_testing.h"
 #include "ways.h"

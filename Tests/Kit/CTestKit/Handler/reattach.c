@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Threads/own_threads.h"
+#include "../../../../CShim/Handler/Signal/Threads/own_threads.h"
 #include "cs_attach.h"
 #include "cs_shim.h"
 #include "ways.h"

@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
-#include "../../../CShim/Handler/Signal/FaultInjection/fault_injection.h"
-#include "../../../CShim/Handler/Signal/Kernel/system_call.h"
+#include "../../../../CShim/Handler/Signal/Dispatch/crasher.h"
+#include "../../../../CShim/Handler/Signal/FaultInjection/fault_injection.h"
+#include "../../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "ways.h"
 
