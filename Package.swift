@@ -179,24 +179,24 @@ targets += house(
     .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"]),
     .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"]),
     .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"]),
-    .testTarget(name: "CastsTests", dependencies: ["CastsFaults"]),
-    .testTarget(name: "ExecutorCheckTests"),
+    // Their hosts link what they test: a program that links it has its casts and its executor checks.
+    .testTarget(name: "HookTests", dependencies: ["CastsFaults"]),
     .testTarget(
       name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
       resources: [.copy("Golden")]),
-    .testTarget(name: "CrashRingTests", dependencies: ["CrashRing", "CShimRing", "CShim", "CrashShield"]),
     .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"]),
     .testTarget(
-      name: "CaptureTests",
-      dependencies: ["CrashMaker", "CrashRing", "CrashReport", "CShimRing", "crash-maker", "ring-writer"]),
+      name: "CrashRingTests",
+      dependencies: [
+        "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CShim", "CShimRing", "crash-maker", "ring-writer",
+      ]),
+    // crash-analyse and crash-fetch, and what they have in common.
     .testTarget(
-      name: "CrashSymbolsTests",
-      dependencies: ["CrashSymbols", "CrashSymbolBuilder", "crash-maker", "confine-probe"]),
-    .testTarget(name: "CrashUnwinderTests", dependencies: ["CrashSymbols", "CTestKit", "CShimRing"]),
-    .testTarget(name: "CrashFetchTests"),
+      name: "HelperTests",
+      dependencies: ["CrashSymbols", "CrashSymbolBuilder", "CShimRing", "CTestKit", "crash-maker", "confine-probe"]),
   ])
 
 if !coreOnly {
@@ -304,15 +304,11 @@ if !coreOnly {
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
         exclude: ["Varlink/varlink_reference_client.py"]),
-      .testTarget(name: "CrashClientTests", dependencies: ["CrashClient", "CrashReport", "FakeDaemon"]),
       .testTarget(
-        name: "CrashSinksTests",
-        dependencies: ["CrashClient", "CrashReport", "CrashScrubbing", "CrashSinks", "FakeDaemon"]),
-      .testTarget(
-        name: "CrashControlTests",
+        name: "ToolTests",
         dependencies: [
-          "CrashControl", "CrashClient", "CrashReport", "CrashShield", "FakeDaemon", "crashctl", "crashd",
-          "crash-maker",
+          "CrashClient", "CrashControl", "CrashReport", "CrashScrubbing", "CrashShield", "CrashSinks", "FakeDaemon",
+          "crashctl", "crashd", "crash-maker",
         ]),
     ])
 

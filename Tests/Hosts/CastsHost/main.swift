@@ -1,4 +1,4 @@
-// casts-host: a program whose forced casts are watched, for Tests/Unit/CastsTests, which has none of that itself.
+// casts-host: a program whose forced casts are watched, for Tests/Unit/HookTests, which has none of that itself.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CastsFaults
 import CrashShield

@@ -21,8 +21,8 @@ final class TLSServer {
       "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
     ])
     let python = ProcessInfo.processInfo.environment["TEST_PYTHON"] ?? "python3"
-    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Kit/Support/tls_server.py").path
+    let script = URL(filePath: #filePath).appending(path: "../../../../Kit/Support/tls_server.py").standardizedFileURL
+      .path
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     requests = directory.appendingPathComponent("requests")
     process.arguments = [python, script, certificate, key, requests.path]

@@ -52,8 +52,8 @@ struct Failure: Sendable, CustomTestStringConvertible {
 
   /// The number of the line in the source.
   func number() throws -> Int {
-    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Hosts/ExecutorHost/Fault.swift")
+    let source = URL(filePath: #filePath).appending(path: "../../../../Hosts/ExecutorHost/Fault.swift")
+      .standardizedFileURL
     let lines = try String(contentsOf: source, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false)
     return try #require(lines.firstIndex { $0.hasPrefix(line) }) + 1

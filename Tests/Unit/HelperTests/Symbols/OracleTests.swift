@@ -143,6 +143,7 @@ private struct OracleAnswer: Decodable {
   }
 }
 
+/// A generator with a seed, so that what failed can be run again.
 struct SplitMix64: RandomNumberGenerator {
   var state: UInt64
 

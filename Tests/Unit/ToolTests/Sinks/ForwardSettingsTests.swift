@@ -128,7 +128,7 @@ struct ForwardSettingsTests {
 
   @Test("the sample has every key with its default, and is good as it stands")
   func sample() throws {
-    let path = URL(filePath: #filePath).appending(path: "../../../../systemd/crash-forward.yaml").standardizedFileURL
+    let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
     #expect(try read(text) == ForwardSettings())
     // With each "#key: value" as a line of its own.
