@@ -177,8 +177,8 @@ targets += house(
   [
     .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CTestKit"]),
     .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"]),
-    .testTarget(name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "screens"]),
-    .testTarget(name: "ImplicitTests", dependencies: ["CrashShield", "CrashShieldImplicit"]),
+    .testTarget(
+      name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "CrashShieldImplicit", "screens"]),
     // Their hosts link what they test: a program that links it has its casts and its executor checks.
     .testTarget(name: "HookTests", dependencies: ["CastsFaults"]),
     .testTarget(

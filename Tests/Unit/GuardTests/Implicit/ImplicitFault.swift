@@ -93,11 +93,6 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// A value that the optimizer does not know.
-@inline(never)
-@_optimize(none)
-func opaque<Value>(_ value: Value) -> Value { value }
-
 /// Whether a change changes nothing.
 private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
   var changed = list

@@ -163,24 +163,3 @@ private struct Asked: ShieldDefault {
     return Asked(text: "none")
   }
 }
-
-/// A crash on purpose leaves neither a core nor Swift's own report, and no sanitizer makes it another end.
-func beginCrash() {
-  for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
-  var none = rlimit(rlim_cur: 0, rlim_max: 0)
-  // setrlimit reads the structure during the call.
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-}
-
-func tell(_ text: String) {
-  let bytes = Array(text.utf8)
-  // write reads as many bytes as the array has.
-  _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
-}
-
-func complain(_ text: String) -> Never {
-  let bytes = Array("\(text)\n".utf8)
-  // write reads as many bytes as the array has.
-  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
-  Glibc.exit(1)
-}
