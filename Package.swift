@@ -176,13 +176,12 @@ targets += house(
   "Tests/Unit",
   [
     .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CTestKit"]),
-    .testTarget(name: "CrashShieldTests", dependencies: ["CrashShield"]),
     .testTarget(
       name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "CrashShieldImplicit", "screens"]),
     // Their hosts link what they test: a program that links it has its casts and its executor checks.
     .testTarget(name: "HookTests", dependencies: ["CastsFaults"]),
     .testTarget(
-      name: "QuarantineTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
+      name: "CrashShieldTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],

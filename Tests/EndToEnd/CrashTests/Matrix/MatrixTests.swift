@@ -15,7 +15,7 @@ struct MatrixTests {
     ("shift", "Swift's shifts do not trap"),
     (
       "use-after-free-field, -retain, -release, over-release, double-release",
-      "without the memory shield they do what chance wants; with it: QuarantineTests"
+      "without the memory shield they do what chance wants; with it: CrashShieldTests"
     ),
     ("on a NIO event loop", "DemoServerTests, StackOverflowTests.eventLoop"),
     ("swift-backtrace-enabled in a static build", "EarlyStartTests, over the installed programs"),

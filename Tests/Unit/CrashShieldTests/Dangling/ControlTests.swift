@@ -6,7 +6,7 @@ import Testing
 /// What crashd asks for, over a real socket; the test is crashd.
 @Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
 struct ControlTests {
-  private static let session = "QuarantineTests.Session"
+  private static let session = "CrashShieldTests.Session"
 
   @Test("what follows the reply is in force when the program is told that it is attached; the mangled name is as good")
   func first() async {
@@ -17,7 +17,7 @@ struct ControlTests {
         attached,
         [
           .settings(budget: 1 << 16, round: 1), .protect(ControlTests.session, policy: 1, limit: 7, round: 1),
-          .protect("$s15QuarantineTests5GuestC", policy: 0, limit: 9, round: 1), .sweep(round: 1),
+          .protect("$s16CrashShieldTests5GuestC", policy: 0, limit: 9, round: 1), .sweep(round: 1),
         ])
       attached.wait()
       check(daemon.answers(4) == [.done(0), .done(1), .done(1), .done(0)])
@@ -37,7 +37,7 @@ struct ControlTests {
       daemon.attach(attached, [.protect(ControlTests.session, round: 1), .sweep(round: 1)])
       attached.wait()
       check(daemon.answers(2) == [.done(1), .done(0)])
-      daemon.send(.protect("QuarantineTests.Guest", round: 2))
+      daemon.send(.protect("CrashShieldTests.Guest", round: 2))
       daemon.send(.sweep(round: 2))
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
@@ -62,7 +62,7 @@ struct ControlTests {
         attached,
         [
           .protect(ControlTests.session, policy: 1, limit: 60, round: 1),
-          .protect("QuarantineTests.Guest", round: 1), .sweep(round: 1),
+          .protect("CrashShieldTests.Guest", round: 1), .sweep(round: 1),
         ])
       attached.wait()
       check(daemon.answers(3) == [.init(5, 0), .init(5, 0), .done(0)])
@@ -70,7 +70,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected != true)
 
       daemon.send(.protect(ControlTests.session, policy: 1, limit: 60, round: 2, flags: CS_CONTROL_OPERATOR))
-      daemon.send(.release("QuarantineTests.Outer.Nested", round: 2))
+      daemon.send(.release("CrashShieldTests.Outer.Nested", round: 2))
       daemon.send(.sweep(round: 2))
       check(daemon.answers(3).prefix(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.policy == .zero)
@@ -159,7 +159,7 @@ struct ControlTests {
       daemon.attach(
         attached,
         [
-          .protect("QuarantineTests.Nobody", round: 1), .protect("QuarantineTests.Box", round: 1),
+          .protect("CrashShieldTests.Nobody", round: 1), .protect("CrashShieldTests.Box", round: 1),
           .protect("CrashShield.Protections", round: 1), later, kind,
         ])
       attached.wait()

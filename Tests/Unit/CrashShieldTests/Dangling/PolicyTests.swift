@@ -17,7 +17,7 @@ struct PolicyTests {
       check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
       let calls = Shield.danglingIncidents().filter { $0.kind == .call }
       // A getter that such a method calls is a use of its own, where it is virtual.
-      check(calls.count >= 3 && calls.allSatisfy { $0.className == "QuarantineTests.Session" && $0.count == 1 })
+      check(calls.count >= 3 && calls.allSatisfy { $0.className == "CrashShieldTests.Session" && $0.count == 1 })
       Shield.drainQuarantine()
       check(deinitCount() == 1)
       Glibc.exit(right)

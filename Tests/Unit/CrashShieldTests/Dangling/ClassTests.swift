@@ -32,10 +32,10 @@ struct ClassTests {
   @Test("a class is found by its full name, nested ones too; a generic one is named as such")
   func byName() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      check(try Shield.protect(.named("QuarantineTests.Session")).protected == ["QuarantineTests.Session"])
-      check(try Shield.protect(.named("QuarantineTests.Outer.Nested")).protected.count == 1)
-      check(try Shield.protect(.named("QuarantineTests.Box")).generic == ["QuarantineTests.Box"])
-      check(try Shield.protect(.named("QuarantineTests.Nobody")).protected.isEmpty)
+      check(try Shield.protect(.named("CrashShieldTests.Session")).protected == ["CrashShieldTests.Session"])
+      check(try Shield.protect(.named("CrashShieldTests.Outer.Nested")).protected.count == 1)
+      check(try Shield.protect(.named("CrashShieldTests.Box")).generic == ["CrashShieldTests.Box"])
+      check(try Shield.protect(.named("CrashShieldTests.Nobody")).protected.isEmpty)
       _ = unsafe dangling { Session() }
       _ = unsafe dangling { Outer.Nested() }
       drop()
@@ -47,9 +47,9 @@ struct ClassTests {
   @Test("a module's classes are protected, actors too, and none of Swift's own")
   func byModule() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      let result = try Shield.protect(.module("QuarantineTests"))
-      check(result.protected.contains("QuarantineTests.Guest") && result.protected.contains("QuarantineTests.Counter"))
-      check(result.generic.contains("QuarantineTests.Box") && result.failed.isEmpty)
+      let result = try Shield.protect(.module("CrashShieldTests"))
+      check(result.protected.contains("CrashShieldTests.Guest") && result.protected.contains("CrashShieldTests.Counter"))
+      check(result.generic.contains("CrashShieldTests.Box") && result.failed.isEmpty)
       let own = try Shield.protect(.ownClasses)
       check(Set(own.protected).isSuperset(of: result.protected) && own.failed.isEmpty)
       check(!own.protected.contains { $0.hasPrefix("Swift.") || $0.hasPrefix("CrashShield.") })

@@ -27,7 +27,7 @@ struct CrashPointerTests {
         check(incident.flags & UInt32(CS_RING_INCIDENT_RECORD) != 0 && incident.free_count > 2)
         check(incident.free_tid == gettid_())
         let name = unsafe withUnsafeBytes(of: incident.subject) { unsafe Array($0.prefix(Int(incident.subject_bytes))) }
-        check(String(decoding: name, as: UTF8.self) == "QuarantineTests.Session")
+        check(String(decoding: name, as: UTF8.self) == "CrashShieldTests.Session")
       }
       // Once it has left, it is a ghost.
       Shield.drainQuarantine()

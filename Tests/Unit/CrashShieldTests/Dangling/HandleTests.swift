@@ -50,15 +50,15 @@ struct HandleTests {
       try Shield.protect(Session.self, policy: .absorb)
       let alive = Guest()
       let pointer = unsafe Unmanaged.passUnretained(alive).toOpaque()
-      check(unsafe Shield.liveness(of: pointer) == .live(className: "QuarantineTests.Guest"))
+      check(unsafe Shield.liveness(of: pointer) == .live(className: "CrashShieldTests.Guest"))
       weak let weakly = alive
-      check(unsafe weakly != nil && Shield.liveness(of: pointer) == .live(className: "QuarantineTests.Guest"))
+      check(unsafe weakly != nil && Shield.liveness(of: pointer) == .live(className: "CrashShieldTests.Guest"))
       withExtendedLifetime(alive) {}
 
       let reference = unsafe dangling { Session() }
       drop()
       guard case .quarantined(let held) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
-      check(held.className == "QuarantineTests.Session" && held.release.frames.count >= 8)
+      check(held.className == "CrashShieldTests.Session" && held.release.frames.count >= 8)
       check(held.release.thread == Int(gettid_()))
       Shield.drainQuarantine()
       guard case .freed(let freed) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
