@@ -120,7 +120,7 @@ targets += house(
 targets += house(
   "Sources/Helpers",
   [
-    // Takes the rights away.
+    // Takes the rights away; stays apart, since a program that links it has its fstat().
     .target(name: "CConfine"),
     .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),

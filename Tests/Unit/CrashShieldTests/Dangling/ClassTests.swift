@@ -48,7 +48,8 @@ struct ClassTests {
   func byModule() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let result = try Shield.protect(.module("CrashShieldTests"))
-      check(result.protected.contains("CrashShieldTests.Guest") && result.protected.contains("CrashShieldTests.Counter"))
+      check(
+        result.protected.contains("CrashShieldTests.Guest") && result.protected.contains("CrashShieldTests.Counter"))
       check(result.generic.contains("CrashShieldTests.Box") && result.failed.isEmpty)
       let own = try Shield.protect(.ownClasses)
       check(Set(own.protected).isSuperset(of: result.protected) && own.failed.isEmpty)
