@@ -154,9 +154,8 @@ targets += house(
     .executableTarget(
       name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"],
       path: "Tests/Hosts/CastsHost"),
-    .target(name: "CExecutorEarly", path: "Tests/Hosts/ExecutorEarly"),
     .executableTarget(
-      name: "executor-host", dependencies: ["CExecutorEarly", "CrashShieldExecutorChecks", "CrashShield"],
+      name: "executor-host", dependencies: ["CTestKit", "CrashShieldExecutorChecks", "CrashShield"],
       path: "Tests/Hosts/ExecutorHost"),
     .executableTarget(
       name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/RingWriter", cSettings: c),

@@ -2,7 +2,7 @@
 // path: in their own process these hooks would be everybody's.
 // Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE | self-test MODE |
 // chained | replaced | status, where MODE is plain, off, observe or absorb
-import CExecutorEarly
+import CTestKit
 import CrashShield
 import CrashShieldExecutorChecks
 import Foundation
@@ -12,7 +12,7 @@ func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").u
 
 /// What the shield knows; each frame as an address in this program.
 func tellRecords() {
-  let base = UInt(early_program_start())
+  let base = UInt(cs_test_program_start())
   for incident in Shield.guardIncidents {
     let addresses = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
     tell(
@@ -105,7 +105,7 @@ case "chained":
   }
   done.wait()
   tell("status \(Shield.isolationUnavailable ?? "works")")
-  tell("asked \(early_asked() > 0) checked \(early_checked())")
+  tell("asked \(cs_test_early_asked() > 0) checked \(cs_test_early_checked())")
 case "replaced":
   Hooks.clear()
   tell("status \(Shield.isolationUnavailable ?? "works")")

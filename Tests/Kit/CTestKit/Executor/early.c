@@ -1,4 +1,4 @@
-#include "early.h"
+#include "cs_test_early.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,18 +21,18 @@ static __attribute__((swiftcall)) void count_check(uintptr_t identity, uintptr_t
   original(identity, implementation);
 }
 
-uint32_t early_asked(void) {
+uint32_t cs_test_early_asked(void) {
   return atomic_load(&asked);
 }
 
-uint32_t early_checked(void) {
+uint32_t cs_test_early_checked(void) {
   return atomic_load(&checked);
 }
 
 // The linker's: the program's header.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 
-uintptr_t early_program_start(void) {
+uintptr_t cs_test_program_start(void) {
   return (uintptr_t)&__ehdr_start;
 }
 
