@@ -158,8 +158,7 @@ targets += house(
       name: "executor-host", dependencies: ["CTestKit", "CrashShieldExecutorChecks", "CrashShield"],
       path: "Tests/Hosts/ExecutorHost"),
     .executableTarget(
-      name: "ring-writer", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/RingWriter", cSettings: c),
-    .executableTarget(name: "memory-host", dependencies: ["CShim"], path: "Tests/Hosts/MemoryHost", cSettings: c),
+      name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
     .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/Hosts/GuardHost"),
     .executableTarget(
       name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
@@ -189,7 +188,7 @@ targets += house(
     .testTarget(
       name: "CrashRingTests",
       dependencies: [
-        "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CShim", "CShimRing", "crash-maker", "ring-writer",
+        "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CShim", "CShimRing", "crash-maker", "shim-host",
       ]),
     // crash-analyse and crash-fetch, and what they have in common.
     .testTarget(
@@ -318,7 +317,7 @@ if !coreOnly {
         dependencies: [
           "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker",
           "guard-host",
-          "memory-host", "DemoServer",
+          "shim-host", "DemoServer",
         ])
     ])
 }

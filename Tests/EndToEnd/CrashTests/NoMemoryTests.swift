@@ -6,7 +6,7 @@ import Testing
 /// What is left of a program's memory when somebody has switched that off: nothing, in whatever crashd keeps.
 @Suite("Memory that is not kept")
 struct NoMemoryTests {
-  /// A memory-host that has a secret to read.
+  /// A shim-host that has a secret to read.
   private struct Host {
     /// Of this run alone: neither the program nor the test has it in a file.
     let secret = "orchid-" + (0..<24).map { _ in String(UInt8.random(in: 97...122), radix: 16) }.joined() + "-tulip"
@@ -17,7 +17,7 @@ struct NoMemoryTests {
       let (ours, theirs) = try FileDescriptor.pair()
       let all = place.environment.merging(["CRASHSHIELD_MEMORY": "full"]) { $1 }.merging(environment) { $1 }
       let process = try ChildProcess.start(
-        Binaries.besideTests("memory-host"), [],
+        Binaries.besideTests("shim-host"), ["memory"],
         ChildProcess.Options(environment: all, input: theirs.number, output: theirs.number))
       return Host(process: process, ends: ours)
     }
@@ -38,7 +38,7 @@ struct NoMemoryTests {
     }
   }
 
-  private static let rule = "privacy:\n  no-memory:\n    - exe: '*/memory-host'\n"
+  private static let rule = "privacy:\n  no-memory:\n    - exe: '*/shim-host'\n"
 
   private func write(_ text: String, to path: String) throws {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -70,14 +70,14 @@ struct NoMemoryTests {
     return count
   }
 
-  /// What crashd has of a crash of memory-host, and says of it to whoever asks.
+  /// What crashd has of a crash of shim-host, and says of it to whoever asks.
   private func findings(
     of host: Host, in daemon: PrivateDaemon
   ) async throws -> (report: CrashReport, files: Int, stacks: Int, dump: Bool, text: String) {
     let report = try await daemon.firstReport(of: host.process.pid)
     #expect(report.signal.name == "SIGSEGV")
     let functions = report.crashedThread?.stackFrames.map(\.function) ?? []
-    #expect(functions.starts(with: ["crash_with", "keep_secrets", "main"]), "\(functions)")
+    #expect(functions.starts(with: ["crash_with", "keep_secrets", "keep_memory"]), "\(functions)")
     let client = daemon.client
     let stacks = try await blocking { try client.stacks(id: report.id) }
     let path = daemon.place.root.path + "/crash-\(report.id).dmp"

@@ -77,8 +77,8 @@ private final class RingWriter {
     let complaints = folder.appending(path: "complaints")
     try Data().write(to: complaints)
     let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    process.executableURL = products.appending(path: "ring-writer")
-    process.arguments = arguments
+    process.executableURL = products.appending(path: "shim-host")
+    process.arguments = ["ring"] + arguments
     // What a sanitizer finds ends the writer before it is killed.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
     process.standardOutput = output

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cs_shim.h"
+#include "host.h"
 
 #define COPIES 8
 
@@ -45,7 +46,7 @@ __attribute__((noinline)) static void keep_secrets(void) {
   crash_with(on_heap, secrets.copies[0]);
 }
 
-int main(void) {
+int keep_memory(void) {
   const cs_shim_configuration configuration = {.status_function = say};
   cs_shim_failure failure = {0};
   if (cs_shim_start(&configuration, &failure) != CS_SHIM_OK) return 71;

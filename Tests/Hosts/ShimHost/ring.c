@@ -1,6 +1,6 @@
 // Four threads that write records into a ring, by the functions of the signal handler, until somebody kills them. What
 // a record holds follows from its ticket, so that a reader can tell a mixed one. The ring's descriptor is printed
-// first. With the argument `together` they write as many as there are slots, and a fifth thread reads them: at the same
+// first. Together they write as many as there are slots, and a fifth thread reads them: at the same
 // addresses, so that the thread sanitizer sees both sides. No slot is written twice then: a reader that copies what is
 // being overwritten, and throws the copy away, is a race by design.
 #include <pthread.h>
@@ -19,6 +19,7 @@
 #include "cs_ring_access.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
+#include "host.h"
 
 #define WRITER_COUNT    4
 #define ADDRESS_FACTOR  UINT64_C(0x9e3779b97f4a7c15)
@@ -114,12 +115,12 @@ static int write_together(void) {
   return has_read_right ? 0 : 4;
 }
 
-int main(int count, char **arguments) {
+int write_ring(bool is_together) {
   const cs_shim_configuration configuration = {
-      .socket_path = "/nonexistent/attach", .spool_directory = "/nonexistent/spool", .name = "ring-writer"};
+      .socket_path = "/nonexistent/attach", .spool_directory = "/nonexistent/spool", .name = "shim-host"};
   parent = getppid();
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 1;
-  if (count > 1 && strcmp(arguments[1], "together") == 0) return write_together();
+  if (is_together) return write_together();
   if (printf("%d\n", cs_testing_ring_descriptor()) < 0 || fflush(stdout) != 0) return 2;
   pthread_t thread;
   for (int index = 1; index < WRITER_COUNT; index++) {
