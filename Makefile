@@ -211,7 +211,7 @@ matrix: test-packages build dynamic static
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
-TSAN_SKIP    := $(ASAN_SKIP)|^CrashReportTests|^HelperTests|^DanglingStatisticsTests
+TSAN_SKIP    := $(ASAN_SKIP)|^HelperTests|^ModelTests
 
 sanitizer-builds: build-packages
 	$(SANITIZED) --sanitize=address --scratch-path .build-asan

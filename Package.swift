@@ -181,10 +181,10 @@ targets += house(
     .testTarget(
       name: "CrashShieldTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
+    // Pure functions of values.
     .testTarget(
-      name: "CrashReportTests", dependencies: ["CrashReport"], exclude: ["read_minidump.py"],
-      resources: [.copy("Golden")]),
-    .testTarget(name: "DanglingStatisticsTests", dependencies: ["DanglingStatistics"]),
+      name: "ModelTests", dependencies: ["CrashReport", "DanglingStatistics"], exclude: ["Report/read_minidump.py"],
+      resources: [.copy("Report/Golden")]),
     .testTarget(
       name: "CrashRingTests",
       dependencies: [
@@ -291,8 +291,6 @@ if !coreOnly {
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         ]),
-      .testTarget(
-        name: "CrashStoreTests", dependencies: ["CrashStore", .product(name: "GRDB", package: "GRDB.swift")]),
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [

@@ -32,8 +32,8 @@ struct GroupCoverageTests {
     arguments: [(1, 1.0, 60.0, 0.0), (5, 1, 75, 0), (20, 1, 171, 0.011), (20, 1.5, 208, 0.021), (100, 1, 604, 0.035)])
   func runRule(groups: Int, exponent: Double, hits: Double, unseen: Double) {
     var generator = SeededGenerator(seed: 51)
-    var hitCounts = Sample()
-    var unseenShares = Sample()
+    var hitCounts = Measurements()
+    var unseenShares = Measurements()
     for _ in 0..<100 * Simulation.scale {
       let result = Self.run(groups: groups, exponent: exponent, until: { $0.runSinceNewGroup >= 59 }, &generator)
       hitCounts.add(result.hits)
@@ -50,7 +50,7 @@ struct GroupCoverageTests {
     arguments: [(20, 0.034), (100, 0.021)])
   func goodRule(groups: Int, unseen: Double) {
     var generator = SeededGenerator(seed: 52)
-    var shares = Sample()
+    var shares = Measurements()
     for _ in 0..<60 * Simulation.scale {
       let result = Self.run(
         groups: groups, exponent: 1, until: { $0.hits >= 50 && $0.unseenShare <= 0.02 }, &generator)

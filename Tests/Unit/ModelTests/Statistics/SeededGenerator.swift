@@ -43,7 +43,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 /// Mean and standard error of what a simulation gave.
-struct Sample {
+struct Measurements {
   private(set) var values: [Double] = []
 
   mutating func add(_ value: Double) { values.append(value) }

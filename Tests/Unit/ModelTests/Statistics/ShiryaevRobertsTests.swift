@@ -26,7 +26,7 @@ struct ShiryaevRobertsTests {
     ])
   func delay(rate: Double, rise: Double, python: Double) {
     var generator = SeededGenerator(seed: 61)
-    var delays = Sample()
+    var delays = Measurements()
     for _ in 0..<250 * Simulation.scale {
       let day = Self.daysToAlarm(
         rate: { $0 < 30 ? rate : rate * rise }, expected: rate, limit: 430, &generator)

@@ -36,7 +36,7 @@ struct DelayDistributionTests {
     ])
   func unbiased(law: DelayLaw, pythonSpread: [Double]) {
     var generator = SeededGenerator(seed: 21)
-    var estimates = [Sample](repeating: Sample(), count: Self.grid.count)
+    var estimates = [Measurements](repeating: Measurements(), count: Self.grid.count)
     for _ in 0..<150 * Simulation.scale {
       let hits = Self.hits(law, &generator).all
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
@@ -58,7 +58,7 @@ struct DelayDistributionTests {
   @Test("the plain distribution of hits is far off where the estimate is not: 0.73 for a true 0.44")
   func plainDistributionIsBiased() {
     var generator = SeededGenerator(seed: 22)
-    var plain = Sample()
+    var plain = Measurements()
     for _ in 0..<50 {
       let queue = Self.hits(.weibull300ms, &generator).queue
       plain.add(Double(queue.count { $0 <= 0.1 }) / Double(queue.count))
@@ -70,8 +70,8 @@ struct DelayDistributionTests {
   @Test("the stated standard deviation is that of the estimate's error, given the accesses")
   func standardDeviation() {
     var generator = SeededGenerator(seed: 23)
-    var errors = Sample()
-    var stated = Sample()
+    var errors = Measurements()
+    var stated = Measurements()
     let retention = Retention(slots: 50, deallocationsPerSecond: 200)
     for _ in 0..<400 {
       var hits = DelayDistribution()

@@ -55,7 +55,7 @@ struct ClosedLoopTests {
   @Test("a rise from 0.1 a day to ten times that is caught within 5 days on average")
   func rise() {
     var generator = SeededGenerator(seed: 82)
-    var delays = Sample()
+    var delays = Measurements()
     for _ in 0..<300 * Simulation.scale {
       let found = Self.switches(days: 120, rate: { $0 < 60 ? 0.1 : 1 }, &generator).first { $0 >= 60 }
       delays.add((found ?? 120) - 60)

@@ -30,8 +30,8 @@ struct BuildComparisonTests {
     ])
   func power(share: Double, rate: Double, rise: Double, found: Double, days: Double, crashes: Double) {
     var generator = SeededGenerator(seed: 71)
-    var foundDays = Sample()
-    var foundCrashes = Sample()
+    var foundDays = Measurements()
+    var foundCrashes = Measurements()
     let runs = 300 * Simulation.scale
     for _ in 0..<runs {
       guard let alarm = Self.run(share: share, rate: rate, rise: rise, &generator) else { continue }
@@ -66,7 +66,7 @@ struct BuildComparisonTests {
     arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
   func rateDrop(rate: Double, drop: Double, days: Double) {
     var generator = SeededGenerator(seed: 73)
-    var counts = Sample()
+    var counts = Measurements()
     for _ in 0..<400 * Simulation.scale {
       var process = RateDrop()
       var day = 0

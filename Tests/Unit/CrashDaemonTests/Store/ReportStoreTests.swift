@@ -369,21 +369,6 @@ private func withStore(_ body: (ReportStore) throws -> Void) throws {
   try store.close()
 }
 
-/// A directory that is removed at the end.
-final class TestDirectory {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.path + "/cs-\(UInt32.random(in: .min ... .max))"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit {
-    // Nothing depends on it, and a deinit cannot throw.
-    do { try FileManager.default.removeItem(atPath: path) } catch {}
-  }
-}
-
 private func sample(
   id: String, name: String = "shop", pid: Int = 7, uid: Int = 1000, time: String = "2026-11-21T08:00:00.000000Z"
 ) -> CrashReport {

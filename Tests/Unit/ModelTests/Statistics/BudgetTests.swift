@@ -82,10 +82,10 @@ struct BudgetTests {
     arguments: [(65_536.0, 0.752, 0.591, 0.714, 0.354), (1_048_576, 0.926, 0.854, 0.887, 0.614)])
   func python(budget: Double, oracle: Double, hits: Double, crashes: Double, fifty: Double) {
     var generator = SeededGenerator(seed: 41)
-    var known = Sample()
-    var fromHits = Sample()
-    var fromCrashes = Sample()
-    var fixed = Sample()
+    var known = Measurements()
+    var fromHits = Measurements()
+    var fromCrashes = Measurements()
+    var fixed = Measurements()
     for _ in 0..<16 * Simulation.scale {
       let fleet = Fleet(&generator)
       let slots = BudgetSplit.slots(

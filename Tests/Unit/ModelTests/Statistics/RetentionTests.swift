@@ -68,7 +68,7 @@ struct RetentionTests {
   func detection(law: DelayLaw, slots: Double, rate: Double, expected: Double) {
     var generator = SeededGenerator(seed: 12)
     let retention = Retention(slots: slots, deallocationsPerSecond: rate, explorerShare: 0)
-    var sample = Sample()
+    var sample = Measurements()
     for _ in 0..<1_500 * Simulation.scale { sample.add(retention.queueProbability(after: law.draw(&generator))) }
     // Python's own error: at most 0.0011 (one standard error).
     #expect(abs(sample.mean - expected) < 4 * sample.standardError + 0.004)

@@ -24,7 +24,7 @@ struct DetectionProbabilityTests {
   func coverage(law: DelayLaw, accesses: Int) throws {
     var generator = SeededGenerator(seed: 31)
     var held = 0
-    var estimates = Sample()
+    var estimates = Measurements()
     let runs = 100 * Simulation.scale
     for _ in 0..<runs {
       let (hits, retention) = Self.measure(law, accesses: accesses, &generator)
