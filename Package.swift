@@ -235,11 +235,10 @@ if !coreOnly {
     "Sources/Daemon",
     [
       .target(name: "CrashStore", dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")]),
-      .target(name: "CrashScrubbing"),
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashScrubbing", "CrashSymbols",
+          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols",
           "CrashStore",
           "DanglingStatistics", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -262,7 +261,7 @@ if !coreOnly {
       .target(
         name: "CrashSinks",
         dependencies: [
-          "CCurl", "CLinux", "CrashClient", "CrashReport", "CrashScrubbing", .product(name: "Yams", package: "Yams"),
+          "CCurl", "CLinux", "CrashClient", "CrashReport", .product(name: "Yams", package: "Yams"),
         ]),
       .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments]),
     ])
@@ -294,7 +293,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "CrashDaemon", "CrashShield", "CrashScrubbing", "CrashStore",
+          "CLinux", "CTestKit", "CrashDaemon", "CrashShield", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
@@ -302,7 +301,7 @@ if !coreOnly {
       .testTarget(
         name: "ToolTests",
         dependencies: [
-          "CrashClient", "CrashControl", "CrashReport", "CrashScrubbing", "CrashShield", "CrashSinks", "FakeDaemon",
+          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashSinks", "FakeDaemon",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])

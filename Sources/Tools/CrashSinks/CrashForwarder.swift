@@ -1,5 +1,5 @@
 public import CrashClient
-import CrashScrubbing
+import CrashReport
 internal import Glibc
 
 /// All sinks of one `crash-forward`, each with a thread and a cursor of its own.

@@ -1,5 +1,5 @@
 import CrashClient
-public import CrashScrubbing
+public import CrashReport
 
 /// Scrubs a report: every text in its JSON.
 public struct ReportScrubbing: Sendable {

@@ -8,7 +8,7 @@ import Glibc
 import Logging
 
 @testable import CrashDaemon
-@testable import CrashScrubbing
+@testable import CrashReport
 
 private let directories = start()
 

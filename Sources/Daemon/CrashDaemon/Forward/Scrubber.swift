@@ -1,5 +1,4 @@
 import CrashReport
-import CrashScrubbing
 import FoundationEssentials
 
 /// Takes out of a report what the privacy rules name.

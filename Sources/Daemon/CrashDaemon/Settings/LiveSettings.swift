@@ -1,4 +1,4 @@
-import CrashScrubbing
+import CrashReport
 import CrashStore
 import Synchronization
 

@@ -1,5 +1,4 @@
 import CrashReport
-import CrashScrubbing
 import CrashStore
 
 extension SettingKey {

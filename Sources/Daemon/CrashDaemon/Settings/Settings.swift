@@ -1,4 +1,4 @@
-public import CrashScrubbing
+public import CrashReport
 public import CrashStore
 
 /// Everything that an operator can set: by a file, by the environment, on the command line.

@@ -1,4 +1,4 @@
-import CrashScrubbing
+import CrashReport
 
 /// One key: its name, what it takes, and where it goes.
 struct ForwardKey: Sendable {

@@ -1,5 +1,4 @@
-import CrashReport
-public import CrashScrubbing
+public import CrashReport
 
 /// What `crash-forward` sends, and where.
 public struct ForwardSettings: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import CrashClient
-import CrashScrubbing
+import CrashReport
 import Foundation
 import Testing
 

@@ -1,6 +1,5 @@
 import CrashClient
 import CrashReport
-import CrashScrubbing
 import Testing
 
 @testable import CrashSinks

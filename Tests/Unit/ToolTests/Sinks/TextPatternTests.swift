@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CrashScrubbing
+@testable import CrashReport
 
 @Suite("Patterns of the scrubber")
 struct TextPatternTests {
