@@ -103,6 +103,7 @@ targets += house(
   [
     .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CLinux"),
+    .target(name: "LinuxSystem", dependencies: ["CLinux"]),
   ])
 
 targets += house("Sources/Report", [.target(name: "CrashReport")])
@@ -234,11 +235,12 @@ if !coreOnly {
   targets += house(
     "Sources/Daemon",
     [
-      .target(name: "CrashStore", dependencies: ["CrashReport", .product(name: "GRDB", package: "GRDB.swift")]),
+      .target(
+        name: "CrashStore", dependencies: ["CrashReport", "LinuxSystem", .product(name: "GRDB", package: "GRDB.swift")]),
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols",
+          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "LinuxSystem",
           "CrashStore",
           "DanglingStatistics", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -255,13 +257,13 @@ if !coreOnly {
       .target(name: "CrashClient", dependencies: ["CrashReport"]),
       .target(
         name: "CrashControl",
-        dependencies: ["CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols"]),
+        dependencies: ["CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols", "LinuxSystem"]),
       .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
       .target(
         name: "CrashSinks",
         dependencies: [
-          "CCurl", "CLinux", "CrashClient", "CrashReport", .product(name: "Yams", package: "Yams"),
+          "CCurl", "CLinux", "CrashClient", "CrashReport", "LinuxSystem", .product(name: "Yams", package: "Yams"),
         ]),
       .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments]),
     ])
@@ -293,7 +295,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "CrashDaemon", "CrashShield", "CrashStore",
+          "CLinux", "CTestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],

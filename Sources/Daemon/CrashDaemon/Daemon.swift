@@ -1,5 +1,6 @@
 import CrashStore
 import Glibc
+import LinuxSystem
 public import Logging
 import ServiceLifecycle
 import UnixSignals

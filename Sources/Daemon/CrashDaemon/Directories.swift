@@ -1,5 +1,6 @@
 import CShimRing
 import Glibc
+import LinuxSystem
 
 /// Where crashd keeps its sockets and its reports.
 public struct Directories: Sendable, Equatable {

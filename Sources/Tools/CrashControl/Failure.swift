@@ -1,5 +1,6 @@
 public import CrashClient
 import Glibc
+internal import LinuxSystem
 
 /// The exit codes of crashctl.
 public enum ExitStatus: Int32, Sendable {
@@ -43,7 +44,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .closed(let path):
       self.init(.unreachable, "crashd at '\(path)' closed the connection: it was stopped or restarted, try again")
     case .failed(let path, let number):
-      self.init(.unreachable, "the connection to crashd at '\(path)' broke (\(errorText(number))): try again")
+      self.init(.unreachable, "the connection to crashd at '\(path)' broke (\(SystemError.text(number))): try again")
     case .malformedReply(let reason):
       self.init(
         .unreachable, "crashd sent a reply that crashctl does not understand (\(reason)): are both of one version?")
@@ -115,7 +116,7 @@ public struct Failure: Error, Sendable, Equatable {
   }
 
   private static func unreachable(_ path: String, _ number: Int32) -> String {
-    let reason = errorText(number)
+    let reason = SystemError.text(number)
     switch number {
     case EACCES, EPERM:
       return "may not reach crashd at '\(path)' (\(reason)): become root, or join the group of its socket"
@@ -126,10 +127,4 @@ public struct Failure: Error, Sendable, Equatable {
         "no crashd at '\(path)' (\(reason)): start crashd.socket, or name its socket with --socket or CRASHD_SOCKET"
     }
   }
-}
-
-/// What an errno means.
-func errorText(_ number: Int32) -> String {
-  // strerror returns a NUL-terminated text that lives until the next call; it is copied at once.
-  unsafe String(cString: strerror(number))
 }

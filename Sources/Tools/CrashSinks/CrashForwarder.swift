@@ -1,6 +1,7 @@
 public import CrashClient
 import CrashReport
 internal import Glibc
+public import LinuxSystem
 
 /// All sinks of one `crash-forward`, each with a thread and a cursor of its own.
 public struct CrashForwarder: Sendable {
@@ -83,17 +84,19 @@ public struct CrashForwarder: Sendable {
   /// Sends until `stop` is told, and a few seconds longer where a server keeps it waiting.
   /// - Throws: `SystemError` when there are no threads left.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
-    var threads: [WorkerThread] = []
+    var ends: [StopSignal] = []
     for runner in runners {
-      threads.append(
-        try WorkerThread {
-          var runner = runner
-          runner.run()
-        })
+      let end = try StopSignal()
+      try Thread.start(named: "sink") {
+        var runner = runner
+        runner.run()
+        end.stop()
+      }
+      ends.append(end)
     }
     wait()
     stop.stop()
     // What is not acknowledged comes again.
-    for thread in threads { _ = thread.join(within: .seconds(5)) }
+    for end in ends { _ = end.wait(for: .seconds(5)) }
   }
 }

@@ -1,5 +1,6 @@
 public import CrashClient
 import CrashReport
+import LinuxSystem
 
 /// Takes one sink's events from crashd, one after the other, and acknowledges what the sink has delivered.
 ///

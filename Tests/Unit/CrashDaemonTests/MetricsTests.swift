@@ -1,6 +1,7 @@
 import CrashStore
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

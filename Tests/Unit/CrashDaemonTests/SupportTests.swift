@@ -2,6 +2,7 @@ import CShimRing
 import CrashReport
 import GRDB
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

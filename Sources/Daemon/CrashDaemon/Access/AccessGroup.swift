@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// Whose members see and change everything, besides root and crashd's own user, as an operator says it.
 public enum AccessGroup: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import CLinux
 import CrashStore
 import Glibc
+import LinuxSystem
 
 /// Who sees and changes everything, and who only what came of his own processes: by the kernel's word for the peer at the
 /// moment when it connected, and nobody else's.

@@ -1,5 +1,6 @@
 import CrashRing
 import Glibc
+import LinuxSystem
 
 // Processes that one crashd leaves to the next: what is kept of them while none runs.
 extension AttachLoop {

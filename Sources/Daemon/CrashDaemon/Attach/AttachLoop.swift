@@ -1,6 +1,7 @@
 import CLinux
 import CShimRing
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// What the attach thread tells the pipeline.

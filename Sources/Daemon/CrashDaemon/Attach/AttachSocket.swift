@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// One connection of the attach socket.
 struct AttachSocket {

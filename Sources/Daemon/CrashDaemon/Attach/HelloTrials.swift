@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// The record of which hello is being read.
 protocol HelloBook: Sendable {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// epoll and a wake-up, for one thread.
 struct Poller: Sendable {

@@ -1,5 +1,6 @@
 import CShimRing
 import Glibc
+import LinuxSystem
 
 /// A ring without its empty parts: what the store keeps beside a report, enough to analyse it again.
 ///

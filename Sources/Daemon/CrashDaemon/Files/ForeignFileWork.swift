@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// Does what may wait for a file system that crashd does not know.

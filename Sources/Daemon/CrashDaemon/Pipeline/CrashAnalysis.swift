@@ -2,6 +2,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 import CrashSymbols
+import LinuxSystem
 import Logging
 import Synchronization
 

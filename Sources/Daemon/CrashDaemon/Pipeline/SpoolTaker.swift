@@ -1,5 +1,6 @@
 import CrashRing
 import CrashStore
+import LinuxSystem
 import Logging
 
 /// Takes what processes have left in the spool directory, one file after the other.

@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import LinuxSystem
 import Yams
 
 // YAML, and JSON, which YAML contains.

@@ -1,5 +1,6 @@
 import CShimRing
 import Glibc
+import LinuxSystem
 
 // Each user may write into the spool directory: what is no spool file, and what is too much, is removed.
 extension SpoolDirectory {

@@ -3,6 +3,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 import Glibc
+import LinuxSystem
 
 /// Why a file in the spool directory was not read.
 struct SpoolRefusal: Error, Equatable {

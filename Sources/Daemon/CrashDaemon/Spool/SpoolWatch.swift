@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// inotify on the spool directory: which files were put there, and whether others were begun.
 struct SpoolWatch: Sendable {

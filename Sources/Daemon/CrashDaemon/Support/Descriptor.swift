@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// A file descriptor that is closed when it is no longer used.

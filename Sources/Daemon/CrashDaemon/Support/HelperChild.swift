@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// A run of `crash-analyse` or `crash-fetch`, which do in a process of their own what crashd must not risk itself.
 struct HelperChild {

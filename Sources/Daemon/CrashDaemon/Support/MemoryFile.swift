@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// A file in memory, for what is read as a file: by a child, or by the reader of rings.
 struct MemoryFile {

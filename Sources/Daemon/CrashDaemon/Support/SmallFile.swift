@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// Files that are read and written in one piece.
 enum SmallFile {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// Listening Unix sockets and their peers.
 enum UnixSocket {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 
 /// The symbol caches and unwind files on disk, kept below a size: those for all users in the directory itself, each
 /// user's own ones in a directory below it.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// Gets the debug information of one build from servers, by `crash-fetch`, and lets `crash-analyse` make the symbol cache
 /// of it.

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// Looks at images whose paths processes have named, where a file system may never answer.
 enum ForeignImages {

@@ -1,6 +1,7 @@
 import CLinux
 import CrashRing
 import Glibc
+import LinuxSystem
 
 /// An image whose symbols may be needed: as the process names it, with the descriptor that it sent, if any.
 struct ImageFile: Sendable {

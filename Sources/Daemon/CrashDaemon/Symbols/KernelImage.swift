@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// The image that the kernel maps into every process, with the functions that read clocks: no file has it.
 ///

@@ -1,4 +1,5 @@
 import CrashSymbols
+import LinuxSystem
 import Logging
 
 /// Says which linkage names crashd may write out itself: those that a confined process has written out before.

@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Logging
 
 /// Has `crash-analyse` describe what the place of a fault can see.

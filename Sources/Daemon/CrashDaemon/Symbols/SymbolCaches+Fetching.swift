@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Logging
 
 /// What is asked of servers, one build at a time.

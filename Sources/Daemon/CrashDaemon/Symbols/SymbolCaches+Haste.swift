@@ -1,4 +1,5 @@
 import CrashSymbols
+import LinuxSystem
 import Logging
 
 // The first crash of a build often comes before its cache is made: a server that dies right after its start. Then the

@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Logging
 
 /// The symbol caches of all images: made ahead, when a process attaches, and found by build id when one crashes.

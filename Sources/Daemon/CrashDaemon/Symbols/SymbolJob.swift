@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 
 /// Makes one symbol cache: runs `crash-analyse build-cache`, which reads the untrusted file in a process of its own.
 struct SymbolJob: Sendable {

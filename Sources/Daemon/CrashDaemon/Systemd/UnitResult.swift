@@ -1,6 +1,7 @@
 import CLinux
 import CrashReport
 import Glibc
+import LinuxSystem
 
 /// What systemd says of the end of a service whose main process died: asks `systemctl`, never in the way of a crash.
 ///

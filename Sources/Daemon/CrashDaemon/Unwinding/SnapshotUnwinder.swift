@@ -2,6 +2,7 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Logging
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// Makes one unwind file: the tables of an image, taken out by `crash-analyse`, so that a crash can be unwound again when
 /// the image is no longer there.

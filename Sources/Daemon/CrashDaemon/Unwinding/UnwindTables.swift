@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Logging
 
 /// The unwind files of all images: made when a process attaches, found by build id when one crashes.

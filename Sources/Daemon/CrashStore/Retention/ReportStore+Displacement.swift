@@ -1,5 +1,6 @@
 import Glibc
 import GRDB
+import LinuxSystem
 import Synchronization
 
 // A database whose file was removed or replaced while it is open: its content is there until it is closed.
@@ -70,7 +71,6 @@ extension ReportStore {
   }
 
   private static func failure(_ what: String, _ path: String) -> StoreError {
-    // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
-    .unavailable(path: path, reason: "cannot \(what): \(unsafe String(cString: strerror(errno)))")
+    .unavailable(path: path, reason: "\(SystemError(what))")
   }
 }

@@ -2,6 +2,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 import Glibc
+import LinuxSystem
 import Synchronization
 
 // A database that is corrupt is set aside, never deleted, and what can be read of it is taken over into a new one.
@@ -39,9 +40,7 @@ extension ReportStore {
       aside = "\(path).\(what)-\(mark)-\(attempt)"
     }
     for suffix in ["", "-wal", "-shm"] where unsafe rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
-      // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never nil.
-      let reason = unsafe String(cString: strerror(errno))
-      throw .unavailable(path: path, reason: "cannot rename '\(path + suffix)': \(reason)")
+      throw .unavailable(path: path, reason: "\(SystemError("rename '\(path + suffix)'"))")
     }
     return aside
   }

@@ -1,6 +1,7 @@
 public import CrashClient
 public import CrashShield
 import Glibc
+internal import LinuxSystem
 
 /// Looks whether crashes would be seen, and whether their reports would say all that they can.
 ///
@@ -133,7 +134,7 @@ public struct Doctor: Sendable {
     guard unsafe access(path, W_OK) == 0 else {
       let number = errno
       return Finding(
-        .fault, "attach socket", "a process of this user cannot attach at '\(path)': \(errorText(number))",
+        .fault, "attach socket", "a process of this user cannot attach at '\(path)': \(SystemError.text(number))",
         remedy: number == EACCES ? "see the group of crashd.socket" : "start crashd.socket")
     }
     return Finding(.good, "attach socket", "processes of this user can attach at '\(path)'")

@@ -1,6 +1,7 @@
 public import CrashReport
 import FoundationEssentials
 import Glibc
+internal import LinuxSystem
 
 /// Where the core of a crashed process is, when the system has kept one.
 public enum CoreFile: Sendable, Equatable {
@@ -106,10 +107,9 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // The system's message is shorter than Foundation's, which names its own error codes. strerror of glibc ≥ 2.32 returns
-      // a constant or a thread-local string, never nil.
+      // The system's message is shorter than Foundation's, which names its own error codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
-      throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : unsafe String(cString: strerror(errno)))
+      throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }
     return names.filter { Self.matches($0[...], name[...]) }.compactMap { name in
       let path = directory + "/" + name

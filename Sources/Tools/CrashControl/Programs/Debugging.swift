@@ -2,6 +2,7 @@ public import CrashClient
 internal import CrashReport
 import FoundationEssentials
 import Glibc
+internal import LinuxSystem
 
 /// `debug`: a debugger on the core of a crash.
 public struct Debugging: Sendable {
@@ -36,7 +37,7 @@ public struct Debugging: Sendable {
     switch place {
     case .file(let path):
       guard unsafe access(path, R_OK) == 0 else {
-        throw Failure(.nothingFound, "cannot read '\(path)' (\(errorText(errno)))")
+        throw Failure(.nothingFound, "cannot read '\(path)' (\(SystemError.text(errno)))")
       }
       let tool = try find(debugger)
       // Both take a core this way, and then the program of a report that may be passed on.
@@ -94,7 +95,7 @@ public struct Debugging: Sendable {
         words[0], Array(words.dropFirst()), .init(environment: environment, signalMask: before)
       ).wait(timeout_ms: -1)
     } catch {
-      throw Failure(.nothingFound, "cannot run '\(error.file)' (\(errorText(error.errno)))")
+      throw Failure(.nothingFound, "cannot run '\(error.file)' (\(SystemError.text(error.errno)))")
     }
     if case .exited(let code)? = end { exit(code) }
     exit(1)

@@ -2,6 +2,7 @@ internal import CLinux
 internal import CrashClient
 internal import CrashReport
 import Glibc
+internal import LinuxSystem
 
 /// `demo`: a few crashes on purpose, and their reports.
 public struct Demonstration: Sendable {
@@ -82,7 +83,8 @@ public struct Demonstration: Sendable {
         Programs.find("crash-maker"), [name, "--wait-attached"],
         .init(standardInput: nothing, standardOutput: nothing, standardError: nothing, environment: settings))
     } catch {
-      throw Failure(.nothingFound, "cannot run '\(error.file)' (\(errorText(error.errno))): is it beside crashctl?")
+      throw Failure(
+        .nothingFound, "cannot run '\(error.file)' (\(SystemError.text(error.errno))): is it beside crashctl?")
     }
     if maker.wait(timeout_ms: Self.crashLimit_ms) == nil { maker.stop() }
     let client = daemon.client

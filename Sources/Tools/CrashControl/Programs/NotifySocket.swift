@@ -1,4 +1,5 @@
 import Glibc
+internal import LinuxSystem
 
 /// The socket on which a service says that it is ready, as systemd's NOTIFY_SOCKET.
 struct NotifySocket: ~Copyable {
@@ -22,7 +23,7 @@ struct NotifySocket: ~Copyable {
         unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard result == 0 else { throw Failure(.unreachable, "cannot bind '\(path)' (\(errorText(errno)))") }
+    guard result == 0 else { throw Failure(.unreachable, "cannot bind '\(path)' (\(SystemError.text(errno)))") }
   }
 
   deinit { close(descriptor) }

@@ -2,6 +2,7 @@ internal import CLinux
 internal import CrashClient
 import FoundationEssentials
 import Glibc
+internal import LinuxSystem
 
 /// A crashd of one's own, in a directory of its own, for the time of one command.
 struct PrivateDaemon: ~Copyable {
@@ -37,7 +38,7 @@ struct PrivateDaemon: ~Copyable {
     let notify = try NotifySocket(path: storage.path + "/notify")
     // The paths are read during the calls only.
     for path in [runtime, state] where unsafe mkdir(path, 0o700) != 0 {
-      throw Failure(.unreachable, "cannot make '\(path)' (\(errorText(errno)))")
+      throw Failure(.unreachable, "cannot make '\(path)' (\(SystemError.text(errno)))")
     }
     let process = try launch(
       ["--runtime-directory", runtime, "--state-directory", state] + options, log: log, notifyPath: notify.path,
@@ -59,7 +60,9 @@ struct PrivateDaemon: ~Copyable {
       close(output)
       close(nothing)
     }
-    guard output >= 0, nothing >= 0 else { throw Failure(.unreachable, "cannot open '\(log)' (\(errorText(errno)))") }
+    guard output >= 0, nothing >= 0 else {
+      throw Failure(.unreachable, "cannot open '\(log)' (\(SystemError.text(errno)))")
+    }
 
     var settings = environment
     // systemd's variables for crashctl are not meant for this crashd.
@@ -72,7 +75,8 @@ struct PrivateDaemon: ~Copyable {
     do throws(ChildProcess.StartError) {
       return try ChildProcess(Programs.find("crashd"), arguments, options)
     } catch {
-      throw Failure(.unreachable, "cannot start '\(error.file)' (\(errorText(error.errno))): is crashd installed?")
+      throw Failure(
+        .unreachable, "cannot start '\(error.file)' (\(SystemError.text(error.errno))): is crashd installed?")
     }
   }
 

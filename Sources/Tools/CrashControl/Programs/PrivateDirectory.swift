@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+internal import LinuxSystem
 
 /// A directory for the time of one command; only its user may enter.
 struct PrivateDirectory: ~Copyable {
@@ -13,7 +14,7 @@ struct PrivateDirectory: ~Copyable {
     var template = Array("\(parent)/crashctl-XXXXXX".utf8CString)
     // mkdtemp changes the six letters in place.
     guard unsafe mkdtemp(&template) != nil else {
-      throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(errorText(errno)))")
+      throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(SystemError.text(errno)))")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     isKept = keep

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CrashClient
 import Glibc
+internal import LinuxSystem
 
 /// `run`: a program under a crashd of its own.
 public struct ProgramRun: Sendable {
@@ -54,7 +55,7 @@ public struct ProgramRun: Sendable {
         file, Array(command.dropFirst()), .init(environment: settings, signalMask: before))
     } catch {
       let status: Int32 = error.errno == ENOENT ? 127 : 126
-      throw Failure(status: status, "cannot run '\(file)' (\(errorText(error.errno)))")
+      throw Failure(status: status, "cannot run '\(file)' (\(SystemError.text(error.errno)))")
     }
     let end = Self.wait(for: program, signals)
     try report(program, end, daemon)

@@ -1,5 +1,6 @@
 internal import CrashReport
 import Glibc
+internal import LinuxSystem
 
 /// Writes to a descriptor at once, without a buffer of its own.
 public enum Output: Sendable {
@@ -30,7 +31,7 @@ public enum Output: Sendable {
         // The pointer is used during the call only.
         _ = unsafe poll(&set, 1, -1)
       case EPIPE: throw Failure(.done, "")
-      default: throw Failure(.nothingFound, "cannot write the output (\(errorText(errno)))")
+      default: throw Failure(.nothingFound, "cannot write the output (\(SystemError.text(errno)))")
       }
     }
   }

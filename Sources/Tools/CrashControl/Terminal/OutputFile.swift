@@ -1,4 +1,5 @@
 import Glibc
+internal import LinuxSystem
 
 extension Output {
   /// Writes a file that only its owner may read; one that is there already is replaced once the new one is whole.
@@ -9,7 +10,7 @@ extension Output {
     if isStream(path) { return try write(bytes, toStream: path) }
     let temporary = "\(path).\(getpid()).new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(errorText(errno)))") }
+    guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(SystemError.text(errno)))") }
     do throws(Failure) {
       try write(bytes, to: descriptor)
       close(descriptor)
@@ -19,7 +20,7 @@ extension Output {
       throw Failure(.nothingFound, "cannot write '\(path)': \(error.message)")
     }
     guard unsafe rename(temporary, path) == 0 else {
-      let reason = errorText(errno)
+      let reason = SystemError.text(errno)
       unsafe unlink(temporary)
       throw Failure(.nothingFound, "cannot write '\(path)' (\(reason))")
     }
@@ -34,7 +35,7 @@ extension Output {
 
   private static func write(_ bytes: [UInt8], toStream path: String) throws(Failure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-    guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(errorText(errno)))") }
+    guard descriptor >= 0 else { throw Failure(.nothingFound, "cannot write '\(path)' (\(SystemError.text(errno)))") }
     defer { close(descriptor) }
     do throws(Failure) { try write(bytes, to: descriptor) } catch {
       throw Failure(.nothingFound, "cannot write '\(path)': \(error.message)")

@@ -1,6 +1,7 @@
 import CLinux
 import CrashReport
 internal import Glibc
+import LinuxSystem
 
 /// Writes each crash into the systemd journal.
 public struct JournalSink: Sink {

@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import LinuxSystem
 import Yams
 
 /// Makes settings of a file and the environment: what comes later wins.

@@ -1,4 +1,5 @@
 import Glibc
+public import LinuxSystem
 
 /// A pair of sockets one of which is shut down when all is to end: every wait looks at the other end.
 public final class StopSignal: Sendable {
@@ -35,25 +36,5 @@ public final class StopSignal: Sendable {
       if count > 0 { return true }
       if left_ms <= 0 { return false }
     }
-  }
-}
-
-/// What the system refused, and why.
-public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Such as `start a thread`.
-  public var action: String
-  /// What errno said.
-  public var code: Int32
-
-  init(_ action: String, code: Int32 = errno) { (self.action, self.code) = (action, code) }
-
-  /// One sentence.
-  public var description: String { "cannot \(action): \(Self.text(code))" }
-
-  static func text(_ code: Int32) -> String {
-    var bytes = [CChar](repeating: 0, count: 128)
-    // At most as many bytes as the array has, with a zero at their end.
-    guard unsafe strerror_r(code, &bytes, bytes.count) == 0 else { return "errno \(code)" }
-    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

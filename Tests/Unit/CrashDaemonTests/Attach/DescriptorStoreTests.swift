@@ -3,6 +3,7 @@ import CShimRing
 import CrashRing
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

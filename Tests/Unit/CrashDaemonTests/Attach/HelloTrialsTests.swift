@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import CrashRing
 import CLinux
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

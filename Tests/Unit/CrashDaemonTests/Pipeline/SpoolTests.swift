@@ -4,6 +4,7 @@ import CrashRing
 import FoundationEssentials
 import GRDB
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

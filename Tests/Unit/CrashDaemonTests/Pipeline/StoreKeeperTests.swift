@@ -2,6 +2,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -3,6 +3,7 @@ import CrashReport
 import CrashStore
 import CrashSymbols
 import Glibc
+import LinuxSystem
 
 @testable import CrashDaemon
 

@@ -1,6 +1,7 @@
 import CTestKit
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import CrashStore
 import FoundationEssentials
 import GRDB
+import LinuxSystem
 import Logging
 import Synchronization
 

@@ -1,6 +1,7 @@
 import CLinux
 import CShimRing
 import Glibc
+import LinuxSystem
 
 @testable import CrashDaemon
 

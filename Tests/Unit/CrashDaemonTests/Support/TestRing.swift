@@ -2,6 +2,7 @@ import CLinux
 import CShimRing
 import CrashRing
 import Glibc
+import LinuxSystem
 
 @testable import CrashDaemon
 

@@ -3,6 +3,7 @@ import CTestKit
 import CrashSymbols
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import CrashStore
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -2,6 +2,7 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 

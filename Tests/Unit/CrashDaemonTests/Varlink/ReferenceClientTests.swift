@@ -2,6 +2,7 @@ import CLinux
 import CrashStore
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -1,22 +1,22 @@
+import CLinux
 import Glibc
 
 /// A thread of our own, for work that waits in the kernel. (Foundation's Thread would bring all of Foundation.)
-struct WorkerThread {
+public enum Thread {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  private let ended: StopSignal
-
-  init(_ run: @escaping @Sendable () -> Void) throws(SystemError) {
+  /// Starts a detached thread; `name` has at most 15 bytes.
+  public static func start(named name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
     var thread = pthread_t()
-    let ended = try StopSignal()
     // The retain is given back by the thread's first line, or below when there is no thread.
     let body = unsafe Unmanaged.passRetained(
       Body {
+        // The string lives during the call.
+        unsafe name.withCString { unsafe cd_thread_set_name($0) }
         run()
-        ended.stop()
       })
     let code = unsafe pthread_create(
       &thread, nil,
@@ -27,12 +27,8 @@ struct WorkerThread {
       }, body.toOpaque())
     guard code == 0 else {
       unsafe body.release()
-      throw SystemError("start a thread", code: code)
+      throw SystemError("start the thread '\(name)'", code: code)
     }
     pthread_detach(thread)
-    self.ended = ended
   }
-
-  /// Waits until it has ended; false when it has not in time.
-  func join(within duration: Duration) -> Bool { ended.wait(for: duration) }
 }
