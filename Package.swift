@@ -254,7 +254,7 @@ if !coreOnly {
   targets += house(
     "Sources/Tools",
     [
-      .target(name: "CrashClient", dependencies: ["CrashReport"]),
+      .target(name: "CrashClient", dependencies: ["CrashReport", "LinuxSystem"]),
       .target(
         name: "CrashControl",
         dependencies: ["CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols", "LinuxSystem"]),
@@ -265,7 +265,7 @@ if !coreOnly {
         dependencies: [
           "CCurl", "CLinux", "CrashClient", "CrashReport", "LinuxSystem", .product(name: "Yams", package: "Yams"),
         ]),
-      .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", arguments]),
+      .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", "LinuxSystem", arguments]),
     ])
 
   targets += house(

@@ -156,9 +156,10 @@ public final class Daemon: Sendable {
         watchdog = try Watchdog(
           request, systemd: systemd, loops: pulses.loops(attach: attach, events: continuation), logger: analysis.logger)
       }
+      let readiness = Readiness(notifier: notifier)
       // Stopped in reverse: no new processes, then what they wrote is stored, also what waited for the store, then the
       // subscribers have seen it. The status line is silent before systemd hears of the stop.
-      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, notifier, status]
+      let services: [any Service] = [metrics, forwarding, varlink, keeper, pipeline, attach, readiness, status]
       let group = ServiceGroup(
         services: watchdog.map { services + [$0] } ?? services,
         gracefulShutdownSignals: configuration.handlesSignals ? [.sigterm, .sigint] : [], logger: analysis.logger)

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// A connected stream socket: every wait has a deadline, a signal interrupts nothing, a gone peer raises no SIGPIPE.
 final class UnixSocket {
@@ -30,31 +31,18 @@ final class UnixSocket {
   deinit { close(descriptor) }
 
   private static func connect(_ descriptor: Int32, to path: String, timeout: Duration) throws(ClientError) {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else {
-      throw .unreachable(path: path, errno: ENAMETOOLONG)
-    }
-    // The count was compared with the field's size above; the rest of the field stays zero.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in unsafe field.copyBytes(from: bytes) }
-
+    guard let address = UnixAddress(path: path) else { throw .unreachable(path: path, errno: ENAMETOOLONG) }
     // A blocking connect waits for a place in the listener's queue, for as long as a send may take.
     var limit = timeval(tv_sec: Int(max(1, timeout.components.seconds)), tv_usec: 0)
     // The pointer is read during the call only.
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     while true {
-      // A sockaddr_un may be read as a sockaddr: that is what the socket calls are declared for.
-      let result = unsafe withUnsafePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      if result == 0 { return }
-      switch errno {
+      let code = address.connect(descriptor)
+      switch code {
+      case 0: return
       case EINTR: continue
       case EAGAIN: throw .timedOut(path: path)
-      default: throw .unreachable(path: path, errno: errno)
+      default: throw .unreachable(path: path, errno: code)
       }
     }
   }

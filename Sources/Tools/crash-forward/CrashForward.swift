@@ -3,6 +3,7 @@ import ArgumentParser
 import CrashClient
 import CrashSinks
 import Glibc
+import LinuxSystem
 
 @main
 struct CrashForward: ParsableCommand {
@@ -76,7 +77,7 @@ struct CrashForward: ParsableCommand {
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
     signal(SIGPIPE, SIG_IGN)
 
-    let notifier = Notifier(environment: environment)
+    let notifier = Notifier(environment: environment, timeout_ms: 1_000)
     let path = settings.crashdSocket ?? SocketPath.find(option: nil, environment: environment)
     let forwarder = try CrashForwarder(
       settings, client: CrashClient(socketPath: path), stop: try StopSignal(),

@@ -1,5 +1,6 @@
 import CrashReport
 import CrashStore
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -1,5 +1,6 @@
 import CLinux
 import CrashRing
+import LinuxSystem
 
 /// The first message of a process, with its ring and its images.
 enum AttachGreeting {
@@ -22,7 +23,7 @@ enum AttachGreeting {
     do {
       ring = try RingSource(memory: memory)
       // The seals say so.
-      memory.isMemory()
+      memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
     }

@@ -1,4 +1,5 @@
 import CrashRing
+import LinuxSystem
 import Synchronization
 
 /// What crashd knows of a process: from the kernel who it is, from the ring the rest.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// Looks after the counters of the control groups that have processes: at once where the kernel tells that one has
 /// changed (inotify), now and then where it does not.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// How an attached process went away, as far as the kernel tells.
 enum ProcessEnd: Sendable, Equatable {

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// A process whose connection is gone, and how it went away.
 struct EndedProcess: Sendable {
   var process: AttachedProcess

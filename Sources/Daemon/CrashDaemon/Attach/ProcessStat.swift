@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxSystem
 
 /// What `/proc/PID/stat` tells.
 struct ProcessStat: Equatable {

@@ -2,6 +2,7 @@ import CLinux
 import CrashReport
 import CrashRing
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// When something that a process reports can have happened, as far as the kernel and crashd know.

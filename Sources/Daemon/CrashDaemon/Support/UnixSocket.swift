@@ -25,23 +25,10 @@ enum UnixSocket {
     let number = socket(AF_UNIX, kind.type | flags, 0)
     guard number >= 0 else { throw SystemError(what) }
     let descriptor = Descriptor(owning: number)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-      throw SystemError(what, code: ENAMETOOLONG)
-    }
-    // The path and its zero fit into sun_path: checked above.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    guard let address = UnixAddress(path: path) else { throw SystemError(what, code: ENAMETOOLONG) }
     if unsafe unlink(path) != 0, errno != ENOENT { throw SystemError(what) }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    // A sockaddr_un may be read as the sockaddr that it begins with; size is its own.
-    let result = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(number, $0, size) }
-    }
-    guard result == 0, unsafe chmod(path, 0o666) == 0, Glibc.listen(number, 1_024) == 0 else {
-      throw SystemError(what)
-    }
+    try SystemError.check(address.bind(number), what)
+    guard unsafe chmod(path, 0o666) == 0, Glibc.listen(number, 1_024) == 0 else { throw SystemError(what) }
     return descriptor
   }
 

@@ -1,6 +1,7 @@
 import CLinux
 import CrashRing
 import Glibc
+import LinuxSystem
 
 /// systemd's file descriptor store (sd_pid_notify_with_fds(3)): while crashd is away it holds the rings of attached
 /// processes, and what tells how they ended.

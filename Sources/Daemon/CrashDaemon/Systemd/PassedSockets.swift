@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// The sockets that systemd opened for us (sd_listen_fds(3)).
 ///

@@ -1,4 +1,5 @@
 import CrashStore
+import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 

@@ -1,5 +1,6 @@
 import CrashRing
 import CrashSymbols
+import LinuxSystem
 
 /// Which threads of a ring to unwind again, and which images that can need.
 struct UnwindQuestion {

@@ -35,7 +35,7 @@ struct PrivateDaemon: ~Copyable {
     let runtime = storage.path + "/run"
     let state = storage.path + "/state"
     let log = storage.path + "/crashd.log"
-    let notify = try NotifySocket(path: storage.path + "/notify")
+    let notify = try Self.notifySocket(storage.path + "/notify")
     // The paths are read during the calls only.
     for path in [runtime, state] where unsafe mkdir(path, 0o700) != 0 {
       throw Failure(.unreachable, "cannot make '\(path)' (\(SystemError.text(errno)))")
@@ -48,6 +48,17 @@ struct PrivateDaemon: ~Copyable {
       throw Failure(.unreachable, "crashd did not start: \(lastLine(log))")
     }
     return PrivateDaemon(process: process, storage: storage, runtime: runtime)
+  }
+
+  private static func notifySocket(_ path: String) throws(Failure) -> NotifySocket {
+    do throws(SystemError) {
+      return try NotifySocket(path: path)
+    } catch {
+      if error.code == ENAMETOOLONG {
+        throw Failure(.unreachable, "'\(path)' is too long for a socket: set TMPDIR to a shorter directory")
+      }
+      throw Failure(.unreachable, "cannot bind '\(path)' (\(SystemError.text(error.code)))")
+    }
   }
 
   private static func launch(
@@ -80,11 +91,11 @@ struct PrivateDaemon: ~Copyable {
     }
   }
 
-  private static func waitUntilReady(_ process: ChildProcess, _ notify: borrowing NotifySocket) -> Bool {
+  private static func waitUntilReady(_ process: ChildProcess, _ notify: NotifySocket) -> Bool {
     let end = cs_process_open(process.pid)
     guard end >= 0 else { return false }
     defer { close(end) }
-    while firstReadable([notify.descriptor, end], timeout_ms: startLimit_ms) == 0 {
+    while firstReadable([notify.descriptor.number, end], timeout_ms: startLimit_ms) == 0 {
       if notify.isReadyMessage() { return true }
     }
     return false

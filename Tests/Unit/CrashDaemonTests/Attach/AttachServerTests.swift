@@ -1,5 +1,6 @@
 import CShimRing
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CShimRing
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

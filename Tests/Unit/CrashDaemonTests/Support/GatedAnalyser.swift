@@ -1,5 +1,6 @@
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CrashSymbols
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

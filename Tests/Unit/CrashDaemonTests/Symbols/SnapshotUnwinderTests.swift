@@ -3,6 +3,7 @@ import CrashRing
 import CrashSymbols
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 

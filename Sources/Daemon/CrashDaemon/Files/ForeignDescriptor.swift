@@ -1,0 +1,53 @@
+// Descriptors of files that a user chose: closing one asks its file system, which may never answer.
+import CLinux
+import Glibc
+import LinuxSystem
+
+extension Descriptor {
+  /// Takes over a descriptor of a file that a user chose; a thread that may hang closes it.
+  convenience init(foreign number: Int32, of user: UInt32) {
+    self.init(owning: number) { number in
+      ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
+    }
+  }
+
+  /// What the kernel knows of it without asking its file system.
+  func facts() throws(SystemError) -> FileFacts { try FileFacts(of: number) }
+}
+
+/// What the kernel knows of an open file without asking its file system.
+struct FileFacts {
+  var device: UInt
+  var inode: UInt
+  var size: UInt64
+  /// When it changed last, by the kernel's clock.
+  var changed_s: Int64
+  var changed_ns: Int64
+  var mode: UInt32
+  var owner: UInt32
+
+  init(of number: Int32) throws(SystemError) {
+    var facts = cd_file_facts()
+    // The call writes one structure.
+    try SystemError.check(unsafe cd_file_look(number, &facts), "look at descriptor \(number)")
+    (device, inode, mode, owner) = (UInt(facts.device), UInt(facts.inode), facts.mode, facts.owner)
+    (size, changed_s, changed_ns) = (facts.size, facts.changed_s, facts.changed_ns)
+  }
+
+  var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
+  /// Other users than the owner can change it.
+  var isSharedWritable: Bool { mode & 0o022 != 0 }
+
+  /// What hangs together when it hangs.
+  static func place(of number: Int32) -> String {
+    guard let facts = try? FileFacts(of: number) else { return "" }
+    return "device \(facts.device)"
+  }
+}
+
+extension stat {
+  var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+  var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+  /// Other users than the owner can change it.
+  var isSharedWritable: Bool { st_mode & 0o022 != 0 }
+}

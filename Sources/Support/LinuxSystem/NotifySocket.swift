@@ -1,0 +1,31 @@
+import Glibc
+
+/// A service manager's end of sd_notify(3): the socket that `NOTIFY_SOCKET` names.
+public struct NotifySocket: Sendable {
+  /// Where it is.
+  public let path: String
+  /// Becomes readable when a message has come.
+  public let descriptor: Descriptor
+
+  /// Binds it; ENAMETOOLONG where the path is too long for a socket.
+  public init(path: String) throws(SystemError) {
+    let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard number >= 0 else { throw SystemError("make a socket") }
+    self.path = path
+    descriptor = Descriptor(owning: number)
+    guard let address = UnixAddress(path: path) else { throw SystemError("bind '\(path)'", code: ENAMETOOLONG) }
+    try SystemError.check(address.bind(number), "bind '\(path)'")
+  }
+
+  /// The next message, empty when none has come.
+  public func message() -> String {
+    // What came is the first `count` bytes.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { space, count in
+      count = max(0, unsafe recv(descriptor.number, space.baseAddress, space.count, Int32(MSG_DONTWAIT)))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether the next message says that the service is ready.
+  public func isReadyMessage() -> Bool { message().split(separator: "\n").contains("READY=1") }
+}
