@@ -13,7 +13,7 @@ enum Given {
       }
       return opened(optional)
     }
-    guard let value else { return StandIn.value() }
+    guard let value else { return DefaultValue.value() }
     return Casts.converted(value, to: target)
   }
 }
@@ -26,7 +26,7 @@ private protocol OptionalTarget {
 extension Optional: OptionalTarget {
   fileprivate static func given(for value: Any?) -> Wrapped?? {
     // A null is no value of any type that has one.
-    guard value != nil else { return StandIn.exists(of: Wrapped.self) ? .some(nil) : nil }
+    guard value != nil else { return DefaultValue.exists(of: Wrapped.self) ? .some(nil) : nil }
     return Given.value(for: value, as: Wrapped.self).map { .some($0) }
   }
 }

@@ -36,7 +36,7 @@ private func give<Target>(_: Target.Type, for value: Any?, at target: UnsafeMuta
   let isNull = Casts.isNull(value)
   // Asked once: what stands for no value may be a function of the program's.
   lazy var given: Target? = Given.value(for: isNull ? nil : value)
-  let isAbsorbed = ImplicitGuards.absorbs(
+  let isAbsorbed = ImplicitGuards.handleFault(
     isNull ? .null : .cast, at: .pc(pc), hasValue: given != nil, unless: { Liveness.unavailable }
   ) { Casts.reason(value, Target.self) }
   guard isAbsorbed, let given else { return false }

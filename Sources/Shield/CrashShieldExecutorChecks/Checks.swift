@@ -10,7 +10,7 @@ public func cs_executor_met(
   _ type: UnsafeRawPointer!, _ isMain: Bool, _ place: UInt64, _ isConsequence: Bool
 ) -> Bool {
   if isConsequence && ImplicitGuards.goesOn(.isolation) { return true }
-  return ImplicitGuards.absorbs(.isolation, at: .number(UInt(place)), unless: { Liveness.unavailable }) {
+  return ImplicitGuards.handleFault(.isolation, at: .number(UInt(place)), unless: { Liveness.unavailable }) {
     if isMain { return "work of the main actor on another thread" }
     // It is the metadata of a living object.
     return "work of \(unsafe unsafeBitCast(type, to: Any.Type.self)) on another executor"

@@ -15,7 +15,9 @@ extension FixedWidthInteger {
       self = number
       return
     }
-    Shield.notes(.conversion, at: ShieldSite(fileID: fileID, line: line)) { "a Decimal that \(Self.self) cannot hold" }
+    Shield.recordFault(.conversion, at: ShieldSite(fileID: fileID, line: line)) {
+      "a Decimal that \(Self.self) cannot hold"
+    }
     self = value.isNaN ? 0 : value < 0 ? .min : .max
   }
 }

@@ -17,7 +17,7 @@ extension JSONSerialization {
       isFragment
       ? options.contains(.fragmentsAllowed) && isValidJSONObject([object]) : isValidJSONObject(object)
     if !isValid {
-      let isAbsorbed = Shield.absorbs(.json, at: ShieldSite(fileID: fileID, line: line)) {
+      let isAbsorbed = Shield.handleFault(.json, at: ShieldSite(fileID: fileID, line: line)) {
         "JSON cannot hold this \(type(of: object))"
       }
       if isAbsorbed { throw ShieldFault.refused("JSON cannot hold this \(type(of: object))") }
@@ -36,7 +36,7 @@ extension NSKeyedUnarchiver {
   ) throws -> Object {
     // What it throws tells of the bytes.
     if let object = try? unarchivedObject(ofClass: type, from: data) { return object }
-    let isAbsorbed = Shield.absorbs(.json, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.json, at: ShieldSite(fileID: fileID, line: line)) {
       "an archive of \(data.count) bytes without a \(type)"
     }
     if isAbsorbed { throw ShieldFault.refused("an archive without a \(type)") }
@@ -50,14 +50,14 @@ extension Process {
   /// The exit status; nil where the process was not started, or has not ended, which is recorded as `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
     let isEnded = processIdentifier != 0 && !isRunning
-    if !isEnded, absorbs("the status of a process that has not ended", fileID, line) { return nil }
+    if !isEnded, handleFault("the status of a process that has not ended", fileID, line) { return nil }
     return terminationStatus
   }
 
   /// Asks the process to end; false where it was not started, which is recorded as `process`.
   @discardableResult
   public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-    if processIdentifier == 0, absorbs("the end of a process that was not started", fileID, line) { return false }
+    if processIdentifier == 0, handleFault("the end of a process that was not started", fileID, line) { return false }
     terminate()
     return true
   }
@@ -65,13 +65,13 @@ extension Process {
   /// Waits for the end; false where it was not started, which is recorded as `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-    if processIdentifier == 0, absorbs("a wait for a process that was not started", fileID, line) { return false }
+    if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }
     waitUntilExit()
     return true
   }
 
-  private func absorbs(_ reason: String, _ fileID: StaticString, _ line: UInt) -> Bool {
-    Shield.absorbs(.process, at: ShieldSite(fileID: fileID, line: line)) { reason }
+  private func handleFault(_ reason: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    Shield.handleFault(.process, at: ShieldSite(fileID: fileID, line: line)) { reason }
   }
 }
 
@@ -86,7 +86,7 @@ extension FileHandle {
       try write(contentsOf: data)
     } catch {
       let isBroken = Self.isBrokenPipe(error)
-      let isAbsorbed = Shield.absorbs(isBroken ? .pipe : .fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
+      let isAbsorbed = Shield.handleFault(isBroken ? .pipe : .fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
         isBroken ? "a write to a pipe that nobody reads" : "a write to a handle: \(type(of: error))"
       }
       if isAbsorbed { throw error }
@@ -108,7 +108,7 @@ extension FileHandle {
     do {
       return try readToEnd() ?? Data()
     } catch {
-      let isAbsorbed = Shield.absorbs(.fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
+      let isAbsorbed = Shield.handleFault(.fileHandle, at: ShieldSite(fileID: fileID, line: line)) {
         "a read from a handle: \(type(of: error))"
       }
       if isAbsorbed { throw error }

@@ -11,7 +11,7 @@ extension NSMutableArray {
     _ object: Any, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index > count
-    if isOutside, absorbs(index, count, NSMutableArray.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableArray.self, fileID, line) { return false }
     insert(object, at: index)
     return true
   }
@@ -22,7 +22,7 @@ extension NSMutableArray {
   @discardableResult
   public func shieldedRemoveObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSMutableArray.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableArray.self, fileID, line) { return false }
     removeObject(at: index)
     return true
   }
@@ -35,7 +35,7 @@ extension NSMutableArray {
     at index: Int, with object: Any, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSMutableArray.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableArray.self, fileID, line) { return false }
     replaceObject(at: index, with: object)
     return true
   }
@@ -45,7 +45,7 @@ extension NSOrderedSet {
   /// The object at a position, or nil where there is none, which is recorded as `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSOrderedSet.self, fileID, line) { return nil }
+    if isOutside, handleFault(index, count, NSOrderedSet.self, fileID, line) { return nil }
     return object(at: index)
   }
 }
@@ -60,7 +60,7 @@ extension NSMutableOrderedSet {
     _ object: Any, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index > count
-    if isOutside, absorbs(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
     insert(object, at: index)
     return true
   }
@@ -71,7 +71,7 @@ extension NSMutableOrderedSet {
   @discardableResult
   public func shieldedRemoveObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
     removeObject(at: index)
     return true
   }
@@ -84,7 +84,7 @@ extension NSMutableOrderedSet {
     at index: Int, with object: Any, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
+    if isOutside, handleFault(index, count, NSMutableOrderedSet.self, fileID, line) { return false }
     replaceObject(at: index, with: object)
     return true
   }
@@ -96,7 +96,7 @@ extension NSTextCheckingResult {
   /// A group that took no part in the match has a range whose location is `NSNotFound`, as ever.
   public func shieldedRange(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> NSRange? {
     let isOutside = index < 0 || index >= numberOfRanges
-    if isOutside, absorbs(index, numberOfRanges, NSTextCheckingResult.self, fileID, line) { return nil }
+    if isOutside, handleFault(index, numberOfRanges, NSTextCheckingResult.self, fileID, line) { return nil }
     return range(at: index)
   }
 }

@@ -5,7 +5,7 @@ extension NSArray {
   /// The object at a position, or nil where there is none, which is recorded as `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
-    if isOutside, absorbs(index, count, NSArray.self, fileID, line) { return nil }
+    if isOutside, handleFault(index, count, NSArray.self, fileID, line) { return nil }
     return object(at: index)
   }
 
@@ -30,7 +30,9 @@ extension NSMutableArray {
       add(object)
       return true
     }
-    Shield.notes(.missingValue, at: ShieldSite(fileID: fileID, line: line)) { "nil left out of an NSMutableArray" }
+    Shield.recordFault(.missingValue, at: ShieldSite(fileID: fileID, line: line)) {
+      "nil left out of an NSMutableArray"
+    }
     return false
   }
 }
@@ -49,7 +51,7 @@ extension NSString {
     from index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
     let isOutside = index < 0 || index > length
-    if isOutside, absorbs(index, length, NSString.self, fileID, line) {
+    if isOutside, handleFault(index, length, NSString.self, fileID, line) {
       return substring(from: Swift.min(Swift.max(index, 0), length))
     }
     return substring(from: index)
@@ -60,7 +62,7 @@ extension NSString {
     to index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
     let isOutside = index < 0 || index > length
-    if isOutside, absorbs(index, length, NSString.self, fileID, line) {
+    if isOutside, handleFault(index, length, NSString.self, fileID, line) {
       return substring(to: Swift.min(Swift.max(index, 0), length))
     }
     return substring(to: index)
@@ -71,7 +73,7 @@ extension NSString {
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> UInt16? {
     let isOutside = index < 0 || index >= length
-    if isOutside, absorbs(index, length, NSString.self, fileID, line) { return nil }
+    if isOutside, handleFault(index, length, NSString.self, fileID, line) { return nil }
     return character(at: index)
   }
 }
@@ -100,10 +102,10 @@ extension NSMutableAttributedString {
   }
 }
 
-func absorbs<Object>(
+func handleFault<Object>(
   _ index: Int, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(.foundationRange, at: ShieldSite(fileID: fileID, line: line)) {
+  Shield.handleFault(.foundationRange, at: ShieldSite(fileID: fileID, line: line)) {
     "\(index) is outside of 0..<\(count) of \(Object.self)"
   }
 }
@@ -117,7 +119,7 @@ func clamped<Object>(
   let location = Swift.min(Swift.max(range.location, 0), count)
   let length = Swift.min(Swift.max(range.length, 0), count - location)
   if location == range.location && length == range.length { return range }
-  let isAbsorbed = Shield.absorbs(.foundationRange, at: ShieldSite(fileID: fileID, line: line)) {
+  let isAbsorbed = Shield.handleFault(.foundationRange, at: ShieldSite(fileID: fileID, line: line)) {
     "\(range.length) from \(range.location) on are outside of 0..<\(count) of \(Object.self)"
   }
   return isAbsorbed ? NSRange(location: location, length: length) : nil

@@ -10,7 +10,7 @@ extension NSMutableString {
     _ text: String, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index > length
-    if isOutside, absorbs(index, length, NSMutableString.self, fileID, line) { return false }
+    if isOutside, handleFault(index, length, NSMutableString.self, fileID, line) { return false }
     insert(text, at: index)
     return true
   }
@@ -46,7 +46,7 @@ extension NSAttributedString {
     _ name: NSAttributedString.Key, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Any? {
     let isOutside = index < 0 || index >= length
-    if isOutside, absorbs(index, length, NSAttributedString.self, fileID, line) { return nil }
+    if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return nil }
     // Nobody asks for how far it reaches.
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
@@ -56,7 +56,7 @@ extension NSAttributedString {
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [NSAttributedString.Key: Any] {
     let isOutside = index < 0 || index >= length
-    if isOutside, absorbs(index, length, NSAttributedString.self, fileID, line) { return [:] }
+    if isOutside, handleFault(index, length, NSAttributedString.self, fileID, line) { return [:] }
     // Nobody asks for how far they reach.
     return unsafe attributes(at: index, effectiveRange: nil)
   }
@@ -93,7 +93,7 @@ extension NSMutableAttributedString {
     _ text: NSAttributedString, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     let isOutside = index < 0 || index > length
-    if isOutside, absorbs(index, length, NSMutableAttributedString.self, fileID, line) { return false }
+    if isOutside, handleFault(index, length, NSMutableAttributedString.self, fileID, line) { return false }
     insert(text, at: index)
     return true
   }

@@ -13,7 +13,7 @@ extension MainActor {
   ) {
     if MainQueue.isCurrent { return assumeIsolated(body) }
     let site = ShieldSite(fileID: fileID, line: line)
-    let isAbsorbed = Shield.absorbs(.isolation, at: site) { "work of the main actor on another thread" }
+    let isAbsorbed = Shield.handleFault(.isolation, at: site) { "work of the main actor on another thread" }
     guard isAbsorbed else { return assumeIsolated(body) }
     let run = MainRun()
     DispatchQueue.main.async {
@@ -23,7 +23,9 @@ extension MainActor {
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
       if run.hasBegun.load(ordering: .acquiring) { return }
       // Another fault than that of the caller, at the same place.
-      _ = Shield.absorbs(.isolation, at: site, apart: 1) { "the main queue has not run what it was given a second ago" }
+      _ = Shield.handleFault(.isolation, at: site, apart: 1) {
+        "the main queue has not run what it was given a second ago"
+      }
     }
   }
 }

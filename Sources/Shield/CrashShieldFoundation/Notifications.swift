@@ -62,7 +62,7 @@ extension NotificationCenter {
       if Shield.mode(for: .notification) == .absorb, end.hasCome.exchange(true, ordering: .acquiringAndReleasing) {
         return
       }
-      let isAbsorbed = Shield.absorbs(.notification, at: site) {
+      let isAbsorbed = Shield.handleFault(.notification, at: site) {
         "a \(Observer.self) has gone, its observation has not"
       }
       if isAbsorbed { observation?.cancel() }

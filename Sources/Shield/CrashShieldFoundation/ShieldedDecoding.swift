@@ -132,7 +132,7 @@ private struct LeftOut: Decodable {
       return try body()
     } catch {
       guard let fault = error as? DecodingError else { throw error }
-      let isAbsorbed = Shield.absorbs(.json, at: site ?? ShieldSite()) { "no \(Wanted.self): \(fault.name)" }
+      let isAbsorbed = Shield.handleFault(.json, at: site ?? ShieldSite()) { "no \(Wanted.self): \(fault.name)" }
       guard isAbsorbed else { throw error }
       return nil
     }

@@ -19,7 +19,7 @@ public final class ShieldedGroup: Sendable {
 
   deinit {
     let left = inside.load(ordering: .acquiring)
-    guard left > 0, Shield.absorbs(.group, at: site, { "a group went with \(left) inside" }) else { return }
+    guard left > 0, Shield.handleFault(.group, at: site, { "a group went with \(left) inside" }) else { return }
     for _ in 0..<left { group.leave() }
   }
 
@@ -44,7 +44,7 @@ public final class ShieldedGroup: Sendable {
       }
       count = found
     }
-    let isAbsorbed = Shield.absorbs(.group, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.group, at: ShieldSite(fileID: fileID, line: line)) {
       "a group was left more often than entered"
     }
     if !isAbsorbed { group.leave() }
@@ -79,13 +79,15 @@ public final class ShieldedSemaphore: Sendable {
   public init(value: Int, fileID: StaticString = #fileID, line: UInt = #line) {
     let site = ShieldSite(fileID: fileID, line: line)
     self.site = site
-    let isAbsorbed = value < 0 && Shield.absorbs(.source, at: site) { "a semaphore of \(value)" }
+    let isAbsorbed = value < 0 && Shield.handleFault(.source, at: site) { "a semaphore of \(value)" }
     semaphore = DispatchSemaphore(value: isAbsorbed ? 0 : value)
   }
 
   deinit {
     let missing = taken.load(ordering: .acquiring)
-    guard missing > 0, Shield.absorbs(.source, at: site, { "a semaphore went with \(missing) taken" }) else { return }
+    guard missing > 0, Shield.handleFault(.source, at: site, { "a semaphore went with \(missing) taken" }) else {
+      return
+    }
     for _ in 0..<missing { semaphore.signal() }
   }
 
@@ -139,7 +141,7 @@ public final class ShieldedSource: Sendable {
   deinit {
     let isSuspended = state.withLock { $0.isSuspended }
     // Without the guard, the source's release is what follows.
-    if isSuspended, !Shield.absorbs(.source, at: site, { "a source went while it was suspended" }) { return }
+    if isSuspended, !Shield.handleFault(.source, at: site, { "a source went while it was suspended" }) { return }
     cancel()
   }
 
@@ -155,7 +157,7 @@ public final class ShieldedSource: Sendable {
       return true
     }
     if isResumed { return true }
-    let isAbsorbed = Shield.absorbs(.source, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.source, at: ShieldSite(fileID: fileID, line: line)) {
       "a source was resumed more often than suspended"
     }
     if !isAbsorbed { state.withLock { _ in source.source.resume() } }

@@ -93,7 +93,7 @@ extension ShieldedJSON {
     plain: Plain.Type, _ fileID: StaticString, _ line: UInt, _ read: (JSONNode) -> Value?
   ) -> Value? {
     if !path.isStopped, let value = read(found) { return value }
-    let isAbsorbed = Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(kind, at: ShieldSite(fileID: fileID, line: line)) {
       "\(path.description) is \(found.name) where \(path.wanted?.rawValue ?? "\(Plain.self)") was expected"
     }
     if !isAbsorbed { found.end(on: path, as: plain) }

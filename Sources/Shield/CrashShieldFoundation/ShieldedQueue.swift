@@ -20,7 +20,7 @@ public final class ShieldedQueue: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     if EnteredQueue.isInside(self) {
-      let isAbsorbed = Shield.absorbs(.queue, at: ShieldSite(fileID: fileID, line: line)) {
+      let isAbsorbed = Shield.handleFault(.queue, at: ShieldSite(fileID: fileID, line: line)) {
         "a wait for one's own queue"
       }
       if isAbsorbed { return try body() }

@@ -44,7 +44,7 @@ public final class ShieldedTimer: Sendable {
     // The source is kept by its own handler, until it is cancelled.
     source.timer.setEventHandler { [weak target] in
       if let target { return body(target) }
-      let isAbsorbed = Shield.absorbs(.timer, at: site) { "a \(Target.self) has gone, its timer has not" }
+      let isAbsorbed = Shield.handleFault(.timer, at: site) { "a \(Target.self) has gone, its timer has not" }
       if isAbsorbed { source.timer.cancel() }
     }
     // What the handlers keep goes with the timer.
@@ -103,7 +103,7 @@ public final class ShieldedTimer: Sendable {
 
   private static func period(_ interval: Duration, _ site: ShieldSite) -> DispatchTimeInterval {
     if interval < .milliseconds(1) {
-      Shield.notes(.timer, at: site) { "an interval of \(nanoseconds(interval)) ns" }
+      Shield.recordFault(.timer, at: site) { "an interval of \(nanoseconds(interval)) ns" }
       return .milliseconds(1)
     }
     return .nanoseconds(nanoseconds(interval))

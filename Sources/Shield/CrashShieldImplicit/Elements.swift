@@ -8,10 +8,10 @@ internal import CrashShield
 @usableFromInline
 func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Element? {
   let pc = UInt(cs_quarantine_caller())
-  let isAbsorbed = ImplicitGuards.absorbs(
-    .index, at: .pc(pc), hasValue: StandIn.exists(of: Element.self), unless: { Liveness.unavailable }
+  let isAbsorbed = ImplicitGuards.handleFault(
+    .index, at: .pc(pc), hasValue: DefaultValue.exists(of: Element.self), unless: { Liveness.unavailable }
   ) { reason(position, lower, upper, list) }
-  return isAbsorbed ? StandIn.value() : nil
+  return isAbsorbed ? DefaultValue.value() : nil
 }
 
 /// An element that is written.
@@ -20,9 +20,9 @@ func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsElement(_ position: Int, _ list: Any.Type) -> Bool {
+func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.mutation, at: .pc(pc), unless: { Liveness.unavailable }) {
+  return ImplicitGuards.handleFault(.mutation, at: .pc(pc), unless: { Liveness.unavailable }) {
     "\(position) is outside of \(list)"
   }
 }
@@ -37,11 +37,11 @@ func listOfMissing<List: RangeReplaceableCollection>(
   _ position: Int, _ lower: Int, _ upper: Int, _: List.Type
 ) -> List? {
   let pc = UInt(cs_quarantine_caller())
-  let isAbsorbed = ImplicitGuards.absorbs(
-    .mutation, at: .pc(pc), hasValue: !_isPOD(List.Element.self) && StandIn.exists(of: List.Element.self),
+  let isAbsorbed = ImplicitGuards.handleFault(
+    .mutation, at: .pc(pc), hasValue: !_isPOD(List.Element.self) && DefaultValue.exists(of: List.Element.self),
     unless: { Liveness.unavailable }
   ) { reason(position, lower, upper, List.self) }
-  guard isAbsorbed, let value: List.Element = StandIn.value() else { return nil }
+  guard isAbsorbed, let value: List.Element = DefaultValue.value() else { return nil }
   return List(CollectionOfOne(value))
 }
 
@@ -49,9 +49,9 @@ func listOfMissing<List: RangeReplaceableCollection>(
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func notesElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) {
+func recordElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) {
   let pc = UInt(cs_quarantine_caller())
-  _ = ImplicitGuards.absorbs(.mutation, at: .pc(pc), hasValue: false, unless: { Liveness.unavailable }) {
+  _ = ImplicitGuards.handleFault(.mutation, at: .pc(pc), hasValue: false, unless: { Liveness.unavailable }) {
     reason(position, lower, upper, list)
   }
 }

@@ -13,9 +13,9 @@ enum Operation: UInt8, Sendable {
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsArithmetic(_ operation: Operation, _ type: Any.Type) -> Bool {
+func handleArithmeticFault(_ operation: Operation, _ type: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.arithmetic, at: .pc(pc), unless: { Liveness.unavailable }) {
+  return ImplicitGuards.handleFault(.arithmetic, at: .pc(pc), unless: { Liveness.unavailable }) {
     "the \(operation) is out of bounds of \(type)"
   }
 }
@@ -24,9 +24,9 @@ func absorbsArithmetic(_ operation: Operation, _ type: Any.Type) -> Bool {
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsCharacter(_ type: Any.Type) -> Bool {
+func handleCharacterFault(_ type: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.stringIndex, at: .pc(pc), unless: { Liveness.unavailable }) {
+  return ImplicitGuards.handleFault(.stringIndex, at: .pc(pc), unless: { Liveness.unavailable }) {
     "a position outside of a \(type)"
   }
 }
@@ -35,9 +35,9 @@ func absorbsCharacter(_ type: Any.Type) -> Bool {
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsRange(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ type: Any.Type) -> Bool {
+func handleRangeFault(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ type: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.range, at: .pc(pc), unless: { Liveness.unavailable }) {
+  return ImplicitGuards.handleFault(.range, at: .pc(pc), unless: { Liveness.unavailable }) {
     "\(range.lowerBound)..<\(range.upperBound) is outside of \(lower)..<\(upper) of \(type)"
   }
 }

@@ -10,7 +10,7 @@ public func precondition(
   file: StaticString = #fileID, line: UInt = #line
 ) {
   if _fastPath(condition()) { return }
-  if !absorbsPrecondition(message, file, line) { Swift.preconditionFailure(message(), file: file, line: line) }
+  if !handleFailedPrecondition(message, file, line) { Swift.preconditionFailure(message(), file: file, line: line) }
 }
 
 /// As the standard library's; before the process ends its message is recorded as `precondition`, in optimized programs, too.
@@ -18,15 +18,15 @@ public func precondition(
 public func preconditionFailure(
   _ message: @autoclosure () -> String = String(), file: StaticString = #fileID, line: UInt = #line
 ) -> Never {
-  notesPrecondition(message, file, line)
+  recordPreconditionFailure(message, file, line)
   Swift.preconditionFailure(message(), file: file, line: line)
 }
 
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsPrecondition(_ message: () -> String, _ file: StaticString, _ line: UInt) -> Bool {
-  ImplicitGuards.absorbs(
+func handleFailedPrecondition(_ message: () -> String, _ file: StaticString, _ line: UInt) -> Bool {
+  ImplicitGuards.handleFault(
     .precondition, at: .site(ShieldSite(fileID: file, line: line)), unless: { Liveness.unavailable }
   ) { described(message, or: "it does not hold") }
 }
@@ -34,8 +34,8 @@ func absorbsPrecondition(_ message: () -> String, _ file: StaticString, _ line: 
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func notesPrecondition(_ message: () -> String, _ file: StaticString, _ line: UInt) {
-  _ = ImplicitGuards.absorbs(
+func recordPreconditionFailure(_ message: () -> String, _ file: StaticString, _ line: UInt) {
+  _ = ImplicitGuards.handleFault(
     .precondition, at: .site(ShieldSite(fileID: file, line: line)), hasValue: false, unless: { Liveness.unavailable }
   ) { described(message, or: "it was reached") }
 }

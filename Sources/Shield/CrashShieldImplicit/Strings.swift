@@ -6,7 +6,7 @@ extension String {
     @_transparent
     get {
       if _fastPath(position >= startIndex && position < endIndex) { return self[_plain: position] }
-      return absorbsCharacter(String.self) ? "\u{FFFD}" : self[_plain: position]
+      return handleCharacterFault(String.self) ? "\u{FFFD}" : self[_plain: position]
     }
   }
 
@@ -15,7 +15,7 @@ extension String {
     @_transparent
     get {
       if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return self[_plain: range] }
-      return self[_plain: absorbsCharacter(String.self) ? range.clamped(to: startIndex..<endIndex) : range]
+      return self[_plain: handleCharacterFault(String.self) ? range.clamped(to: startIndex..<endIndex) : range]
     }
   }
 }
@@ -26,7 +26,7 @@ extension Substring {
     @_transparent
     get {
       if _fastPath(position >= startIndex && position < endIndex) { return self[_plain: position] }
-      return absorbsCharacter(Substring.self) ? "\u{FFFD}" : self[_plain: position]
+      return handleCharacterFault(Substring.self) ? "\u{FFFD}" : self[_plain: position]
     }
   }
 
@@ -35,7 +35,7 @@ extension Substring {
     @_transparent
     get {
       if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return self[_plain: range] }
-      return self[_plain: absorbsCharacter(Substring.self) ? range.clamped(to: startIndex..<endIndex) : range]
+      return self[_plain: handleCharacterFault(Substring.self) ? range.clamped(to: startIndex..<endIndex) : range]
     }
   }
 }

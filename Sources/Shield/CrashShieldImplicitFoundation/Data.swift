@@ -8,13 +8,13 @@ extension Data {
     @_transparent
     get {
       if _fastPath(position >= startIndex && position < endIndex) { return plainElement(of: self, at: position) }
-      return absorbsElement(position, startIndex, endIndex, Data.self) ? 0 : plainElement(of: self, at: position)
+      return handleElementFault(position, startIndex, endIndex, Data.self) ? 0 : plainElement(of: self, at: position)
     }
     @_transparent
     set {
       if _fastPath(position >= startIndex && position < endIndex) {
         setPlainElement(of: &self, at: position, newValue)
-      } else if !absorbsChange(position, startIndex, endIndex, Data.self) {
+      } else if !handleChangeFault(position, startIndex, endIndex, Data.self) {
         setPlainElement(of: &self, at: position, newValue)
       }
     }
@@ -27,13 +27,13 @@ extension Data {
     @_transparent
     get {
       if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return plainPart(of: self, range) }
-      let isAbsorbed = absorbsRange(range, startIndex, endIndex, Data.self)
+      let isAbsorbed = handleRangeFault(range, startIndex, endIndex, Data.self)
       return plainPart(of: self, isAbsorbed ? range.clamped(to: startIndex..<endIndex) : range)
     }
     @_transparent
     set {
       let isInside = range.lowerBound >= startIndex && range.upperBound <= endIndex
-      if _slowPath(!isInside), absorbsRange(range, startIndex, endIndex, Data.self) { return }
+      if _slowPath(!isInside), handleRangeFault(range, startIndex, endIndex, Data.self) { return }
       replaceSubrange(range, with: newValue)
     }
   }

@@ -7,9 +7,9 @@ internal import CrashShieldImplicit
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.index, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.index, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
     "\(position) is outside of \(lower)..<\(upper) of \(list)"
   }
 }
@@ -18,9 +18,9 @@ func absorbsElement(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Typ
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsChange(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+func handleChangeFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.mutation, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.mutation, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
     "\(position) is outside of \(lower)..<\(upper) of \(list)"
   }
 }
@@ -29,9 +29,9 @@ func absorbsChange(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type
 @_optimize(none)
 @inline(never)
 @usableFromInline
-func absorbsRange(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
+func handleRangeFault(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.absorbs(.range, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.range, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
     "\(range.lowerBound)..<\(range.upperBound) is outside of \(lower)..<\(upper) of \(list)"
   }
 }

@@ -19,7 +19,7 @@ struct ModeTests {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
             // `notes` has no operation to fall back on, so every mode goes on.
-            if Shield.absorbs(.gate, at: ShieldSite(line: 1), { "one" }) {
+            if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
           }
@@ -115,7 +115,7 @@ struct ModeTests {
   func full() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let places = 3000
-      for line in 1...places { Shield.notes(.gate, at: ShieldSite(line: UInt(line))) { "a place" } }
+      for line in 1...places { Shield.recordFault(.gate, at: ShieldSite(line: UInt(line))) { "a place" } }
       let kept = Shield.guardIncidents
       Glibc.exit(kept.count <= 1024 && kept.count > 900 && kept.count + Shield.guardIncidentsLost == places ? right : 1)
     }
@@ -124,7 +124,7 @@ struct ModeTests {
   @Test("long names and reasons are cut between characters")
   func long() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      Shield.notes(.gate, at: ShieldSite(line: 1)) { String(repeating: "é", count: 1000) }
+      Shield.recordFault(.gate, at: ShieldSite(line: 1)) { String(repeating: "é", count: 1000) }
       guard let incident = Shield.guardIncidents.first else { Glibc.exit(1) }
       Glibc.exit(incident.reason == String(repeating: "é", count: 128) ? right : 2)
     }

@@ -48,15 +48,15 @@ struct SelfTestTests {
   func failures() async {
     let checks = [
       ShieldCheck("another value", .gate) { line in
-        Shield.notes(.gate, at: ShieldSite(line: line)) { "once" }
+        Shield.recordFault(.gate, at: ShieldSite(line: line)) { "once" }
         return false
       },
       ShieldCheck("nothing", .gate) { _ in true },
       ShieldCheck("twice", .gate) { line in
-        Shield.notes(.gate, at: ShieldSite(line: line)) { "once" }
-        return Shield.absorbs(.gate, at: ShieldSite(line: line)) { "again" }
+        Shield.recordFault(.gate, at: ShieldSite(line: line)) { "once" }
+        return Shield.handleFault(.gate, at: ShieldSite(line: line)) { "again" }
       },
-      ShieldCheck("another kind", .gate) { line in Shield.absorbs(.index, at: ShieldSite(line: line)) { "once" } },
+      ShieldCheck("another kind", .gate) { line in Shield.handleFault(.index, at: ShieldSite(line: line)) { "once" } },
       ShieldCheck("thrown", .gate) { _ in throw ShieldFault.missing("it") },
     ]
     let verdicts = await Shield.selfTest(including: checks).filter { $0.kind == .gate }.suffix(5).map(\.verdict)

@@ -44,7 +44,7 @@ public final class ShieldHandle: Sendable {
     if let object = Handles.shared.object(number) as? Object { return object }
     let site = ShieldSite(fileID: fileID, line: line)
     let isRecorded = Shield.mode(for: .handle) != .off && !SelfTest.hasMade(site)
-    Shield.notes(.handle, at: site) { "nothing where a \(type) was expected" }
+    Shield.recordFault(.handle, at: site) { "nothing where a \(type) was expected" }
     if isRecorded { Handles.shared.recordMiss(of: _typeName(type, qualified: true)) }
     return nil
   }

@@ -47,25 +47,25 @@ extension Shield {
   /// Faults that are counted nowhere else, because there were too many different ones.
   public static var guardIncidentsLost: Int { Int(clamping: cs_guard_lost()) }
 
-  /// What every guard asks when it meets a fault; for guards of your own, too.
+  /// Counts and records a fault as the mode of its kind says, and decides what the guard does.
   ///
-  /// It counts and records the fault as the mode of its kind says. A fault of the same kind at the same place only counts.
-  /// A tenth of a microsecond; the first time at a place some microseconds.
+  /// Every guard calls it; call it from guards of your own, too. A fault of the same kind at the same call site is only counted.
+  /// A tenth of a microsecond; the first time at a call site some microseconds.
   ///
   /// - Parameters:
   ///   - kind: What kind of fault.
-  ///   - site: Where the guard stands.
-  ///   - reason: Types and numbers, never values. Asked the first time only.
+  ///   - site: The call site of the guard.
+  ///   - reason: Types and numbers, never values. Called the first time only.
   /// - Returns: True: give the documented value. False: perform the operation as if there were no guard.
   @inline(never)
-  public static func absorbs(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
-    absorbs(kind, at: site, apart: 0, reason)
+  public static func handleFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
+    handleFault(kind, at: site, apart: 0, reason)
   }
 
-  /// The same of one of several faults that a guard tells apart at one place: each number has a record of its own.
+  /// Handles one of several faults that a guard distinguishes at one call site: each number has a record of its own.
   ///
-  /// The records are few, so the numbers have to be.
-  package static func absorbs(
+  /// The table of records is small, so use few numbers.
+  package static func handleFault(
     _ kind: ShieldKind, at site: ShieldSite, apart number: UInt, _ reason: () -> String
   ) -> Bool {
     if SelfTest.hasMade(site) {
@@ -78,10 +78,10 @@ extension Shield {
     return mode == .absorb
   }
 
-  /// Records a fault that has no operation to fall back on, whatever the mode; with `off` nothing.
+  /// Records a fault that has no plain operation, under `observe` and `absorb`; does nothing under `off`.
   @inline(never)
-  public static func notes(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
-    _ = absorbs(kind, at: site, reason)
+  public static func recordFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
+    _ = handleFault(kind, at: site, reason)
   }
 }
 

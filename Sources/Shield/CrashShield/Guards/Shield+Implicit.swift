@@ -37,12 +37,12 @@ package enum ImplicitGuards {
     case site(ShieldSite)
   }
 
-  /// As `Shield.absorbs`, by the modes that `Shield.setImplicitMode` sets.
+  /// Handles a fault as `Shield.handleFault` does, by the modes that `Shield.setImplicitMode` sets.
   ///
   /// Where `hasValue` is false there is no value to go on with, and the fault is at most observed; it is asked for with the mode
   /// `absorb` only. `unavailable` says why this protection is off in this process, nil that it is not; it is not asked within a
   /// test of it.
-  package static func absorbs(
+  package static func handleFault(
     _ kind: ShieldKind, at place: Place, hasValue: @autoclosure () -> Bool = true, unless unavailable: () -> String?,
     _ reason: () -> String
   ) -> Bool {

@@ -176,7 +176,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
 
   private func expire(_ generation: Int) {
     guard generation == self.generation, let current else { return }
-    Shield.notes(.transition, at: current.site) { "a transition of \(Screen.self) that its driver did not end" }
+    Shield.recordFault(.transition, at: current.site) { "a transition of \(Screen.self) that its driver did not end" }
     finish(generation, .completed)
   }
 
@@ -213,7 +213,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   }
 
   private func note(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) {
-    Shield.notes(.transition, at: transition.site) { "a transition of \(Screen.self) dropped: \(reason)" }
+    Shield.recordFault(.transition, at: transition.site) { "a transition of \(Screen.self) dropped: \(reason)" }
   }
 
   /// What is asked for by the delegate meanwhile waits.

@@ -7,7 +7,7 @@ extension Int {
   public static func + (left: Int, right: Int) -> Int {
     let (result, isOver) = left.addingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.sum, Int.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
+    return handleArithmeticFault(.sum, Int.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
   }
 
   /// The difference; recorded as `arithmetic` where the type cannot hold it.
@@ -15,7 +15,7 @@ extension Int {
   public static func - (left: Int, right: Int) -> Int {
     let (result, isOver) = left.subtractingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.difference, Int.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
+    return handleArithmeticFault(.difference, Int.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
   }
 
   /// The product; recorded as `arithmetic` where the type cannot hold it.
@@ -23,7 +23,8 @@ extension Int {
   public static func * (left: Int, right: Int) -> Int {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.product, Int.self) ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
+    return handleArithmeticFault(.product, Int.self)
+      ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
   }
 
   /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
@@ -31,7 +32,7 @@ extension Int {
   public static func / (left: Int, right: Int) -> Int {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.quotient, Int.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
+    return handleArithmeticFault(.quotient, Int.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
   }
 
   /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
@@ -39,7 +40,7 @@ extension Int {
   public static func % (left: Int, right: Int) -> Int {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.remainder, Int.self) ? 0 : left._plainRemainder(right)
+    return handleArithmeticFault(.remainder, Int.self) ? 0 : left._plainRemainder(right)
   }
 
   /// Adds, as `+` does.
@@ -67,6 +68,6 @@ extension Int {
   public static prefix func - (number: Int) -> Int {
     let (result, isOver) = (0 as Int).subtractingReportingOverflow(number)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.negation, Int.self) ? .max : number._plainNegation()
+    return handleArithmeticFault(.negation, Int.self) ? .max : number._plainNegation()
   }
 }

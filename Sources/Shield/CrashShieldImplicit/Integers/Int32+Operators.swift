@@ -7,7 +7,7 @@ extension Int32 {
   public static func + (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.addingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.sum, Int32.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
+    return handleArithmeticFault(.sum, Int32.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
   }
 
   /// The difference; recorded as `arithmetic` where the type cannot hold it.
@@ -15,7 +15,7 @@ extension Int32 {
   public static func - (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.difference, Int32.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
+    return handleArithmeticFault(.difference, Int32.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
   }
 
   /// The product; recorded as `arithmetic` where the type cannot hold it.
@@ -23,7 +23,7 @@ extension Int32 {
   public static func * (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.product, Int32.self)
+    return handleArithmeticFault(.product, Int32.self)
       ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
   }
 
@@ -32,7 +32,7 @@ extension Int32 {
   public static func / (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.quotient, Int32.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
+    return handleArithmeticFault(.quotient, Int32.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
   }
 
   /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
@@ -40,7 +40,7 @@ extension Int32 {
   public static func % (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.remainder, Int32.self) ? 0 : left._plainRemainder(right)
+    return handleArithmeticFault(.remainder, Int32.self) ? 0 : left._plainRemainder(right)
   }
 
   /// Adds, as `+` does.
@@ -68,6 +68,6 @@ extension Int32 {
   public static prefix func - (number: Int32) -> Int32 {
     let (result, isOver) = (0 as Int32).subtractingReportingOverflow(number)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.negation, Int32.self) ? .max : number._plainNegation()
+    return handleArithmeticFault(.negation, Int32.self) ? .max : number._plainNegation()
   }
 }

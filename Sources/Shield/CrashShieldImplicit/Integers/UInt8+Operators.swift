@@ -7,7 +7,7 @@ extension UInt8 {
   public static func + (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.addingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.sum, UInt8.self) ? .max : left._plainSum(right)
+    return handleArithmeticFault(.sum, UInt8.self) ? .max : left._plainSum(right)
   }
 
   /// The difference; recorded as `arithmetic` where the type cannot hold it.
@@ -15,7 +15,7 @@ extension UInt8 {
   public static func - (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.difference, UInt8.self) ? .min : left._plainDifference(right)
+    return handleArithmeticFault(.difference, UInt8.self) ? .min : left._plainDifference(right)
   }
 
   /// The product; recorded as `arithmetic` where the type cannot hold it.
@@ -23,7 +23,7 @@ extension UInt8 {
   public static func * (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.product, UInt8.self) ? .max : left._plainProduct(right)
+    return handleArithmeticFault(.product, UInt8.self) ? .max : left._plainProduct(right)
   }
 
   /// The quotient, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
@@ -31,7 +31,7 @@ extension UInt8 {
   public static func / (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.quotient, UInt8.self) ? 0 : left._plainQuotient(right)
+    return handleArithmeticFault(.quotient, UInt8.self) ? 0 : left._plainQuotient(right)
   }
 
   /// The remainder, 0 for a division by 0; recorded as `arithmetic` where the type cannot hold it.
@@ -39,7 +39,7 @@ extension UInt8 {
   public static func % (left: UInt8, right: UInt8) -> UInt8 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
     if _fastPath(!isOver) { return result }
-    return absorbsArithmetic(.remainder, UInt8.self) ? 0 : left._plainRemainder(right)
+    return handleArithmeticFault(.remainder, UInt8.self) ? 0 : left._plainRemainder(right)
   }
 
   /// Adds, as `+` does.

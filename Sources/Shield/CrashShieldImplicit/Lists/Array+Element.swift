@@ -19,7 +19,7 @@ extension Array {
     set {
       if _fastPath(UInt(bitPattern: position) < UInt(bitPattern: count)) {
         self[_plain: position] = newValue
-      } else if !absorbsElement(position, Self.self) {
+      } else if !handleElementFault(position, Self.self) {
         Swift.preconditionFailure("Index out of range")
       }
     }
@@ -62,14 +62,14 @@ extension Array where Element: BitwiseCopyable {
     set {
       if _fastPath(UInt(bitPattern: position) < UInt(bitPattern: count)) {
         self[_plain: position] = newValue
-      } else if !absorbsElement(position, Self.self) {
+      } else if !handleElementFault(position, Self.self) {
         Swift.preconditionFailure("Index out of range")
       }
     }
     @inline(__always)
     _modify {
       if _slowPath(!(UInt(bitPattern: position) < UInt(bitPattern: count))) {
-        notesElement(position, startIndex, endIndex, Self.self)
+        recordElementFault(position, startIndex, endIndex, Self.self)
       }
       yield &self[_plain: position]
     }

@@ -19,7 +19,7 @@ extension ArraySlice {
     set {
       if _fastPath(position >= startIndex && position < endIndex) {
         self[_plain: position] = newValue
-      } else if !absorbsElement(position, Self.self) {
+      } else if !handleElementFault(position, Self.self) {
         Swift.preconditionFailure("Index out of range")
       }
     }
@@ -62,14 +62,14 @@ extension ArraySlice where Element: BitwiseCopyable {
     set {
       if _fastPath(position >= startIndex && position < endIndex) {
         self[_plain: position] = newValue
-      } else if !absorbsElement(position, Self.self) {
+      } else if !handleElementFault(position, Self.self) {
         Swift.preconditionFailure("Index out of range")
       }
     }
     @inline(__always)
     _modify {
       if _slowPath(!(position >= startIndex && position < endIndex)) {
-        notesElement(position, startIndex, endIndex, Self.self)
+        recordElementFault(position, startIndex, endIndex, Self.self)
       }
       yield &self[_plain: position]
     }

@@ -8,13 +8,13 @@ extension ArraySlice {
     @_transparent
     get {
       if _fastPath(range.lowerBound >= startIndex && range.upperBound <= endIndex) { return self[_plain: range] }
-      let isAbsorbed = absorbsRange(range, startIndex, endIndex, Self.self)
+      let isAbsorbed = handleRangeFault(range, startIndex, endIndex, Self.self)
       return self[_plain: isAbsorbed ? range.clamped(to: startIndex..<endIndex) : range]
     }
     @_transparent
     set {
       let isInside = range.lowerBound >= startIndex && range.upperBound <= endIndex
-      if _slowPath(!isInside), absorbsRange(range, startIndex, endIndex, Self.self) { return }
+      if _slowPath(!isInside), handleRangeFault(range, startIndex, endIndex, Self.self) { return }
       self[_plain: range] = newValue
     }
   }

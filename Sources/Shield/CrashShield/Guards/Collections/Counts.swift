@@ -9,7 +9,7 @@ extension Array {
     limit: Int = (1 << 47) / Swift.max(MemoryLayout<Element>.stride, 1), fileID: StaticString = #fileID,
     line: UInt = #line
   ) {
-    if (count >= 0 && count <= limit) || !absorbsCount(count, Self.self, .capacity, fileID, line) {
+    if (count >= 0 && count <= limit) || !handleCountFault(count, Self.self, .capacity, fileID, line) {
       self.init(repeating: element, count: count)
     } else {
       self.init()
@@ -21,7 +21,7 @@ extension Array {
   public mutating func shieldedReserveCapacity(
     _ count: Int, limit: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    if (count >= 0 && count <= limit) || !absorbsCount(count, Self.self, .capacity, fileID, line) {
+    if (count >= 0 && count <= limit) || !handleCountFault(count, Self.self, .capacity, fileID, line) {
       reserveCapacity(count)
     }
   }
@@ -31,13 +31,13 @@ extension Collection {
   /// The first elements, so many or as many as there are; none where the count is below zero, which is recorded as `capacity`.
   @inlinable
   public func shieldedPrefix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
-    prefix(count >= 0 || !absorbsCount(count, Self.self, .capacity, fileID, line) ? count : 0)
+    prefix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
   /// All but the first elements; all where the count is below zero, which is recorded as `capacity`.
   @inlinable
   public func shieldedDropFirst(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
-    dropFirst(count >= 0 || !absorbsCount(count, Self.self, .capacity, fileID, line) ? count : 0)
+    dropFirst(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 }
 
@@ -45,20 +45,20 @@ extension BidirectionalCollection {
   /// The last elements, so many or as many as there are; none where the count is below zero, which is recorded as `capacity`.
   @inlinable
   public func shieldedSuffix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
-    suffix(count >= 0 || !absorbsCount(count, Self.self, .capacity, fileID, line) ? count : 0)
+    suffix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
   /// All but the last elements; all where the count is below zero, which is recorded as `capacity`.
   @inlinable
   public func shieldedDropLast(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
-    dropLast(count >= 0 || !absorbsCount(count, Self.self, .capacity, fileID, line) ? count : 0)
+    dropLast(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 }
 
 @inline(never)
 @usableFromInline
-func absorbsCount<Collection>(
+func handleCountFault<Collection>(
   _ count: Int, _: Collection.Type, _ kind: ShieldKind, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) { "a count of \(count) for \(Collection.self)" }
+  Shield.handleFault(kind, at: ShieldSite(fileID: fileID, line: line)) { "a count of \(count) for \(Collection.self)" }
 }

@@ -10,7 +10,7 @@ extension Set {
     _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Element? {
     if let removed = remove(element) { return removed }
-    guard absorbsMissing(Self.self, fileID, line) else { return remove(at: endIndex) }
+    guard handleMissingElement(Self.self, fileID, line) else { return remove(at: endIndex) }
     return nil
   }
 
@@ -21,7 +21,7 @@ extension Set {
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
     if !isEmpty { return removeFirst() }
-    guard absorbsMissing(Self.self, fileID, line) else { return removeFirst() }
+    guard handleMissingElement(Self.self, fileID, line) else { return removeFirst() }
     return nil
   }
 }
@@ -37,7 +37,7 @@ extension Dictionary {
     _ key: Key, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Value? {
     if let place = index(forKey: key) { return remove(at: place).value }
-    guard absorbsMissing(Self.self, fileID, line) else { return remove(at: endIndex).value }
+    guard handleMissingElement(Self.self, fileID, line) else { return remove(at: endIndex).value }
     return nil
   }
 }
@@ -66,7 +66,7 @@ extension Character {
       self = first
       return
     }
-    let isAbsorbed = Shield.absorbs(.conversion, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.conversion, at: ShieldSite(fileID: fileID, line: line)) {
       "a text of \(text.utf16.count) UTF-16 units for a Character"
     }
     self = isAbsorbed ? character() : Character(String(text))
@@ -75,6 +75,6 @@ extension Character {
 
 @inline(never)
 @usableFromInline
-func absorbsMissing<Collection>(_: Collection.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.mutation, at: ShieldSite(fileID: fileID, line: line)) { "what a \(Collection.self) has not" }
+func handleMissingElement<Collection>(_: Collection.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.handleFault(.mutation, at: ShieldSite(fileID: fileID, line: line)) { "what a \(Collection.self) has not" }
 }

@@ -13,7 +13,7 @@ extension BidirectionalCollection {
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element?
   {
     if position >= startIndex && position < endIndex { return self[position] }
-    guard absorbsIndex(position, fileID, line) else { return self[position] }
+    guard handleIndexFault(position, fileID, line) else { return self[position] }
     return nil
   }
 
@@ -24,25 +24,25 @@ extension BidirectionalCollection {
     line line: UInt = #line
   ) -> Element {
     if position >= startIndex && position < endIndex { return self[position] }
-    guard absorbsIndex(position, fileID, line) else { return self[position] }
+    guard handleIndexFault(position, fileID, line) else { return self[position] }
     return kept(value())
   }
 
   // In generic code over collections a string is one as well.
   @inline(never)
   @usableFromInline
-  func absorbsIndex(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
+  func handleIndexFault(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
     let kind = kind == .index && Self.self is any StringProtocol.Type ? .stringIndex : kind
-    return Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
+    return Shield.handleFault(kind, at: ShieldSite(fileID: fileID, line: line)) {
       "\(described(position)) is outside of \(described(startIndex))..<\(described(endIndex)) of \(Self.self)"
     }
   }
 
   @inline(never)
   @usableFromInline
-  func absorbsRange(_ lower: Index?, _ upper: Index?, _ fileID: StaticString, _ line: UInt) -> Bool {
+  func handleRangeFault(_ lower: Index?, _ upper: Index?, _ fileID: StaticString, _ line: UInt) -> Bool {
     let kind: ShieldKind = Self.self is any StringProtocol.Type ? .stringIndex : .range
-    return Shield.absorbs(kind, at: ShieldSite(fileID: fileID, line: line)) {
+    return Shield.handleFault(kind, at: ShieldSite(fileID: fileID, line: line)) {
       let lower = lower.map(described) ?? ""
       let upper = upper.map(described) ?? ""
       return "\(lower)..<\(upper) is outside of \(described(startIndex))..<\(described(endIndex)) of \(Self.self)"
@@ -64,7 +64,9 @@ extension RandomAccessCollection where Index == Int {
   @inlinable
   public subscript(shielded position: Int, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element? {
     if _fastPath(holds(position)) { return self[position] }
-    guard absorbsNumber(position, startIndex, endIndex, Self.self, fileID, line) else { return self[position] }
+    guard handleIntegerIndexFault(position, startIndex, endIndex, Self.self, fileID, line) else {
+      return self[position]
+    }
     return nil
   }
 
@@ -75,7 +77,9 @@ extension RandomAccessCollection where Index == Int {
     line line: UInt = #line
   ) -> Element {
     if _fastPath(holds(position)) { return self[position] }
-    guard absorbsNumber(position, startIndex, endIndex, Self.self, fileID, line) else { return self[position] }
+    guard handleIntegerIndexFault(position, startIndex, endIndex, Self.self, fileID, line) else {
+      return self[position]
+    }
     return kept(value())
   }
 
@@ -89,10 +93,10 @@ extension RandomAccessCollection where Index == Int {
 
 @inline(never)
 @usableFromInline
-func absorbsNumber(
+func handleIntegerIndexFault(
   _ position: Int, _ lower: Int, _ upper: Int, _ type: Any.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(.index, at: ShieldSite(fileID: fileID, line: line)) {
+  Shield.handleFault(.index, at: ShieldSite(fileID: fileID, line: line)) {
     "\(position) is outside of \(lower)..<\(upper) of \(type)"
   }
 }
@@ -106,7 +110,7 @@ extension StringProtocol {
     -> Character?
   {
     if position >= startIndex && position < endIndex { return self[position] }
-    guard absorbsStringIndex(fileID, line) else { return self[position] }
+    guard handleStringIndexFault(fileID, line) else { return self[position] }
     return nil
   }
 
@@ -116,7 +120,7 @@ extension StringProtocol {
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound <= endIndex { return self[range] }
-    guard absorbsStringIndex(fileID, line) else { return self[range] }
+    guard handleStringIndexFault(fileID, line) else { return self[range] }
     let lower = Swift.min(Swift.max(range.lowerBound, startIndex), endIndex)
     return self[lower..<Swift.max(lower, Swift.min(range.upperBound, endIndex))]
   }
@@ -131,7 +135,7 @@ extension StringProtocol {
     if position >= startIndex, position <= endIndex, let found = index(position, offsetBy: distance, limitedBy: limit) {
       return found
     }
-    guard absorbsStringIndex(fileID, line) else { return index(position, offsetBy: distance) }
+    guard handleStringIndexFault(fileID, line) else { return index(position, offsetBy: distance) }
     return limit
   }
 
@@ -139,8 +143,8 @@ extension StringProtocol {
   // its offset would trap.
   @inline(never)
   @usableFromInline
-  func absorbsStringIndex(_ fileID: StaticString, _ line: UInt) -> Bool {
-    Shield.absorbs(.stringIndex, at: ShieldSite(fileID: fileID, line: line)) {
+  func handleStringIndexFault(_ fileID: StaticString, _ line: UInt) -> Bool {
+    Shield.handleFault(.stringIndex, at: ShieldSite(fileID: fileID, line: line)) {
       "a position outside of a \(Self.self) of \(utf16.count) UTF-16 units"
     }
   }

@@ -25,7 +25,7 @@ extension Dictionary {
       duplicates += 1
       if policy == .keepFirst { self[key] = earlier }
     }
-    if duplicates > 0 && !absorbsDuplicates(duplicates, Key.self, fileID, line) {
+    if duplicates > 0 && !handleDuplicateKeys(duplicates, Key.self, fileID, line) {
       self = Dictionary(uniqueKeysWithValues: first)
     }
   }
@@ -40,7 +40,7 @@ extension Dictionary {
     for case (let key, let value) in pairs {
       if let key, let value { self[key] = value } else { missing += 1 }
     }
-    if missing > 0 { noteMissing(missing, Self.self, fileID, line) }
+    if missing > 0 { recordMissingValues(missing, Self.self, fileID, line) }
   }
 }
 
@@ -56,22 +56,22 @@ extension Array {
     for element in elements {
       if let element { append(element) } else { missing += 1 }
     }
-    if missing > 0 { noteMissing(missing, Self.self, fileID, line) }
+    if missing > 0 { recordMissingValues(missing, Self.self, fileID, line) }
   }
 }
 
 @inline(never)
 @usableFromInline
-func absorbsDuplicates<Key>(_ count: Int, _: Key.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.duplicateKey, at: ShieldSite(fileID: fileID, line: line)) {
+func handleDuplicateKeys<Key>(_ count: Int, _: Key.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.handleFault(.duplicateKey, at: ShieldSite(fileID: fileID, line: line)) {
     "\(count) values for a \(Key.self) that has one"
   }
 }
 
 @inline(never)
 @usableFromInline
-func noteMissing<Collection>(_ count: Int, _: Collection.Type, _ fileID: StaticString, _ line: UInt) {
-  Shield.notes(.missingValue, at: ShieldSite(fileID: fileID, line: line)) {
+func recordMissingValues<Collection>(_ count: Int, _: Collection.Type, _ fileID: StaticString, _ line: UInt) {
+  Shield.recordFault(.missingValue, at: ShieldSite(fileID: fileID, line: line)) {
     "\(count) nil left out of \(Collection.self)"
   }
 }

@@ -13,7 +13,7 @@ extension BidirectionalCollection where Self: MutableCollection {
       self[position] = element
       return true
     }
-    guard absorbsIndex(position, fileID, line, .mutation) else {
+    guard handleIndexFault(position, fileID, line, .mutation) else {
       self[position] = element
       return true
     }
@@ -37,7 +37,7 @@ extension BidirectionalCollection where Self: MutableCollection {
     _ change: (inout Element) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     if position >= startIndex && position < endIndex { return try change(&self[position]) }
-    guard absorbsIndex(position, fileID, line, .mutation) else { return try change(&self[position]) }
+    guard handleIndexFault(position, fileID, line, .mutation) else { return try change(&self[position]) }
     return nil
   }
 
@@ -54,7 +54,7 @@ extension BidirectionalCollection where Self: MutableCollection {
       swapAt(first, second)
       return true
     }
-    guard absorbsIndex(isFirstInside ? second : first, fileID, line, .mutation) else {
+    guard handleIndexFault(isFirstInside ? second : first, fileID, line, .mutation) else {
       swapAt(first, second)
       return true
     }
@@ -76,7 +76,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
       insert(element, at: position)
       return true
     }
-    guard absorbsIndex(position, fileID, line, .mutation) else {
+    guard handleIndexFault(position, fileID, line, .mutation) else {
       insert(element, at: position)
       return true
     }
@@ -90,7 +90,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     at position: Index, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Element? {
     if position >= startIndex && position < endIndex { return remove(at: position) }
-    guard absorbsIndex(position, fileID, line, .mutation) else { return remove(at: position) }
+    guard handleIndexFault(position, fileID, line, .mutation) else { return remove(at: position) }
     return nil
   }
 
@@ -105,7 +105,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     let isInside = range.lowerBound >= startIndex && range.upperBound <= endIndex
     if !isInside {
       let odd = range.lowerBound < startIndex ? range.lowerBound : range.upperBound
-      if absorbsIndex(odd, fileID, line, .mutation) { return false }
+      if handleIndexFault(odd, fileID, line, .mutation) { return false }
     }
     replaceSubrange(range, with: elements)
     return true
@@ -116,7 +116,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
     if !isEmpty { return removeFirst() }
-    guard absorbsIndex(startIndex, fileID, line, .mutation) else { return removeFirst() }
+    guard handleIndexFault(startIndex, fileID, line, .mutation) else { return removeFirst() }
     return nil
   }
 
@@ -128,7 +128,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
       removeSubrange(index(before: endIndex)..<endIndex)
       return last
     }
-    guard absorbsIndex(endIndex, fileID, line, .mutation) else { return remove(at: endIndex) }
+    guard handleIndexFault(endIndex, fileID, line, .mutation) else { return remove(at: endIndex) }
     return nil
   }
 
@@ -141,7 +141,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     _ count: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [Element] {
     let possible = Swift.min(Swift.max(count, 0), self.count)
-    if possible != count, !absorbsCount(count, Self.self, .mutation, fileID, line) {
+    if possible != count, !handleCountFault(count, Self.self, .mutation, fileID, line) {
       removeSubrange(index(endIndex, offsetBy: -count)..<endIndex)
       return []
     }
@@ -159,7 +159,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     _ count: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [Element] {
     let possible = Swift.min(Swift.max(count, 0), self.count)
-    if possible != count, !absorbsCount(count, Self.self, .mutation, fileID, line) {
+    if possible != count, !handleCountFault(count, Self.self, .mutation, fileID, line) {
       removeFirst(count)
       return []
     }

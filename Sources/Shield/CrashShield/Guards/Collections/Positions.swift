@@ -7,7 +7,7 @@ extension BidirectionalCollection {
   @inlinable
   public func shieldedIndex(after position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
     if position >= startIndex && position < endIndex { return index(after: position) }
-    guard absorbsIndex(position, fileID, line) else { return index(after: position) }
+    guard handleIndexFault(position, fileID, line) else { return index(after: position) }
     return position < startIndex ? startIndex : endIndex
   }
 
@@ -17,7 +17,7 @@ extension BidirectionalCollection {
   @inlinable
   public func shieldedIndex(before position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
     if position > startIndex && position <= endIndex { return index(before: position) }
-    guard absorbsIndex(position, fileID, line) else { return index(before: position) }
+    guard handleIndexFault(position, fileID, line) else { return index(before: position) }
     return position > endIndex ? endIndex : startIndex
   }
 
@@ -33,7 +33,7 @@ extension BidirectionalCollection {
     if position >= startIndex, position <= endIndex, let found = index(position, offsetBy: distance, limitedBy: limit) {
       return found
     }
-    guard absorbsIndex(position, fileID, line) else { return index(position, offsetBy: distance) }
+    guard handleIndexFault(position, fileID, line) else { return index(position, offsetBy: distance) }
     return limit
   }
 

@@ -8,7 +8,7 @@ extension BidirectionalCollection {
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound <= endIndex { return self[range] }
-    guard absorbsRange(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
+    guard handleRangeFault(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
     return self[clamped(range.lowerBound, range.upperBound)]
   }
 
@@ -18,7 +18,7 @@ extension BidirectionalCollection {
     shielded range: ClosedRange<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.upperBound < endIndex { return self[range] }
-    guard absorbsRange(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
+    guard handleRangeFault(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
     return self[clamped(range.lowerBound, after(range.upperBound))]
   }
 
@@ -28,7 +28,7 @@ extension BidirectionalCollection {
     shielded range: PartialRangeFrom<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.lowerBound >= startIndex && range.lowerBound <= endIndex { return self[range.lowerBound..<endIndex] }
-    guard absorbsRange(range.lowerBound, nil, fileID, line) else { return self[range] }
+    guard handleRangeFault(range.lowerBound, nil, fileID, line) else { return self[range] }
     return self[clamped(range.lowerBound, endIndex)]
   }
 
@@ -38,7 +38,7 @@ extension BidirectionalCollection {
     shielded range: PartialRangeUpTo<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.upperBound >= startIndex && range.upperBound <= endIndex { return self[startIndex..<range.upperBound] }
-    guard absorbsRange(nil, range.upperBound, fileID, line) else { return self[range] }
+    guard handleRangeFault(nil, range.upperBound, fileID, line) else { return self[range] }
     return self[clamped(startIndex, range.upperBound)]
   }
 
@@ -48,7 +48,7 @@ extension BidirectionalCollection {
     shielded range: PartialRangeThrough<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if range.upperBound >= startIndex && range.upperBound < endIndex { return self[range] }
-    guard absorbsRange(nil, range.upperBound, fileID, line) else { return self[range] }
+    guard handleRangeFault(nil, range.upperBound, fileID, line) else { return self[range] }
     return self[clamped(startIndex, after(range.upperBound))]
   }
 
@@ -61,7 +61,7 @@ extension BidirectionalCollection {
     shieldedBounds lower: Index, _ upper: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line
   ) -> SubSequence {
     if lower >= startIndex && lower <= upper && upper <= endIndex { return self[lower..<upper] }
-    guard absorbsRange(lower, upper, fileID, line) else { return self[lower..<upper] }
+    guard handleRangeFault(lower, upper, fileID, line) else { return self[lower..<upper] }
     return self[clamped(lower, upper)]
   }
 
@@ -71,7 +71,7 @@ extension BidirectionalCollection {
     _ range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
   ) -> SubSequence? {
     if range.lowerBound >= startIndex && range.upperBound <= endIndex { return self[range] }
-    guard absorbsRange(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
+    guard handleRangeFault(range.lowerBound, range.upperBound, fileID, line) else { return self[range] }
     return nil
   }
 
@@ -97,7 +97,7 @@ extension Range {
   public init(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {
       self = lower..<upper
-    } else if absorbsBounds(lower, upper, fileID, line) {
+    } else if handleReversedBounds(lower, upper, fileID, line) {
       self = lower..<lower
     } else {
       self = lower..<upper
@@ -113,7 +113,7 @@ extension ClosedRange {
   public init?(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {
       self = lower...upper
-    } else if absorbsBounds(lower, upper, fileID, line) {
+    } else if handleReversedBounds(lower, upper, fileID, line) {
       return nil
     } else {
       self = lower...upper
@@ -123,8 +123,8 @@ extension ClosedRange {
 
 @inline(never)
 @usableFromInline
-func absorbsBounds<Bound>(_ lower: Bound, _ upper: Bound, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.range, at: ShieldSite(fileID: fileID, line: line)) {
+func handleReversedBounds<Bound>(_ lower: Bound, _ upper: Bound, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.handleFault(.range, at: ShieldSite(fileID: fileID, line: line)) {
     "\(described(lower)) is above \(described(upper)), bounds of \(Bound.self)"
   }
 }

@@ -17,15 +17,15 @@ extension Actor {
   public nonisolated func shieldedAssumeIsolated<Result: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: (isolated Self) throws -> Result
   ) rethrows -> Result? {
-    if Executors.isElsewhere(self), absorbsIsolation(Self.self, fileID, line) { return nil }
+    if Executors.isElsewhere(self), handleIsolationFault(Self.self, fileID, line) { return nil }
     return try assumeIsolated(body, file: fileID, line: line)
   }
 }
 
 @inline(never)
 @usableFromInline
-func absorbsIsolation<Place: Actor>(_: Place.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.isolation, at: ShieldSite(fileID: fileID, line: line)) {
+func handleIsolationFault<Place: Actor>(_: Place.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.handleFault(.isolation, at: ShieldSite(fileID: fileID, line: line)) {
     "work of a \(Place.self) on another executor"
   }
 }

@@ -36,7 +36,7 @@ public final class ExclusiveGate: Sendable {
 
   private func enters(_ name: StaticString, _ site: ShieldSite) -> Bool {
     let (isEntered, _) = isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
-    if !isEntered { Shield.notes(.gate, at: site) { "\(name) while another is inside" } }
+    if !isEntered { Shield.recordFault(.gate, at: site) { "\(name) while another is inside" } }
     return isEntered
   }
 }

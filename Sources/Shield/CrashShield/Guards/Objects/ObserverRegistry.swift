@@ -42,7 +42,7 @@ public final class ObserverRegistry<Subject>: Sendable {
     }
     let key = Path(path: path)
     if insert(entry, of: observer, at: key, isTwiceAllowed: false) { return true }
-    let isAbsorbed = Shield.absorbs(.observation, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.observation, at: ShieldSite(fileID: fileID, line: line)) {
       "a \(Observer.self) added twice for a property of \(Subject.self)"
     }
     return isAbsorbed ? false : insert(entry, of: observer, at: key, isTwiceAllowed: true)
@@ -63,7 +63,7 @@ public final class ObserverRegistry<Subject>: Sendable {
       return true
     }
     if !isRemoved {
-      Shield.notes(.observation, at: ShieldSite(fileID: fileID, line: line)) {
+      Shield.recordFault(.observation, at: ShieldSite(fileID: fileID, line: line)) {
         "a \(Observer.self) removed that was not added for a property of \(Subject.self)"
       }
     }

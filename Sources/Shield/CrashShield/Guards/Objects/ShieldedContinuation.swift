@@ -75,13 +75,13 @@ final class ContinuationBox<Value: Sendable>: Sendable {
   @inlinable
   deinit {
     if isResumed.load(ordering: .acquiring) { return }
-    if absorbsLoss(Value.self, site) { continuation.resume(throwing: ShieldFault.leaked) }
+    if handleLostContinuation(Value.self, site) { continuation.resume(throwing: ShieldFault.leaked) }
   }
 
   @inlinable
   func resume(_ result: Result<Value, any Error>, _ site: ShieldSite) -> Bool {
     let isFirst = !isResumed.exchange(true, ordering: .acquiringAndReleasing)
-    if !isFirst && absorbsSecond(Value.self, site) { return false }
+    if !isFirst && handleSecondResumption(Value.self, site) { return false }
     continuation.resume(with: result)
     return true
   }
@@ -89,12 +89,12 @@ final class ContinuationBox<Value: Sendable>: Sendable {
 
 @inline(never)
 @usableFromInline
-func absorbsLoss<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
-  Shield.absorbs(.continuation, at: site) { "a continuation of \(Value.self) was never resumed" }
+func handleLostContinuation<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.handleFault(.continuation, at: site) { "a continuation of \(Value.self) was never resumed" }
 }
 
 @inline(never)
 @usableFromInline
-func absorbsSecond<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
-  Shield.absorbs(.continuation, at: site) { "a continuation of \(Value.self) was resumed more than once" }
+func handleSecondResumption<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.handleFault(.continuation, at: site) { "a continuation of \(Value.self) was resumed more than once" }
 }

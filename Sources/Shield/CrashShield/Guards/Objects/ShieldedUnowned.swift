@@ -45,7 +45,7 @@ public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @inline(never)
   @usableFromInline
   func gone(_ fileID: StaticString, _ line: UInt) -> Object? {
-    let isAbsorbed = Shield.absorbs(.reference, at: ShieldSite(fileID: fileID, line: line)) {
+    let isAbsorbed = Shield.handleFault(.reference, at: ShieldSite(fileID: fileID, line: line)) {
       "a \(Object.self) that has gone"
     }
     return isAbsorbed ? nil : reference.plain

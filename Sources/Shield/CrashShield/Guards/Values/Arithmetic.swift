@@ -4,7 +4,7 @@ extension FixedWidthInteger {
   public func shieldedAdding(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = addingReportingOverflow(other)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("sum", Self.self, fileID, line) else { return self + other }
+    guard handleArithmeticFault("sum", Self.self, fileID, line) else { return self + other }
     return kept(other < 0 ? .min : .max)
   }
 
@@ -13,7 +13,7 @@ extension FixedWidthInteger {
   public func shieldedSubtracting(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = subtractingReportingOverflow(other)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("difference", Self.self, fileID, line) else { return self - other }
+    guard handleArithmeticFault("difference", Self.self, fileID, line) else { return self - other }
     return kept(other < 0 ? .max : .min)
   }
 
@@ -22,7 +22,7 @@ extension FixedWidthInteger {
   public func shieldedMultiplied(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = multipliedReportingOverflow(by: other)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("product", Self.self, fileID, line) else { return self * other }
+    guard handleArithmeticFault("product", Self.self, fileID, line) else { return self * other }
     return kept((self < 0) == (other < 0) ? .max : .min)
   }
 
@@ -33,7 +33,7 @@ extension FixedWidthInteger {
   ) -> Self {
     let (result, isOver) = dividedReportingOverflow(by: other)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("quotient", Self.self, fileID, line) else { return self / other }
+    guard handleArithmeticFault("quotient", Self.self, fileID, line) else { return self / other }
     return kept(other == 0 ? value() : .max)
   }
 
@@ -44,7 +44,7 @@ extension FixedWidthInteger {
   ) -> Self {
     let (result, isOver) = remainderReportingOverflow(dividingBy: other)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("remainder", Self.self, fileID, line) else { return self % other }
+    guard handleArithmeticFault("remainder", Self.self, fileID, line) else { return self % other }
     return kept(other == 0 ? value() : 0)
   }
 }
@@ -94,7 +94,7 @@ extension FixedWidthInteger where Self: SignedInteger {
   public func shieldedNegated(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
     if _fastPath(!isOver) { return result }
-    guard absorbsArithmetic("negation", Self.self, fileID, line) else { return -self }
+    guard handleArithmeticFault("negation", Self.self, fileID, line) else { return -self }
     return kept(.max)
   }
 
@@ -102,7 +102,7 @@ extension FixedWidthInteger where Self: SignedInteger {
   @inlinable
   public func shieldedMagnitude(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     if self != .min { return self < 0 ? 0 &- self : self }
-    guard absorbsArithmetic("magnitude", Self.self, fileID, line) else { return Swift.abs(self) }
+    guard handleArithmeticFault("magnitude", Self.self, fileID, line) else { return Swift.abs(self) }
     return kept(.max)
   }
 }
@@ -115,7 +115,7 @@ extension Sequence where Element: FixedWidthInteger {
     var isAbsorbed = false
     for element in self {
       let (result, isOver) = sum.addingReportingOverflow(element)
-      if isOver && !isAbsorbed && !absorbsArithmetic("sum", Element.self, fileID, line) { return sum + element }
+      if isOver && !isAbsorbed && !handleArithmeticFault("sum", Element.self, fileID, line) { return sum + element }
       isAbsorbed = isAbsorbed || isOver
       sum = isOver ? (element < 0 ? .min : .max) : result
     }
@@ -125,10 +125,10 @@ extension Sequence where Element: FixedWidthInteger {
 
 @inline(never)
 @usableFromInline
-func absorbsArithmetic<Number>(
+func handleArithmeticFault<Number>(
   _ operation: StaticString, _: Number.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(.arithmetic, at: ShieldSite(fileID: fileID, line: line)) {
+  Shield.handleFault(.arithmetic, at: ShieldSite(fileID: fileID, line: line)) {
     "a \(operation) that \(Number.self) cannot hold"
   }
 }

@@ -114,7 +114,7 @@ extension Shield {
   static func otherwiseCast<Target>(_ value: Any?, to target: Target.Type, _ site: ShieldSite) -> Target? {
     let value = Casts.unwrapped(value)
     if let cast = value as? Target { return cast }
-    let isAbsorbed = absorbs(Casts.isNull(value) ? .null : .cast, at: site) { Casts.reason(value, target) }
+    let isAbsorbed = handleFault(Casts.isNull(value) ? .null : .cast, at: site) { Casts.reason(value, target) }
     // A forced cast of what cannot be cast: the same trap as without the guard.
     // swift-format-ignore: NeverForceUnwrap
     guard isAbsorbed else { return .some(value as! Target) }

@@ -14,7 +14,7 @@ extension Shield {
       if let cancellation = error as? CancellationError { throw cancellation }
       // The trap of the plain operation is what is asked for.
       // swift-format-ignore: NeverUseForceTry
-      guard absorbsError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
+      guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
     }
   }
@@ -37,7 +37,7 @@ extension Shield {
     } catch {
       // The trap of the plain operation is what is asked for.
       // swift-format-ignore: NeverUseForceTry
-      guard absorbsError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
+      guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
     }
   }
@@ -54,7 +54,9 @@ extension Shield {
   ) -> Bool {
     if condition() { return true }
     // With the caller's place, as the plain operation tells it.
-    if !absorbsFailure("\(message)", fileID, line) { precondition(false, "\(message)", file: fileID, line: line) }
+    if !handleFailedCondition("\(message)", fileID, line) {
+      precondition(false, "\(message)", file: fileID, line: line)
+    }
     return false
   }
 
@@ -68,7 +70,7 @@ extension Shield {
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    if !absorbsFailure("", fileID, line) { precondition(false, message(), file: fileID, line: line) }
+    if !handleFailedCondition("", fileID, line) { precondition(false, message(), file: fileID, line: line) }
     return false
   }
 
@@ -84,7 +86,7 @@ extension Shield {
     _ message: StaticString = "", or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Value {
-    guard absorbsArrival("\(message)", fileID, line) else {
+    guard handleArrival("\(message)", fileID, line) else {
       preconditionFailure("\(message)", file: fileID, line: line)
     }
     return value()
@@ -98,7 +100,7 @@ extension Shield {
     onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Value {
-    guard absorbsArrival("", fileID, line) else {
+    guard handleArrival("", fileID, line) else {
       preconditionFailure(message(), file: fileID, line: line)
     }
     return value()
@@ -106,16 +108,16 @@ extension Shield {
 
   @inline(never)
   @usableFromInline
-  static func absorbsFailure(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
-    absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) {
+  static func handleFailedCondition(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    handleFault(.precondition, at: ShieldSite(fileID: fileID, line: line)) {
       message.isEmpty ? "a condition that does not hold" : message
     }
   }
 
   @inline(never)
   @usableFromInline
-  static func absorbsArrival(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
-    absorbs(.precondition, at: ShieldSite(fileID: fileID, line: line)) { message.isEmpty ? "reached" : message }
+  static func handleArrival(_ message: String, _ fileID: StaticString, _ line: UInt) -> Bool {
+    handleFault(.precondition, at: ShieldSite(fileID: fileID, line: line)) { message.isEmpty ? "reached" : message }
   }
 
   @usableFromInline
@@ -123,9 +125,9 @@ extension Shield {
 
   @inline(never)
   @usableFromInline
-  static func absorbsError<Failure>(
+  static func handleThrownError<Failure>(
     _: Failure.Type, _ error: any Error, _ fileID: StaticString, _ line: UInt
   ) -> Bool {
-    absorbs(.try, at: ShieldSite(fileID: fileID, line: line)) { "a \(type(of: error)) was thrown" }
+    handleFault(.try, at: ShieldSite(fileID: fileID, line: line)) { "a \(type(of: error)) was thrown" }
   }
 }

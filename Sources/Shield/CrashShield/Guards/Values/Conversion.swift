@@ -6,7 +6,7 @@ extension FixedWidthInteger {
   public init(shielded value: some BinaryInteger, fileID: StaticString = #fileID, line: UInt = #line) {
     if let exact = Self(exactly: value) {
       self = exact
-    } else if absorbsConversion(value, Self.self, fileID, line) {
+    } else if handleConversionFault(value, Self.self, fileID, line) {
       self = Self(clamping: value)
     } else {
       self = Self(value)
@@ -36,7 +36,7 @@ extension FixedWidthInteger {
   init(withoutFraction value: some BinaryFloatingPoint, _ fileID: StaticString, _ line: UInt) {
     if let exact = Self(exactly: value.rounded(.towardZero)) {
       self = exact
-    } else if absorbsConversion(value, Self.self, fileID, line) {
+    } else if handleConversionFault(value, Self.self, fileID, line) {
       self = value.isNaN ? 0 : value < 0 ? .min : .max
     } else {
       self = Self(value)
@@ -50,7 +50,9 @@ extension FixedWidthInteger {
   ) -> Self {
     if !range.isEmpty { return random(in: range) }
     let site = ShieldSite(fileID: fileID, line: line)
-    guard Shield.absorbs(.emptyRange, at: site, { "an empty range of \(Self.self)" }) else { return random(in: range) }
+    guard Shield.handleFault(.emptyRange, at: site, { "an empty range of \(Self.self)" }) else {
+      return random(in: range)
+    }
     return value()
   }
 }
@@ -64,7 +66,7 @@ public func shieldedStride<Number: Strideable>(
 ) -> StrideTo<Number> {
   if step == 0 {
     let site = ShieldSite(fileID: fileID, line: line)
-    if Shield.absorbs(.zeroStride, at: site, { "steps of no length of \(Number.self)" }) {
+    if Shield.handleFault(.zeroStride, at: site, { "steps of no length of \(Number.self)" }) {
       return stride(from: start, to: start, by: 1)
     }
   }
@@ -73,10 +75,10 @@ public func shieldedStride<Number: Strideable>(
 
 @inline(never)
 @usableFromInline
-func absorbsConversion<Value, Number>(
+func handleConversionFault<Value, Number>(
   _: Value, _: Number.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(.conversion, at: ShieldSite(fileID: fileID, line: line)) {
+  Shield.handleFault(.conversion, at: ShieldSite(fileID: fileID, line: line)) {
     "a \(Value.self) that \(Number.self) cannot hold"
   }
 }

@@ -76,7 +76,7 @@ public struct DynamicReceiver<Base: AnyObject> {
 
   @discardableResult
   private func note(_ name: String, _ reason: () -> String) -> Bool {
-    Shield.absorbs(.message, at: site, apart: MessageNames.number(of: name), reason)
+    Shield.handleFault(.message, at: site, apart: MessageNames.number(of: name), reason)
   }
 }
 

@@ -12,7 +12,7 @@ extension UnsafeRawBufferPointer {
       // Checked just above.
       return unsafe loadUnaligned(fromByteOffset: offset, as: type)
     }
-    let isAbsorbed = absorbsOffset(offset, count, Value.self, fileID, line)
+    let isAbsorbed = handleOffsetFault(offset, count, Value.self, fileID, line)
     // What the program asked for.
     return isAbsorbed ? nil : unsafe loadUnaligned(fromByteOffset: offset, as: type)
   }
@@ -28,7 +28,7 @@ extension Array {
     let isMissing = unsafe buffer.baseAddress == nil && buffer.count != 0
     let count = buffer.count
     let site = ShieldSite(fileID: fileID, line: line)
-    if isMissing, Shield.absorbs(.memory, at: site, { "\(count) elements without an address" }) {
+    if isMissing, Shield.handleFault(.memory, at: site, { "\(count) elements without an address" }) {
       self.init()
     } else {
       unsafe self.init(buffer)
@@ -38,10 +38,10 @@ extension Array {
 
 @inline(never)
 @usableFromInline
-func absorbsOffset<Value>(
+func handleOffsetFault<Value>(
   _ offset: Int, _ count: Int, _: Value.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {
-  Shield.absorbs(.memory, at: ShieldSite(fileID: fileID, line: line)) {
+  Shield.handleFault(.memory, at: ShieldSite(fileID: fileID, line: line)) {
     "a \(Value.self) at \(offset) is outside of \(count) bytes"
   }
 }

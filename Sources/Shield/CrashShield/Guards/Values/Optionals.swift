@@ -13,7 +13,7 @@ extension Optional {
     if let self { return self }
     // The trap of the plain operation is what is asked for.
     // swift-format-ignore: NeverForceUnwrap
-    guard absorbsNil(Wrapped.self, fileID, line) else { return self! }
+    guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return kept(value())
   }
 
@@ -29,7 +29,7 @@ extension Optional {
     if self != nil { return self }
     // The trap of the plain operation is what is asked for.
     // swift-format-ignore: NeverForceUnwrap
-    guard absorbsNil(Wrapped.self, fileID, line) else { return self! }
+    guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return nil
   }
 
@@ -41,13 +41,13 @@ extension Optional {
     if let self { return self }
     // The trap of the plain operation is what is asked for.
     // swift-format-ignore: NeverForceUnwrap
-    guard absorbsNil(Wrapped.self, fileID, line) else { return self! }
+    guard handleNil(Wrapped.self, fileID, line) else { return self! }
     throw .missing("\(Wrapped.self)")
   }
 }
 
 @inline(never)
 @usableFromInline
-func absorbsNil<Wrapped>(_: Wrapped.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
-  Shield.absorbs(.unwrap, at: ShieldSite(fileID: fileID, line: line)) { "nil where a \(Wrapped.self) was expected" }
+func handleNil<Wrapped>(_: Wrapped.Type, _ fileID: StaticString, _ line: UInt) -> Bool {
+  Shield.handleFault(.unwrap, at: ShieldSite(fileID: fileID, line: line)) { "nil where a \(Wrapped.self) was expected" }
 }

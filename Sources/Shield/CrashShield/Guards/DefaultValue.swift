@@ -1,5 +1,5 @@
-/// What stands for no value of a type that need not say so: its `shieldDefault`, zero, or nil.
-package enum StandIn {
+/// The fallback value of a type that need not declare one: its `shieldDefault`, zero, or nil.
+package enum DefaultValue {
   package static func exists<Value>(of type: Value.Type) -> Bool {
     type is any ShieldDefault.Type || type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type
       || type is any ExpressibleByNilLiteral.Type
