@@ -201,8 +201,11 @@ typedef struct cs_shim_replaced_handler {
 // at most CS_SHIM_HANDLER_LIMIT it wrote; 0 when not started. Any thread; some microseconds.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 
-// The state of the connection that the status function was told last; false when it has not been told any.
-bool cs_shim_last_status(cs_shim_status *ret_status);
+#define CS_SHIM_STATUS_TEXT_BYTES 392
+
+// Returns the last state of the connection, and its text in CS_SHIM_STATUS_TEXT_BYTES at `ret_text`, unless that is
+// NULL. false: there is none yet. Any thread.
+bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text);
 
 // Whether cs_shim_start succeeded in this process (false in a forked child).
 bool cs_shim_is_started(void);

@@ -28,10 +28,10 @@ extension Shield {
     /// allowed crashd to do the first by itself. Where it may not, crashd itself throws away what an operator wants nobody
     /// to keep.
     public var allowsRemoteControl: Bool?
-    /// Called once for each change of the connection with crashd, on the shield's own thread.
+    /// Called once for each change of the connection to crashd, on a thread of the shield's own.
     ///
-    /// It must not block: the thread does nothing else meanwhile, neither a retry nor the next call.
-    public var onStatus: (@Sendable (Status) -> Void)?
+    /// It must not block: meanwhile the thread neither retries nor makes the next call.
+    public var onConnectionChange: (@Sendable (Connection) -> Void)?
 
     /// What a report keeps of the crashed thread's stack, and of the words around what its registers point at.
     ///
@@ -54,14 +54,14 @@ extension Shield {
     /// Makes a configuration; without arguments it is what the environment says.
     public init(
       socket: String? = nil, spool: String? = nil, name: String? = nil, memory: Memory? = nil,
-      annotations: [String: String] = [:], onStatus: (@Sendable (Status) -> Void)? = nil
+      annotations: [String: String] = [:], onConnectionChange: (@Sendable (Connection) -> Void)? = nil
     ) {
       self.socket = socket
       self.spool = spool
       self.name = name
       self.memory = memory
       self.annotations = annotations
-      self.onStatus = onStatus
+      self.onConnectionChange = onConnectionChange
     }
   }
 }
@@ -93,7 +93,7 @@ extension Shield.Configuration {
             unsafe c.remote = allowsRemoteControl ? .CS_SHIM_REMOTE_ALLOWED : .CS_SHIM_REMOTE_FORBIDDEN
           }
           if unsafe context != nil {
-            unsafe c.status_function = reportStatus
+            unsafe c.status_function = reportConnection
             unsafe c.status_context = context
           }
           unsafe c.reattaches_forked_children = reattachesForkedChildren

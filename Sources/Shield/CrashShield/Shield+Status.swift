@@ -1,36 +1,67 @@
 import CShim
 
 extension Shield {
-  /// How this process stands with crashd.
-  ///
-  /// Crashes are kept in each case.
-  public enum Status: Sendable, Equatable {
-    /// crashd holds the ring and wakes up at a crash.
-    case attached
-    /// There is no crashd; the text says why. Crashes go to the spool, and the shield retries.
-    case unreachable(String)
-    /// crashd does not want this process; the text says why. Crashes go to the spool, and the shield does not retry.
-    case refused(String)
+  /// The state of the shield in this process, for a health check.
+  public struct Status: Sendable, Equatable {
+    /// Whether crashes of this process are recorded.
+    public var isStarted: Bool
+    /// The state of the connection to crashd; nil until it is known.
+    public var connection: Connection?
+    /// Crash signals whose handler the program or a library replaced after the start of the shield.
+    ///
+    /// The shield records a crash by such a signal only where the new handler calls the handler that was there before it.
+    public var replacedHandlers: [ReplacedHandler]
   }
-}
 
-/// What the callback gets as its context: a closure needs a box to travel through a C pointer.
-final class StatusObserver: Sendable {
-  let onStatus: @Sendable (Shield.Status) -> Void
+  /// The action of a crash signal that replaced the shield's handler.
+  public struct ReplacedHandler: Sendable, Equatable {
+    /// Such as `SIGSEGV`'s number.
+    public var signal: Int32
+    /// What the process does at the signal.
+    public var action: Action
 
-  init(_ onStatus: @escaping @Sendable (Shield.Status) -> Void) { self.onStatus = onStatus }
-}
+    /// What a process does at a signal.
+    public enum Action: Sendable, Equatable {
+      /// Calls a handler, in the image of that path where it is known.
+      case handler(image: String?)
+      /// Ends, without a record.
+      case byDefault
+      /// Nothing.
+      case ignored
+    }
+  }
 
-/// The C function behind `Configuration.onStatus`.
-let reportStatus: cs_shim_status_function = { context, status, text in
-  guard let context = unsafe context else { return }
-  // `start` retained the observer for as long as the process lives.
-  let observer = unsafe Unmanaged<StatusObserver>.fromOpaque(context).takeUnretainedValue()
-  // `text` is a valid C string during this call, or null.
-  let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
-  switch status {
-  case .CS_SHIM_STATUS_ATTACHED: observer.onStatus(.attached)
-  case .CS_SHIM_STATUS_REFUSED: observer.onStatus(.refused(text))
-  default: observer.onStatus(.unreachable(text))
+  /// The state of the shield in this process, for a health check.
+  ///
+  /// Checks for replaced signal handlers, and writes what it finds to the ring, so that a report shows it
+  /// too. Any thread; some microseconds.
+  ///
+  /// ```swift
+  /// for handler in Shield.status.replacedHandlers {
+  ///   print("signal \(handler.signal) is handled by \(handler.action) now")
+  /// }
+  /// ```
+  public static var status: Status {
+    Status(isStarted: isStarted, connection: Connection.last, replacedHandlers: replacedHandlers())
+  }
+
+  private static func replacedHandlers() -> [ReplacedHandler] {
+    let none = unsafe cs_shim_replaced_handler()
+    var handlers = unsafe [cs_shim_replaced_handler](repeating: none, count: Int(CS_SHIM_HANDLER_LIMIT))
+    // The array has as many places as C may write.
+    let count = unsafe cs_shim_replaced_handlers(&handlers)
+    return unsafe handlers.prefix(count).map { handler in
+      unsafe ReplacedHandler(signal: handler.signal, action: action(handler))
+    }
+  }
+
+  private static func action(_ handler: cs_shim_replaced_handler) -> ReplacedHandler.Action {
+    switch unsafe handler.action {
+    case .CS_SHIM_ACTION_DEFAULT: return .byDefault
+    case .CS_SHIM_ACTION_IGNORED: return .ignored
+    default:
+      // The loader keeps the name as long as the image, which holds a handler of this process.
+      return unsafe .handler(image: handler.image.map { unsafe String(cString: $0) })
+    }
   }
 }

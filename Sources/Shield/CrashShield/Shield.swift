@@ -15,8 +15,8 @@ import CShim
 public enum Shield: Sendable {
   /// Installs the capture of crashes and registers this process with crashd.
   ///
-  /// A crashd that is not there is no error: crashes go to the spool directory, a thread of the shield's own retries,
-  /// and `Configuration.onStatus` tells. With `CRASHSHIELD_DISABLE` set (and not `0`) the call does nothing and
+  /// If crashd is not running, `start` still succeeds: crashes go to the spool directory, a thread of the shield's own
+  /// retries, and calls `Configuration.onConnectionChange`. With `CRASHSHIELD_DISABLE` set (and not `0`) the call does nothing and
   /// returns; `isStarted` stays false and every other call is free.
   ///
   /// Start as early as possible: a crash before it is not seen, unless `CRASHSHIELD_EARLY=1` has a constructor do the
@@ -32,7 +32,7 @@ public enum Shield: Sendable {
   public static func start(_ configuration: Configuration = Configuration()) throws(StartError) {
     try configuration.checkTexts()
     var failure = cs_shim_failure()
-    let observer = configuration.onStatus.map(StatusObserver.init)
+    let observer = configuration.onConnectionChange.map(ConnectionObserver.init)
     let context = unsafe observer.map { unsafe Unmanaged.passRetained($0) }
     let result = unsafe configuration.withCConfiguration(context: context?.toOpaque()) { c in
       // The pointers in `c` live as long as this closure; cs_shim_start copies what it keeps.
@@ -56,7 +56,7 @@ public enum Shield: Sendable {
   }
 
   /// Starts the shield in a forked child as its parent did: with the same configuration, annotations and images, but
-  /// a ring and a registration of the child's own, and without the parent's `onStatus`.
+  /// a ring and a registration of the child's own, and without the parent's `onConnectionChange`.
   ///
   /// A forked child has no shield until it starts one; its crash ends it and leaves its parent's records alone. This
   /// call allocates and makes threads, but asks neither the loader nor the Swift runtime for locks that another

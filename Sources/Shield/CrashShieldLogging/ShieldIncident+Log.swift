@@ -26,17 +26,17 @@ extension ShieldIncident {
   }
 }
 
-extension Shield.Status {
-  /// Logs how this process stands with crashd.
+extension Shield.Connection {
+  /// Logs the state of the connection to crashd.
   ///
   /// ```swift
   /// var configuration = Shield.Configuration(name: "shop")
-  /// configuration.onStatus = { status in status.log(to: logger) }
+  /// configuration.onConnectionChange = { connection in connection.log(to: logger) }
   /// try Shield.start(configuration)
   /// ```
   ///
-  /// A crashd that is not there is a notice, since crashes are kept in the spool; one that refuses this process is a
-  /// warning, since somebody has to do something.
+  /// An unreachable crashd is a notice, since the spool keeps the crashes; a refusal is a warning, since an operator has to
+  /// act.
   public func log(to logger: Logger) {
     switch self {
     case .attached: logger.info("crashd records the crashes of this process")

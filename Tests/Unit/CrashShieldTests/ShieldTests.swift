@@ -23,27 +23,28 @@ struct ShieldTests {
   @Test("a start without crashd succeeds and says so once, through the callback")
   func unreachable() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      let statuses = StatusLog()
+      let changes = ConnectionLog()
       try Shield.start(
         Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { status in
-          statuses.append(status)
+          changes.append(connection)
         })
-      guard Shield.isStarted, case .unreachable(let why) = statuses.first(), !why.isEmpty else { Glibc.exit(1) }
+      guard Shield.isStarted, case .unreachable(let why) = changes.first(), !why.isEmpty else { Glibc.exit(1) }
       Glibc.exit(ShieldTests.right)
     }
   }
 
   // ThreadSanitizer puts handlers of its own in front of everybody's, ours too.
-  @Test("the status tells the connection, and who took a signal", .enabled(if: !isUnderThreadSanitizer))
+  @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let before = Shield.status
       guard !before.isStarted, before.connection == nil, before.replacedHandlers.isEmpty else { Glibc.exit(1) }
-      let statuses = StatusLog()
-      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach") { statuses.append($0) })
-      _ = statuses.first()
+      let changes = ConnectionLog()
+      try Shield.start(Shield.Configuration(socket: "/nonexistent/attach") { changes.append($0) })
+      let reported = changes.first()
       let after = Shield.status
-      guard after.isStarted, after.connection == .unreachable, after.replacedHandlers.isEmpty else { Glibc.exit(2) }
+      guard case .unreachable? = reported else { Glibc.exit(5) }
+      guard after.isStarted, after.connection == reported, after.replacedHandlers.isEmpty else { Glibc.exit(2) }
       signal(SIGBUS, SIG_IGN)
       signal(SIGFPE) { _ in }
       let replaced = Shield.status.replacedHandlers

@@ -93,10 +93,10 @@ struct IncidentLogTests {
   @Test(
     "how the process stands with crashd is as loud as somebody has to do something",
     arguments: [
-      (Shield.Status.attached, "info"), (.unreachable("no such file"), "notice"),
+      (Shield.Connection.attached, "info"), (.unreachable("no such file"), "notice"),
       (.refused("too many rings"), "warning"),
     ])
-  func status(status: Shield.Status, level: String) {
+  func status(status: Shield.Connection, level: String) {
     let trail = Trail()
     status.log(to: trail.logger(showing: ["shield.reason"]))
     #expect(trail.texts.count == 1)

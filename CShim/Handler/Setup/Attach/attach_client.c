@@ -8,6 +8,7 @@
 #include "../Ring/caller.h"
 #include "../setup.h"
 #include "control.h"
+#include "last_status.h"
 #include "link.h"
 
 #include "../../Signal/Deliver/deliver.h"
@@ -29,25 +30,17 @@ typedef struct attach_client {
   bool has_told;
   bool is_remote_allowed;
   uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none
-  char text[CS_ATTACH_TEXT_LIMIT_BYTES + 160];
+  char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
 
+_Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "a refusal fits, with its NUL");
+
 static attach_client client;
-
-// cs_shim_status + 1 of what was told last, 0 when nothing was; atomic, for others than the idle thread.
-static uint32_t last_told;
-
-bool cs_shim_last_status(cs_shim_status *ret_status) {
-  const uint32_t told = cs_shim_is_started() ? __atomic_load_n(&last_told, __ATOMIC_RELAXED) : 0;
-  if (told == 0) return false;
-  *ret_status = (cs_shim_status)(told - 1);
-  return true;
-}
 
 static void tell(cs_shim_status status, const char *text) {
   const bool is_news = !client.has_told || client.told != status;
   client.told = status;
-  __atomic_store_n(&last_told, (uint32_t)status + 1, __ATOMIC_RELAXED);
+  cs_last_status_set(status, text);
   client.has_told = !is_news || cs_caller_tell(status, text);
 }
 
@@ -192,7 +185,7 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
 }
 
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {
-  __atomic_store_n(&last_told, 0, __ATOMIC_RELAXED);
+  cs_last_status_clear();
   client = (attach_client){.is_remote_allowed = cs_environment_allows_control(configuration)};
   const cs_callbacks callbacks = {.status = configuration->status_function,
                                   .context = configuration->status_context,

@@ -59,7 +59,7 @@ struct ProcessFacts {
       return Finding(
         .warning, "shield",
         "it has started the shield, and is not attached to this crashd: its crashes go to the spool",
-        remedy: "look at Configuration.onStatus in the process, and at refusals in crashctl status")
+        remedy: "look at Configuration.onConnectionChange in the process, and at refusals in crashctl status")
     case false?:
       return Finding(
         .fault, "shield", "it has not started the shield: its crashes will not be captured",

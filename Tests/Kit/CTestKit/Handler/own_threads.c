@@ -105,7 +105,7 @@ static int block_signals(void) {
   const cs_shim_configuration configuration = {.socket_path = "/none/attach"};
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
   // The thread has been at work then.
-  while (!cs_shim_last_status(&unused))
+  while (!cs_shim_last_status(&unused, NULL))
     sched_yield();
   if (look_at_threads(&open_signals) < 2) return 1;
   return open_signals == 0 ? 0 : 2;

@@ -7,7 +7,7 @@ import Glibc
 final class Attached: Sendable {
   private let told = DispatchSemaphore(value: 0)
 
-  func tell(_ status: Shield.Status) { if status == .attached { told.signal() } }
+  func tell(_ status: Shield.Connection) { if status == .attached { told.signal() } }
   func wait() { told.wait() }
 }
 

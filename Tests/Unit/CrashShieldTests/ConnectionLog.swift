@@ -2,19 +2,19 @@ import CrashShield
 import Dispatch
 import Synchronization
 
-/// The statuses that a shield reported, in their order.
-final class StatusLog: Sendable {
-  private let statuses = Mutex<[Shield.Status]>([])
+/// The changes that a shield reported, in their order.
+final class ConnectionLog: Sendable {
+  private let changes = Mutex<[Shield.Connection]>([])
   private let arrival = DispatchSemaphore(value: 0)
 
-  func append(_ status: Shield.Status) {
-    statuses.withLock { $0.append(status) }
+  func append(_ connection: Shield.Connection) {
+    changes.withLock { $0.append(connection) }
     arrival.signal()
   }
 
   /// Waits for the first one; nil when none came in five minutes, which only a failing test meets.
-  func first() -> Shield.Status? {
+  func first() -> Shield.Connection? {
     guard arrival.wait(timeout: .now() + .seconds(300)) == .success else { return nil }
-    return statuses.withLock { $0.first }
+    return changes.withLock { $0.first }
   }
 }

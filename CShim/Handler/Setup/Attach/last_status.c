@@ -1,0 +1,57 @@
+// Two texts: the idle thread writes into the one that is not published, and publishes it. So a reader never waits for
+// the writer, and copies again only where two changes came during its copy.
+#include "last_status.h"
+
+#include <stddef.h>
+
+enum { STATUS_BITS = 8 };
+
+static char texts[2][CS_SHIM_STATUS_TEXT_BYTES]; // bytes are atomic
+// The number of the change, then cs_shim_status + 1 in the lowest byte; 0: none was published.
+static uint64_t published;
+
+static char *text_of(uint64_t state) {
+  return texts[(state >> STATUS_BITS) & 1];
+}
+
+void cs_last_status_clear(void) {
+  __atomic_store_n(&published, 0, __ATOMIC_RELAXED);
+}
+
+void cs_last_status_set(cs_shim_status status, const char *text) {
+  const uint64_t number = (__atomic_load_n(&published, __ATOMIC_RELAXED) >> STATUS_BITS) + 1;
+  const uint64_t state = number << STATUS_BITS | ((uint64_t)status + 1);
+  char *const to = text_of(state);
+  size_t count = 0;
+  // release: pairs with the acquire fence of cs_shim_last_status(): a reader that sees one of these bytes sees the
+  // state that was published before them, and copies again.
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  while (count < CS_SHIM_STATUS_TEXT_BYTES - 1 && text[count] != 0) {
+    __atomic_store_n(&to[count], text[count], __ATOMIC_RELAXED);
+    count++;
+  }
+  __atomic_store_n(&to[count], 0, __ATOMIC_RELAXED);
+  // release: pairs with the acquire load of cs_shim_last_status().
+  __atomic_store_n(&published, state, __ATOMIC_RELEASE);
+}
+
+bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text) {
+  if (!cs_shim_is_started()) return false;
+  // acquire: pairs with the release store of cs_last_status_set().
+  uint64_t state = __atomic_load_n(&published, __ATOMIC_ACQUIRE);
+  for (;;) {
+    if (state == 0) return false;
+    const char *const from = text_of(state);
+    if (ret_text != NULL) {
+      for (size_t index = 0; index < CS_SHIM_STATUS_TEXT_BYTES; index++)
+        ret_text[index] = __atomic_load_n(&from[index], __ATOMIC_RELAXED);
+    }
+    // acquire: pairs with the release fence of cs_last_status_set().
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const uint64_t now = __atomic_load_n(&published, __ATOMIC_ACQUIRE);
+    if (now == state) break;
+    state = now;
+  }
+  *ret_status = (cs_shim_status)((state & ((1U << STATUS_BITS) - 1)) - 1);
+  return true;
+}

@@ -1,0 +1,57 @@
+import CShim
+
+extension Shield {
+  /// The state of the connection to crashd.
+  ///
+  /// The shield records crashes in each state.
+  public enum Connection: Sendable, Equatable {
+    /// crashd has accepted the ring and reads it after a crash.
+    case attached
+    /// The shield cannot reach crashd, for the given reason.
+    ///
+    /// Crashes go to the spool directory, and the shield retries with back-off.
+    case unreachable(String)
+    /// crashd refused this process, for the given reason.
+    ///
+    /// Crashes go to the spool directory, and the shield does not retry.
+    case refused(String)
+  }
+}
+
+extension Shield.Connection {
+  init(_ status: cs_shim_status, reason: String) {
+    switch status {
+    case .CS_SHIM_STATUS_ATTACHED: self = .attached
+    case .CS_SHIM_STATUS_REFUSED: self = .refused(reason)
+    default: self = .unreachable(reason)
+    }
+  }
+
+  /// The last state; nil while there is none.
+  static var last: Self? {
+    var status = cs_shim_status.CS_SHIM_STATUS_ATTACHED
+    let text = [CChar](unsafeUninitializedCapacity: Int(CS_SHIM_STATUS_TEXT_BYTES)) { buffer, count in
+      // The C side fills the buffer, with a NUL within it, or leaves both as they are.
+      if unsafe cs_shim_last_status(&status, buffer.baseAddress) { count = buffer.count }
+    }
+    guard !text.isEmpty else { return nil }
+    return Self(status, reason: String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+  }
+}
+
+/// The context of the C callback: a closure needs a box to travel through a C pointer.
+final class ConnectionObserver: Sendable {
+  let onChange: @Sendable (Shield.Connection) -> Void
+
+  init(_ onChange: @escaping @Sendable (Shield.Connection) -> Void) { self.onChange = onChange }
+}
+
+/// Calls `Configuration.onConnectionChange` for the C side.
+let reportConnection: cs_shim_status_function = { context, status, text in
+  guard let context = unsafe context else { return }
+  // `start` retained the observer for as long as the process lives.
+  let observer = unsafe Unmanaged<ConnectionObserver>.fromOpaque(context).takeUnretainedValue()
+  // `text` is a valid C string during this call, or null.
+  let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
+  observer.onChange(Shield.Connection(status, reason: reason))
+}
