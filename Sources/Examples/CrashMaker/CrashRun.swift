@@ -53,10 +53,10 @@ public struct CrashRun: Sendable {
   public var protectedClasses: [String] = []
 
   /// How often to crash in isolated work, which must be contained each time; 0: in work as any.
-  public var isolations = 0
+  public var containedRuns = 0
 
   /// How many of them are contained; nil: all.
-  public var isolationBudget: Int?
+  public var maximumContainedFaults: Int?
 
   /// Makes a run; scenarios that need a task get one.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
@@ -93,14 +93,14 @@ public struct CrashRun: Sendable {
       _ = getchar()
     }
     Shield.breadcrumb("about to crash: \(scenario.name)")
-    return isolations > 0 ? crashIsolated() : crash()
+    return containedRuns > 0 ? crashIsolated() : crash()
   }
 
   /// Where a fault is not contained, this does not return.
   private func crashIsolated() -> Failure {
     guard case .synchronous(let fault) = scenario.fault else { return .survived }
-    Shield.isolationBudget = isolationBudget ?? isolations
-    let (count, isInTask) = (isolations, thread == .task)
+    Shield.maximumContainedFaults = maximumContainedFaults ?? containedRuns
+    let (count, isInTask) = (containedRuns, thread == .task)
     let done = DispatchSemaphore(value: 0)
     if isInTask {
       Task.detached {

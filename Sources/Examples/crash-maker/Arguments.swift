@@ -36,8 +36,8 @@ enum Arguments {
     var waitsForAttach = false
     var waitsForInput = false
     var protectedClasses: [String] = []
-    var isolations = 0
-    var isolationBudget: Int?
+    var containedRuns = 0
+    var maximumContainedFaults: Int?
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -54,12 +54,12 @@ enum Arguments {
         guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
           return .wrong("--isolate takes a number of crashes")
         }
-        isolations = value
+        containedRuns = value
       case "--budget":
         guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
           return .wrong("--budget takes a number of crashes")
         }
-        isolationBudget = value
+        maximumContainedFaults = value
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -84,8 +84,8 @@ enum Arguments {
     run.waitsForAttach = waitsForAttach
     run.waitsForInput = waitsForInput
     run.protectedClasses = protectedClasses
-    run.isolations = isolations
-    run.isolationBudget = isolationBudget
+    run.containedRuns = containedRuns
+    run.maximumContainedFaults = maximumContainedFaults
     return .run(run)
   }
 }

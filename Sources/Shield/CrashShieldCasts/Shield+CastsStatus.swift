@@ -7,7 +7,7 @@ extension Shield {
   /// So it is where the Swift runtime is a part of the program (`-static-stdlib`), and where a cast does not come by, or not as
   /// expected. It is tried out at the first cast that fails, or here: some microseconds, once; any thread. Where it does not work
   /// every cast is the runtime's, and nothing is recorded.
-  public static var castsUnavailable: String? { Liveness.unavailable }
+  public static var castsUnavailableReason: String? { Liveness.unavailable }
 }
 
 extension ShieldCheck {

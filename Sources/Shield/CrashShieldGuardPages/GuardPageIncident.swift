@@ -104,7 +104,7 @@ extension GuardPageIncident.Kind {
 extension GuardPages {
   /// How this process used memory of guard slots that it must not use, in no order.
   ///
-  /// At most 64 different incidents are kept; `incidentsLost` counts the others. Any thread.
+  /// At most 64 different incidents are kept; `droppedIncidentCount` counts the others. Any thread.
   public static func incidents() -> [GuardPageIncident] {
     var incidents: [GuardPageIncident] = []
     var entry = cs_ring_incident()
@@ -113,6 +113,6 @@ extension GuardPages {
     return incidents
   }
 
-  /// Incidents that found no room.
-  public static var incidentsLost: Int { Int(clamping: cs_pages_incidents_lost()) }
+  /// The number of distinct incidents dropped because the incident table was full.
+  public static var droppedIncidentCount: Int { Int(clamping: cs_pages_incidents_lost()) }
 }

@@ -14,7 +14,7 @@ internal import CrashShield
 ///
 /// A program that links this library has its `malloc`, `free`, `realloc` and `malloc_usable_size`, which forward to those
 /// that it has without it. Until a class is protected that costs three instructions a `malloc` and five a `free`. With
-/// another allocator than glibc's, and under a sanitizer, the library forwards everything and `unavailable` says why.
+/// another allocator than glibc's, and under a sanitizer, the library forwards everything and `unavailableReason` says why.
 ///
 /// An object is drawn by its size, when it is allocated; what else has that size may be drawn as well, and is counted. A
 /// drawn object costs some microseconds, in system calls that change what may be done with its page.
@@ -58,20 +58,20 @@ public enum GuardPages: Sendable {
     cs_pages_configure(UInt32(clamping: max(0, slots)), UInt32(clamping: max(1, oneIn)))
   }
 
-  /// Why no object can be given a page in this process; nil: nothing is against it.
-  public static var unavailable: String? {
-    if let reason = Shield.danglingUnavailable { return reason }
+  /// The reason why guard pages are off in this process; nil if they are on.
+  public static var unavailableReason: String? {
+    if let reason = Shield.danglingUnavailableReason { return reason }
     // A constant of the C side, or a text that does not change.
     let reason = unsafe String(cString: cs_pages_unavailable())
     return reason.isEmpty ? nil : reason
   }
 
   private static func list(_ type: AnyClass, _ policy: Policy) throws(GuardPagesError) {
-    if let unavailable { throw .unavailable(unavailable) }
+    if let unavailableReason { throw .unavailable(unavailableReason) }
     var name = _typeName(type, qualified: true)
     if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
-    // Where the runtime's layout was checked to have an instance's size and alignment (`Shield.danglingUnavailable`).
+    // Where the runtime's layout was checked to have an instance's size and alignment (`Shield.danglingUnavailableReason`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
     let alignment = unsafe UInt32(metadata.load(fromByteOffset: 28, as: UInt16.self)) + 1
     let result = name.withUTF8 { text in
@@ -85,7 +85,7 @@ public enum GuardPages: Sendable {
     case .CS_PAGES_TOO_LARGE: throw .unsuitable(name)
     case .CS_PAGES_FULL: throw .tooManyClasses(name)
     case .CS_PAGES_NO_MEMORY: throw .outOfMemory(name)
-    default: throw .unavailable(unavailable ?? "")
+    default: throw .unavailable(unavailableReason ?? "")
     }
   }
 

@@ -5,7 +5,7 @@ extension Shield {
   ///
   /// It is tried out at the first fault, or here: some microseconds, once. Where it does not work, every operation is as in the
   /// standard library, and nothing is recorded.
-  public static var implicitUnavailable: String? { Liveness.unavailable }
+  public static var implicitUnavailableReason: String? { Liveness.unavailable }
 }
 
 extension ShieldCheck {

@@ -9,7 +9,7 @@ internal import CrashShieldImplicit
 @usableFromInline
 func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.handleFault(.index, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.index, at: .pc(pc), unless: { Shield.implicitUnavailableReason }) {
     "\(position) is outside of \(lower)..<\(upper) of \(list)"
   }
 }
@@ -20,7 +20,7 @@ func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any
 @usableFromInline
 func handleChangeFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.handleFault(.mutation, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.mutation, at: .pc(pc), unless: { Shield.implicitUnavailableReason }) {
     "\(position) is outside of \(lower)..<\(upper) of \(list)"
   }
 }
@@ -31,7 +31,7 @@ func handleChangeFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any.
 @usableFromInline
 func handleRangeFault(_ range: Range<Int>, _ lower: Int, _ upper: Int, _ list: Any.Type) -> Bool {
   let pc = UInt(cs_quarantine_caller())
-  return ImplicitGuards.handleFault(.range, at: .pc(pc), unless: { Shield.implicitUnavailable }) {
+  return ImplicitGuards.handleFault(.range, at: .pc(pc), unless: { Shield.implicitUnavailableReason }) {
     "\(range.lowerBound)..<\(range.upperBound) is outside of \(lower)..<\(upper) of \(list)"
   }
 }

@@ -22,8 +22,8 @@ struct ShieldReading: Sendable, Equatable {
     for incident in Shield.danglingIncidents() {
       reading.count("dangling_uses", ["class": incident.className, "kind": incident.kind.metric], by: incident.count)
     }
-    reading.count("incidents_lost", by: Shield.guardIncidentsLost)
-    reading.count("incidents_lost", by: Shield.danglingIncidentsLost)
+    reading.count("incidents_lost", by: Shield.droppedIncidentCount)
+    reading.count("incidents_lost", by: Shield.droppedDanglingIncidentCount)
     reading.levels[Key(label: "quarantine_bytes")] = Shield.danglingBytes
     reading.levels[Key(label: "started")] = Shield.isStarted ? 1 : 0
     return reading

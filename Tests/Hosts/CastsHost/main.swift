@@ -49,7 +49,7 @@ case "within":
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:
-  tell(Shield.castsUnavailable ?? "live")
+  tell(Shield.castsUnavailableReason ?? "live")
   for result in await Shield.selfTest(including: ShieldCheck.casts) where result.check.contains("forced cast") {
     tell("\(result.check): \(result.verdict)")
   }

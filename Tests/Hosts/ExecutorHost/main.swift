@@ -85,7 +85,8 @@ case "self-test":
   setMode(words[1])
   let done = DispatchSemaphore(value: 0)
   Task.detached {
-    for result in await Shield.selfTest(including: ShieldCheck.isolation) where result.check.hasPrefix("an implicit") {
+    for result in await Shield.selfTest(including: ShieldCheck.executorChecks)
+    where result.check.hasPrefix("an implicit") {
       tell("\(result.verdict)")
     }
     done.signal()
@@ -104,11 +105,11 @@ case "chained":
     done.signal()
   }
   done.wait()
-  tell("status \(Shield.isolationUnavailable ?? "works")")
+  tell("status \(Shield.executorChecksUnavailableReason ?? "works")")
   tell("asked \(cs_test_early_asked() > 0) checked \(cs_test_early_checked())")
 case "replaced":
   Hooks.clear()
-  tell("status \(Shield.isolationUnavailable ?? "works")")
+  tell("status \(Shield.executorChecksUnavailableReason ?? "works")")
 default:
-  tell("status \(Shield.isolationUnavailable ?? "works")")
+  tell("status \(Shield.executorChecksUnavailableReason ?? "works")")
 }

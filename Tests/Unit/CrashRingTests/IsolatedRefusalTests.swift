@@ -75,7 +75,9 @@ struct IsolatedRefusalTests {
         startShield()
         // It stays for as long as the process.
         unsafe cs_testing_contained_ignore(strdup("libc.so"))
-        guard Shield.isolationObstacle == "the C library is not found among the images" else { complain("no reason") }
+        guard Shield.containmentUnavailableReason == "the C library is not found among the images" else {
+          complain("no reason")
+        }
         _ = try Shield.isolated { shelf(0) }
       }
     }
@@ -126,7 +128,7 @@ struct IsolatedRefusalTests {
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
-      Glibc.exit(status & 0x7f == SIGILL && Shield.isolationTraps == 0 ? rightStatus : 1)
+      Glibc.exit(status & 0x7f == SIGILL && Shield.containedFaultCount == 0 ? rightStatus : 1)
     }
   }
 

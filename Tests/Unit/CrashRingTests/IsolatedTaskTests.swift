@@ -93,7 +93,7 @@ struct IsolatedTaskTests {
         }
         complain("not trapped")
       } catch ShieldFault.trapped {}
-      guard Shield.isolationTraps == 1 else { complain("\(Shield.isolationTraps)") }
+      guard Shield.containedFaultCount == 1 else { complain("\(Shield.containedFaultCount)") }
       await Elsewhere.shared.open()
       for await _ in stream { Glibc.exit(rightStatus) }
     }

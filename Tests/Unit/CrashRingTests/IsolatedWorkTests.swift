@@ -18,7 +18,7 @@ struct IsolatedWorkTests {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        Shield.isolationBudget = IsolatedWorkTests.traps
+        Shield.maximumContainedFaults = IsolatedWorkTests.traps
         var (results, errors) = (0, 0)
         for call in 0..<IsolatedWorkTests.calls {
           do {
@@ -27,7 +27,7 @@ struct IsolatedWorkTests {
             errors += 1
           }
         }
-        guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+        guard (results, errors) == (270, 30), Shield.containedFaultCount == 30 else { complain("\(results) \(errors)") }
         try check(incidents: IsolatedWorkTests.traps)
         _ = try Shield.isolated { shelf(0) }
       }
@@ -60,7 +60,7 @@ struct IsolatedWorkTests {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        Shield.isolationBudget = IsolatedWorkTests.traps
+        Shield.maximumContainedFaults = IsolatedWorkTests.traps
         var (results, errors) = (0, 0)
         for call in 0..<IsolatedWorkTests.calls {
           do {
@@ -74,7 +74,7 @@ struct IsolatedWorkTests {
             errors += 1
           }
         }
-        guard (results, errors) == (270, 30), Shield.isolationTraps == 30 else { complain("\(results) \(errors)") }
+        guard (results, errors) == (270, 30), Shield.containedFaultCount == 30 else { complain("\(results) \(errors)") }
         try check(incidents: IsolatedWorkTests.traps)
         try await emptyShelf()
       }
@@ -114,13 +114,13 @@ struct IsolatedWorkTests {
   func ordinary() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
-      try #require(Shield.isolationObstacle == nil)
+      try #require(Shield.containmentUnavailableReason == nil)
       try #require(returnsWhatItsWorkDoes())
       try #require(try await Shield.isolated { await Elsewhere.shared.next(1) } == 2)
       try #require(failsAsItsWork())
       try #require(await failsAsItsWork())
       try #require(isEndedFromWithin())
-      Glibc.exit(Shield.isolationTraps == 0 ? rightStatus : 1)
+      Glibc.exit(Shield.containedFaultCount == 0 ? rightStatus : 1)
     }
   }
 
@@ -130,7 +130,7 @@ struct IsolatedWorkTests {
       startShield()
       for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
       // glibc has each thread do this, and waits for it.
-      guard setgid(getgid()) == 0, Shield.isolationTraps == 3 else { Glibc.exit(1) }
+      guard setgid(getgid()) == 0, Shield.containedFaultCount == 3 else { Glibc.exit(1) }
       print("a line")
       Glibc.exit(rightStatus)
     }
@@ -162,7 +162,7 @@ struct IsolatedWorkTests {
         for _ in 0..<IsolatedWorkTests.longTraps {
           _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(10_000))) }
         }
-        guard Shield.isolationTraps == IsolatedWorkTests.longTraps else { Glibc.exit(1) }
+        guard Shield.containedFaultCount == IsolatedWorkTests.longTraps else { Glibc.exit(1) }
         fatalError("the last words")
       }
       let contents = try ringContents(ofSpool: directory)
@@ -179,7 +179,7 @@ struct IsolatedWorkTests {
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
         startShield(spool: directory)
         _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(200_000))) }
-        guard Shield.isolationTraps == 1 else { Glibc.exit(1) }
+        guard Shield.containedFaultCount == 1 else { Glibc.exit(1) }
         fatalError("the last words")
       }
       let contents = try ringContents(ofSpool: directory)
@@ -195,7 +195,7 @@ struct IsolatedWorkTests {
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
         startShield(spool: directory)
         for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
-        guard Shield.isolationTraps == 3 else { Glibc.exit(1) }
+        guard Shield.containedFaultCount == 3 else { Glibc.exit(1) }
         unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(8))?.pointee = 1
       }
       let contents = try ringContents(ofSpool: directory)

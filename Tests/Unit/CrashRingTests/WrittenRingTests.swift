@@ -81,7 +81,7 @@ struct WrittenRingTests {
 
   @Test(
     "uses of a dead object and the counters of its class stand in the ring",
-    .enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // One class before the start, one after it.

@@ -9,7 +9,7 @@ struct RunTimeTests {
   @Test("without a started shield no object is guarded, and the reason is told")
   func notStarted() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      check(GuardPages.unavailable?.contains("not started") == true)
+      check(GuardPages.unavailableReason?.contains("not started") == true)
       do throws(GuardPagesError) {
         try GuardPages.protect(Session.self)
         Glibc.exit(1)
@@ -130,7 +130,7 @@ struct RunTimeTests {
       let dead = unsafe dangling { Wide() }
       check(unsafe dead._withUnsafeGuaranteedRef { $0.numbers.8 } == 9)
       check(GuardPages.statistics.unarmed == 1 && GuardPages.statistics.guarded == 0)
-      check(GuardPages.unavailable?.contains("SIGSEGV") == true)
+      check(GuardPages.unavailableReason?.contains("SIGSEGV") == true)
       Glibc.exit(right)
     }
   }

@@ -104,6 +104,6 @@ func end(of child: pid_t) -> Int32 {
 
 /// Whether guard slots can be used at all in this build; the shield is not started in the test's own process.
 let isInterposed: Bool = {
-  guard let reason = GuardPages.unavailable else { return true }
+  guard let reason = GuardPages.unavailableReason else { return true }
   return reason.contains("not started")
 }()

@@ -117,7 +117,8 @@ struct ModeTests {
       let places = 3000
       for line in 1...places { Shield.recordFault(.gate, at: ShieldSite(line: UInt(line))) { "a place" } }
       let kept = Shield.guardIncidents
-      Glibc.exit(kept.count <= 1024 && kept.count > 900 && kept.count + Shield.guardIncidentsLost == places ? right : 1)
+      Glibc.exit(
+        kept.count <= 1024 && kept.count > 900 && kept.count + Shield.droppedIncidentCount == places ? right : 1)
     }
   }
 

@@ -20,7 +20,7 @@ struct SelfTestTests {
         complain("\(others)")
       }
       guard ShieldKind.allCases.allSatisfy({ Shield.mode(for: $0) == mode }) else { complain("another mode") }
-      guard Shield.guardIncidents.isEmpty, Shield.guardIncidentsLost == 0, Shield.danglingIncidents().isEmpty else {
+      guard Shield.guardIncidents.isEmpty, Shield.droppedIncidentCount == 0, Shield.danglingIncidents().isEmpty else {
         complain("\(Shield.guardIncidents) \(Shield.danglingIncidents())")
       }
       exit(right)

@@ -20,14 +20,14 @@ extension Shield {
   ///
   /// Each trap is an incident that crashd shows with its words and its stack (`crashctl incidents`). The process ends, with its
   /// usual signal and crash report, where
-  /// - `isolationBudget` traps have been contained,
+  /// - `maximumContainedFaults` traps have been contained,
   /// - it is no trap (`ud2`) but a bad access, an abort or any other signal,
   /// - Dispatch, the C library or the loader are on the stack of the work, so that a lock of theirs may be taken, or a global
   ///   variable be half made,
   /// - Swift's concurrency library calls the work, as it does the handlers of a task that the work cancels: the task is locked. So
   ///   does `withCheckedContinuation` with its body, which is told from the others nowhere,
   /// - the work is in an `ExclusiveGate` or has another lock of the shield's,
-  /// - `isolationObstacle` says so,
+  /// - `containmentUnavailableReason` says so,
   /// - the shield is not started, or another handler has taken its place.
   ///
   /// What is not seen, and so is contained with whoever waits for it waiting for ever: a lock of the program's own, a static variable
@@ -93,27 +93,27 @@ extension Shield {
     }
   }
 
-  /// How many traps `isolated` contains; 16 until it is set, and at most 200.
+  /// The number of traps that `isolated` contains; 16 by default, at most 200.
   ///
-  /// Each of them costs a thread for good. The next one ends the process as it would have without. Any thread.
-  public static var isolationBudget: Int {
+  /// Each contained trap costs a thread for good. The next trap ends the process as it would without containment. Any thread.
+  public static var maximumContainedFaults: Int {
     get { Int(cs_shim_contained_budget()) }
     set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
   }
 
-  /// Why `isolated` contains no trap in this process; nil where it does.
+  /// The reason why `isolated` contains no trap in this process; nil if it does.
   ///
-  /// It has to tell the C library and the Swift runtime from the program. Where it cannot, as in an executable that has the C library
-  /// within, each trap ends the process as it would have without. Any thread.
-  public static var isolationObstacle: String? {
+  /// Containment has to distinguish the C library and the Swift runtime from the program. Where it cannot, as in an executable
+  /// that links the C library statically, each trap ends the process as it would without. Any thread.
+  public static var containmentUnavailableReason: String? {
     // A text that stays.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
 
-  /// How many traps `isolated` has contained in this process.
+  /// The number of traps that `isolated` has contained in this process.
   ///
   /// Any thread.
-  public static var isolationTraps: Int { Int(cs_shim_contained_parked()) }
+  public static var containedFaultCount: Int { Int(cs_shim_contained_parked()) }
 }
 
 /// What work came to, told once.

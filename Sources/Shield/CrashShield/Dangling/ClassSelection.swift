@@ -35,7 +35,7 @@ extension Shield {
   public static func protect(
     _ selection: ClassSelection, policy: DanglingPolicy = .zero, limit: Int = 50
   ) throws(ProtectionError) -> SelectionResult {
-    if let unavailable = danglingUnavailable { throw .unavailable(unavailable) }
+    if let unavailable = danglingUnavailableReason { throw .unavailable(unavailable) }
     var result = SelectionResult()
     for record in TypeRecords.classes() where selection.holds(record) {
       guard let type = record.type else {

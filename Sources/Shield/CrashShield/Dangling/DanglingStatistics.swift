@@ -58,7 +58,7 @@ public struct DanglingStatistics: Sendable, Hashable {
 extension Shield {
   /// How this process used objects after their last release, in no order.
   ///
-  /// At most 256 different incidents of objects and 64 of handles are kept; `danglingIncidentsLost` counts the others. Any thread.
+  /// At most 256 different incidents of objects and 64 of handles are kept; `droppedDanglingIncidentCount` counts the others. Any thread.
   public static func danglingIncidents() -> [DanglingIncident] {
     var incidents: [DanglingIncident] = []
     var hit = unsafe cs_quarantine_hit()
@@ -66,8 +66,8 @@ extension Shield {
     return incidents + Handles.shared.incidents
   }
 
-  /// Uses of dead objects that found no room among the incidents.
-  public static var danglingIncidentsLost: Int {
+  /// The number of use-after-free incidents dropped because the incident table was full.
+  public static var droppedDanglingIncidentCount: Int {
     Int(clamping: cs_quarantine_hits_lost()) + Handles.shared.lost
   }
 

@@ -32,8 +32,8 @@ extension Shield {
     for type in types { try Protections.shared.protect(type, policy, limit: limit) }
   }
 
-  /// Why the quarantine is off in this process, such as a sanitizer or a Swift runtime with another layout; nil: it works.
-  public static var danglingUnavailable: String? { Quarantine.unavailable }
+  /// The reason why the quarantine is off in this process, such as a sanitizer or an unknown Swift runtime layout; nil if it is on.
+  public static var danglingUnavailableReason: String? { Quarantine.unavailable }
 
   /// Ends the protection of a class.
   ///

@@ -44,8 +44,8 @@ extension Shield {
     }
   }
 
-  /// Faults that are counted nowhere else, because there were too many different ones.
-  public static var guardIncidentsLost: Int { Int(clamping: cs_guard_lost()) }
+  /// The number of distinct faults dropped because the incident table was full.
+  public static var droppedIncidentCount: Int { Int(clamping: cs_guard_lost()) }
 
   /// Counts and records a fault as the mode of its kind says, and decides what the guard does.
   ///

@@ -183,13 +183,16 @@ struct DiagnosisRuleTests {
   }
 
   @Test("S15: a trap that exceeds the isolation budget says so")
-  func isolationBudget() {
+  func maximumContainedFaults() {
     var record = CrashRecord.sample(code: 2, address: 0)
     record.signal = SIGILL
-    #expect(!DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence.contains("isolationBudget"))
+    #expect(
+      !DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence.contains("maximumContainedFaults"))
     record.exceedsIsolationBudget = true
     let sentence = DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence
-    #expect(sentence.hasSuffix(" The trap was in isolated work, and not contained: Shield.isolationBudget is used up."))
+    #expect(
+      sentence.hasSuffix(" The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached.")
+    )
   }
 
   @Test(

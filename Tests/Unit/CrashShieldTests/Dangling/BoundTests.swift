@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// How many objects are kept, and what is found when they leave.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct BoundTests {
   @Test("under absorb no more than the limit, its fifth and 1,024 that wait for their deinit are kept")
   func waiting() async {

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Which classes are protected, and what unusual objects do.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct ClassTests {
   @Test("a generic class, a nested one, a subclass and an actor are protected by metatype, and only these")
   func kinds() async {

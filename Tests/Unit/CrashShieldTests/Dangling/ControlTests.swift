@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// What crashd asks for, over a real socket; the test is crashd.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// What a crash record says of objects in quarantine that registers point at.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct CrashPointerTests {
   @Test(
     "S4: a crash whose register points at an object in quarantine carries its class, its policy and its release",

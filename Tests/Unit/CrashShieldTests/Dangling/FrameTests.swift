@@ -60,7 +60,7 @@ struct FrameTests {
 
   @Test(
     "S8: the use of an object by an async call, and by a call from an async function, says who waits",
-    .enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+    .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
   func asyncIncidents() async throws {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero)

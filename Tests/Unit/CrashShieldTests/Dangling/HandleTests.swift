@@ -35,16 +35,17 @@ struct HandleTests {
     }
   }
 
-  @Test("under a sanitizer the quarantine steps aside and says so", .enabled(if: Shield.danglingUnavailable != nil))
+  @Test(
+    "under a sanitizer the quarantine steps aside and says so", .enabled(if: Shield.danglingUnavailableReason != nil))
   func steppingAside() throws {
-    let reason = try #require(Shield.danglingUnavailable)
+    let reason = try #require(Shield.danglingUnavailableReason)
     #expect(reason.contains("sanitizer"))
     #expect(throws: Shield.ProtectionError.unavailable(reason)) { try Shield.protect(Session.self, policy: .absorb) }
   }
 
   @Test(
     "an address is live, quarantined, freed or unknown, and none is followed",
-    .enabled(if: Shield.danglingUnavailable == nil))
+    .enabled(if: Shield.danglingUnavailableReason == nil))
   func liveness() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Each test uses dead objects, so it does so in a process of its own.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct PolicyTests {
   @Test("absorb: a dead object answers as if it were alive, and each use is recorded")
   func absorb() async {

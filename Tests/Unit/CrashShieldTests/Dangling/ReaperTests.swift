@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// The thread that runs the deinits which absorb puts off.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct ReaperTests {
   @Test("S5: under absorb a release wakes no other thread, and each deinit runs all the same")
   func silent() async {

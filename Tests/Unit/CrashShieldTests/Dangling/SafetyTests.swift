@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What a correct program does goes on being right, and a wrong one is not made worse.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct SafetyTests {
   @Test("a timer with an unowned reference, cancelled in deinit, never finds a dead object", arguments: 0...3)
   func timer(number: Int) async {

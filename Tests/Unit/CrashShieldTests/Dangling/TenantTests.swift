@@ -7,7 +7,7 @@ import Testing
 ///
 /// An object goes, and is used, in one of four ways, which its address and the thread decide on. A record has both, so
 /// what it shows can be told right from wrong.
-@Suite(.enabled(if: Shield.danglingUnavailable == nil, "the quarantine steps aside here"))
+@Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct TenantTests {
   @Test("places that eight threads recycle never show a stack of another tenant", arguments: [0, 1, 2])
   func recycling(number: Int) async {

@@ -109,8 +109,8 @@ struct ImplicitTests {
         list[keyPath: \.[3]] == 2, 7 / 2 * 2 + 7 % 2 - 1 == 6, -5 + 5 == 0
       else { complain("\(list) \(nested)") }
       precondition(list[0] == 9)
-      guard Shield.guardIncidents.isEmpty, Shield.implicitUnavailable == nil else {
-        complain("\(Shield.guardIncidents) \(Shield.implicitUnavailable ?? "")")
+      guard Shield.guardIncidents.isEmpty, Shield.implicitUnavailableReason == nil else {
+        complain("\(Shield.guardIncidents) \(Shield.implicitUnavailableReason ?? "")")
       }
       Glibc.exit(right)
     }

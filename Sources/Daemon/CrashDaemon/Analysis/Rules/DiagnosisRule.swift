@@ -60,7 +60,7 @@ extension DiagnosisRule {
   /// What the program could have had otherwise.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
-    return " The trap was in isolated work, and not contained: Shield.isolationBudget is used up."
+    return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
   }
 
   /// What leads to a place, and says nothing without one.

@@ -5,12 +5,12 @@ extension Shield {
   ///
   /// The runtime's hooks are tried when the program is loaded, and the rest at the first fault, or here: some microseconds, once.
   /// Where it does not work, every check is as without the module, and nothing is recorded.
-  public static var isolationUnavailable: String? { Liveness.unavailable }
+  public static var executorChecksUnavailableReason: String? { Liveness.unavailable }
 }
 
 extension ShieldCheck {
   /// Checks of what `CrashShieldExecutorChecks` watches, for `Shield.selfTest(including:)`.
-  public static let isolation: [ShieldCheck] = [
+  public static let executorChecks: [ShieldCheck] = [
     ShieldCheck("an implicit check of an actor elsewhere", .isolation) { line in
       passes(line) { Elsewhere().preconditionIsolated() }
     },
