@@ -15,7 +15,7 @@
 #   make measure-guards  what guards at call sites add where nothing is wrong, in time, and what a fault costs; of a package of
 #                 somebody else's
 #   make guards   a fault of each of the thirty guards, without it and in each mode: the table of docs/guards.md
-#   make docs     the documentation of CrashShield as a DocC archive, a page a guard; its examples have to compile
+#   make docs     the documentation of CrashShield and its guards as a DocC archive, a page a guard; its examples have to compile
 #   make measure-implicit  what an import of CrashShieldImplicit or CrashShieldCasts adds where nothing is wrong, in instructions
 #   make measure-pages  what guard slots add to a malloc, in instructions
 #   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
@@ -62,7 +62,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-api check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -107,7 +107,7 @@ test: check-format build
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks test-debug"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
-checks: check-units check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-units check-api check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -119,6 +119,10 @@ check-format: test-packages
 
 check-units: build
 	scripts/check/units .build/debug
+
+# What `import CrashShield` brings stays small.
+check-api: build
+	scripts/check/public-api .build/debug
 
 check-signal-safety: build dynamic
 	scripts/check/signal-safety .build/debug

@@ -45,6 +45,7 @@ let signalSafeC: [CSetting] =
 /// README.md has a sentence for each. Executables are no products: SwiftPM builds each executable target by its name.
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
+  .library(name: "CrashShieldGuards", targets: ["CrashShieldGuards"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
@@ -85,16 +86,21 @@ targets += house(
   "Sources/Shield",
   [
     .target(name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
-    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CShimGuards"]),
+    .target(name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine"]),
+    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
     // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
     .target(name: "CrashShieldPlain"),
-    .target(name: "CrashShieldImplicit", dependencies: ["CrashShieldPlain", "CrashShield", "CShimQuarantine"]),
+    .target(
+      name: "CrashShieldImplicit",
+      dependencies: ["CrashShieldPlain", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
     // The same of Foundation's types, which it is imported in place of.
     .target(
-      name: "CrashShieldImplicitFoundation", dependencies: ["CrashShieldImplicit", "CrashShield", "CShimQuarantine"]),
-    .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield"]),
+      name: "CrashShieldImplicitFoundation",
+      dependencies: ["CrashShieldImplicit", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
+    .target(name: "CrashShieldCasts", dependencies: ["CShimCasts", "CrashShield", "CrashShieldGuards"]),
     .target(name: "CrashShieldGuardPages", dependencies: ["CShimGuardPages", "CShimRing", "CrashShield"]),
-    .target(name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield"]),
+    .target(
+      name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield", "CrashShieldGuards"]),
   ])
 
 // What programs outside the host process share.
@@ -142,25 +148,28 @@ targets += house(
     .target(name: "CCrashMaker"),
     .target(name: "CrashMaker", dependencies: ["CrashShield", "CCrashMaker", "CShim"]),
     .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"]),
-    .executableTarget(name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
+    .executableTarget(
+      name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // What a queue of transitions is for, in a terminal.
-    .executableTarget(name: "screens", dependencies: ["CrashShield"]),
+    .executableTarget(name: "screens", dependencies: ["CrashShield", "CrashShieldGuards"]),
   ])
 
 // Programs that tests start by their paths: what these link is not for the tests' own program.
 targets += house(
   "Tests/Hosts",
   [
-    .target(name: "CastsFaults", dependencies: ["CrashShield"]),
+    .target(name: "CastsFaults", dependencies: ["CrashShieldGuards"]),
     .executableTarget(
-      name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts"],
+      name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts", "CrashShieldGuards"],
       path: "Tests/Hosts/CastsHost"),
     .executableTarget(
-      name: "executor-host", dependencies: ["CTestKit", "CrashShieldExecutorChecks", "CrashShield"],
+      name: "executor-host",
+      dependencies: ["CTestKit", "CrashShieldExecutorChecks", "CrashShield", "CrashShieldGuards"],
       path: "Tests/Hosts/ExecutorHost"),
     .executableTarget(
       name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
-    .executableTarget(name: "guard-host", dependencies: ["CrashShield"], path: "Tests/Hosts/GuardHost"),
+    .executableTarget(
+      name: "guard-host", dependencies: ["CrashShield", "CrashShieldGuards"], path: "Tests/Hosts/GuardHost"),
     .executableTarget(
       name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
   ])
@@ -176,12 +185,16 @@ targets += house(
   [
     .testTarget(name: "CShimTests", dependencies: ["CShim", "CShimRing", "CTestKit"]),
     .testTarget(
-      name: "GuardTests", dependencies: ["CrashShield", "CrashShieldFoundation", "CrashShieldImplicit", "screens"]),
+      name: "GuardTests",
+      dependencies: [
+        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "screens",
+      ]),
     // Their hosts link what they test: a program that links it has its casts and its executor checks.
     .testTarget(name: "HookTests", dependencies: ["CastsFaults"]),
     .testTarget(
-      name: "CrashShieldTests", dependencies: ["CrashShield", "CShimQuarantine", "CShimRing", "CTestKit"]),
-    .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages"]),
+      name: "CrashShieldTests",
+      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit"]),
+    .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
       name: "ModelTests", dependencies: ["CrashReport", "DanglingStatistics"], exclude: ["Report/read_minidump.py"],
@@ -189,7 +202,8 @@ targets += house(
     .testTarget(
       name: "CrashRingTests",
       dependencies: [
-        "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CShim", "CShimRing", "crash-maker", "shim-host",
+        "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CrashShieldGuards", "CShim", "CShimRing",
+        "crash-maker", "shim-host",
       ]),
     // crash-analyse and crash-fetch, and what they have in common.
     .testTarget(
@@ -224,9 +238,10 @@ if !coreOnly {
   targets += house(
     "Sources/Shield",
     [
-      .target(name: "CrashShieldLogging", dependencies: ["CrashShield", log]),
+      .target(name: "CrashShieldLogging", dependencies: ["CrashShield", "CrashShieldGuards", log]),
       .target(
-        name: "CrashShieldMetrics", dependencies: ["CrashShield", .product(name: "Metrics", package: "swift-metrics")]),
+        name: "CrashShieldMetrics",
+        dependencies: ["CrashShield", "CrashShieldGuards", .product(name: "Metrics", package: "swift-metrics")]),
       .target(
         name: "CrashShieldLifecycle",
         dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")]),
@@ -257,7 +272,9 @@ if !coreOnly {
       .target(name: "CrashClient", dependencies: ["CrashReport", "LinuxSystem"]),
       .target(
         name: "CrashControl",
-        dependencies: ["CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashSymbols", "LinuxSystem"]),
+        dependencies: [
+          "CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSymbols", "LinuxSystem",
+        ]),
       .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
       .target(
@@ -275,7 +292,8 @@ if !coreOnly {
       .executableTarget(
         name: "DemoServer",
         dependencies: [
-          "CrashShield", "CrashShieldLogging", "CDemoInventory", .product(name: "NIOHTTP1", package: "swift-nio"), log,
+          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CDemoInventory",
+          .product(name: "NIOHTTP1", package: "swift-nio"), log,
         ] + nio),
     ])
 
@@ -287,7 +305,7 @@ if !coreOnly {
       .testTarget(
         name: "IntegrationTests",
         dependencies: [
-          "CrashShield", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
+          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
           .product(name: "MetricsTestKit", package: "swift-metrics"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
@@ -295,7 +313,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashStore",
+          "CLinux", "CTestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
@@ -303,7 +321,7 @@ if !coreOnly {
       .testTarget(
         name: "ToolTests",
         dependencies: [
-          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashSinks", "FakeDaemon",
+          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "FakeDaemon",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])

@@ -13,6 +13,7 @@ let package = Package(
         "Marks",
         .product(name: "CrashShield", package: "swift-crash-shield"),
         .product(name: "CrashShieldFoundation", package: "swift-crash-shield"),
+        .product(name: "CrashShieldGuards", package: "swift-crash-shield"),
       ],
       path: "Cost"),
   ]

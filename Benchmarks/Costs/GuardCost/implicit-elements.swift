@@ -4,6 +4,7 @@ import Glibc
 
 #if IMPLICIT
   import CrashShield
+  import CrashShieldGuards
   import CrashShieldImplicit
 #endif
 

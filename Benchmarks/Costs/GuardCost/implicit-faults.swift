@@ -3,6 +3,7 @@ import Glibc
 
 #if IMPLICIT
   import CrashShield
+  import CrashShieldGuards
   import CrashShieldImplicit
 #endif
 

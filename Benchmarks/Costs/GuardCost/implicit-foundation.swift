@@ -1,6 +1,7 @@
 // Foundation's bytes: scripts/check/implicit compiles it with Foundation and with CrashShieldImplicitFoundation in its place, and compares.
 #if IMPLICIT
   import CrashShield
+  import CrashShieldGuards
   import CrashShieldImplicit
   import CrashShieldImplicitFoundation
 #else

@@ -13,6 +13,7 @@ let package = Package(
       name: "dangling-server",
       dependencies: [
         .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "CrashShieldGuards", package: "swift-crash-shield"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

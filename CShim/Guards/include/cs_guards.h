@@ -12,6 +12,9 @@
 #define CS_GUARD_SITES      1024 // different kinds and places
 #define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer one the end is kept
 
+// The kind of faults that the ring gets as use-after-free incidents instead, with the class: one fault is one incident.
+#define CS_GUARD_KIND_HANDLE 24
+
 typedef enum cs_guard_mode : uint8_t {
   CS_GUARD_OFF = 0,     // as if the guard were not there
   CS_GUARD_OBSERVE = 1, // a record, then as if the guard were not there

@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import CrashShieldLogging
 import Dispatch
 import Glibc

@@ -1,5 +1,6 @@
 // What was recorded of a use, as scripts/check/dangling reads it.
 import CrashShield
+import CrashShieldGuards
 import CrashShieldGuardPages
 
 /// Of the quarantine: which incidents there are, and what the number is that came of the use.

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 /// A stack of screens that one goes forth and back in.
 @MainActor

@@ -2,6 +2,7 @@
 // tap: p another screen, b back, h back to the first, . waits until nothing moves, q ends. Taps of one line come
 // faster than a screen slides, as a user's who is in a hurry. Without the queue `pp.b` ends the program.
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 

@@ -45,7 +45,7 @@ public enum Shield: Sendable {
         annotate(key, value)
       }
       Quarantine.show()
-      Guards.show()
+      GuardRecords.publishAll()
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:

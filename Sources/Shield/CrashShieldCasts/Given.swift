@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// What a forced cast gives that would end the process.
 ///

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: NeverForceUnwrap
 internal import CShimCasts
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// Whether the program's casts come by, and what came by is what we take it for.
 enum Liveness {

@@ -1,7 +1,7 @@
 // What CShimCasts asks about a forced cast that has failed. The types are the runtime's metadata, which is what a metatype of
 // unknown type is made of: Liveness.swift looks whether it still is before anything is given.
 internal import CShimCasts
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// Whether there is a value to go on with, which then is at the target.
 @_cdecl("cs_casts_meet")

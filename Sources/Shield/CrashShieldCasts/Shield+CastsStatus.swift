@@ -1,5 +1,6 @@
 // swift-format-ignore-file: NeverForceUnwrap
 public import CrashShield
+public import CrashShieldGuards
 
 extension Shield {
   /// Why nothing is done about this program's forced casts that fail; nil: it is.

@@ -1,6 +1,6 @@
 // What the hooks of `CShim/ExecutorChecks` tell.
 internal import CShimExecutorChecks
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// A check of executors does not hold: it is recorded as `isolation`, and under `absorb` it passes.
 ///

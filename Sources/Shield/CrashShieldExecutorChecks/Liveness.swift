@@ -1,5 +1,5 @@
 internal import CShimExecutorChecks
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// Whether this module's protection works in this process.
 enum Liveness {

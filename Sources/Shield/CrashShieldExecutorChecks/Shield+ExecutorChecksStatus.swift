@@ -1,4 +1,5 @@
 public import CrashShield
+public import CrashShieldGuards
 
 extension Shield {
   /// Why what `CrashShieldExecutorChecks` watches is not watched in this process; nil: it is.

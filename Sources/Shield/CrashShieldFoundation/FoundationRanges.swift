@@ -1,4 +1,5 @@
 internal import CrashShield
+internal import CrashShieldGuards
 public import Foundation
 
 extension NSArray {

@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableString {

@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 internal import Foundation
 
 /// A value of JSON, copied.

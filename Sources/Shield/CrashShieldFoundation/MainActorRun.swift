@@ -1,4 +1,5 @@
 internal import CrashShield
+internal import CrashShieldGuards
 internal import Foundation
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 public import CrashShield
+public import CrashShieldGuards
 internal import Foundation
 
 extension ShieldCheck {

@@ -1,4 +1,5 @@
 internal import CrashShield
+internal import CrashShieldGuards
 
 extension ShieldedJSON {
   /// The text; nil where there is none.

@@ -1,5 +1,6 @@
 internal import CShimGuards
 internal import CrashShield
+internal import CrashShieldGuards
 public import Dispatch
 
 /// A serial queue that may be waited for from itself.

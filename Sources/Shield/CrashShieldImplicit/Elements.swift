@@ -1,6 +1,6 @@
 // What is called where an element was not there, as Misses.swift says.
 internal import CShimQuarantine
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// An element that is read; nil: as in the standard library.
 @_optimize(none)

@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// Whether this module's protections work in this process.
 enum Liveness {

@@ -2,7 +2,7 @@
 // has a frame of its own, whose return address is in the function of the program that met the fault. What the functions return
 // is looked at there: a call in the last place would be a jump, and leave no return address.
 internal import CShimQuarantine
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// What was to be computed.
 @usableFromInline

@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 
 /// As the standard library's, but for a condition that does not hold, which is recorded as `precondition` with its message.
 ///

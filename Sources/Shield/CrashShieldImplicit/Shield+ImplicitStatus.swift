@@ -1,4 +1,5 @@
 public import CrashShield
+public import CrashShieldGuards
 
 extension Shield {
   /// Why what `CrashShieldImplicit` protects is not protected in this process; nil: it is.

@@ -1,6 +1,7 @@
 // What is called where a fault was met, as CrashShieldImplicit's Misses.swift says.
 internal import CShimQuarantine
 internal import CrashShield
+internal import CrashShieldGuards
 internal import CrashShieldImplicit
 
 /// An element that is read.

@@ -1,4 +1,5 @@
 public import CrashShield
+public import CrashShieldGuards
 public import Logging
 
 extension ShieldIncident {

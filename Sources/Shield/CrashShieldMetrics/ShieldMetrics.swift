@@ -1,4 +1,4 @@
-internal import CrashShield
+internal import CrashShieldGuards
 public import Metrics
 internal import Synchronization
 

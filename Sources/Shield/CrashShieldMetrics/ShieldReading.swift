@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 
 /// What the shield has counted so far, as metrics name it.
 struct ShieldReading: Sendable, Equatable {

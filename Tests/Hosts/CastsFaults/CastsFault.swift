@@ -1,6 +1,6 @@
 // As a program writes it: nothing here knows that casts are watched.
 // swift-format-ignore-file: NeverForceUnwrap
-public import CrashShield
+public import CrashShieldGuards
 import Foundation
 
 /// A forced cast that fails.

@@ -2,6 +2,7 @@
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CastsFaults
 import CrashShield
+import CrashShieldGuards
 import CrashShieldCasts
 import Foundation
 

@@ -4,6 +4,7 @@
 // chained | replaced | status, where MODE is plain, off, observe or absorb
 import CTestKit
 import CrashShield
+import CrashShieldGuards
 import CrashShieldExecutorChecks
 import Foundation
 

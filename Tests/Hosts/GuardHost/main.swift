@@ -3,6 +3,7 @@
 // "attached" when crashd has it, then for each fault the mode that is in force, and that it goes on; where the guard does
 // not absorb, the process ends as it would without one.
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 

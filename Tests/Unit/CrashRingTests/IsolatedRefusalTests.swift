@@ -1,6 +1,7 @@
 import CShim
 import CrashRing
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 import Testing

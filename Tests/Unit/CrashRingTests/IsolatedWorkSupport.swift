@@ -3,6 +3,7 @@ import CShim
 import CShimRing
 import CrashRing
 import CrashShield
+import CrashShieldGuards
 import Foundation
 import Glibc
 import Testing

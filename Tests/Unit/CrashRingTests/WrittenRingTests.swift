@@ -3,6 +3,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 import CrashShield
+import CrashShieldGuards
 import FoundationEssentials
 import Glibc
 import Testing

@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import CrashShieldGuardPages
 import Glibc
 import Synchronization

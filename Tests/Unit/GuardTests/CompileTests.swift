@@ -23,7 +23,7 @@ struct CompileTests {
   ]
 
   private static let common = """
-    import CrashShield
+    import CrashShieldGuards
     import Foundation
     final class Page: Sendable { let title = "" }
     final class Window: TransitionDriver {

@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 import Synchronization

@@ -1,4 +1,6 @@
+import CShimGuards
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 import Synchronization
@@ -9,6 +11,9 @@ private let right: Int32 = 42
 /// Modes, records and the function that is told.
 @Suite
 struct ModeTests {
+  @Test("a fault of a handle has the kind that the ring gets as a use-after-free incident")
+  func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
+
   @Test("a million changes of mode on four threads lose and invent no record")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 import Testing
 
 /// T30: whatever is asked for, in whatever order.

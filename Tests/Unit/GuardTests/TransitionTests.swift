@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import Testing
 
 /// The rules of transitions, each under its number (T1 to T29; T30 is TransitionPropertyTests).

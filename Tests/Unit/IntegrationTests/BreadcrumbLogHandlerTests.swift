@@ -1,4 +1,5 @@
 @testable import CrashShield
+@testable import CrashShieldGuards
 import Logging
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 extension Operation {
   /// G3 to G6: changes, counts, and what lists are made of.

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 extension Operation {
   /// G1: elements.

@@ -1,6 +1,6 @@
 // The plain operations are what the guards are compared with.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
-import CrashShield
+import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 

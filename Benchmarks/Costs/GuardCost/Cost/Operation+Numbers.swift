@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 extension Operation {
   /// G14, G15 and G16.

@@ -1,6 +1,7 @@
 // The plain operations are what the guards are compared with.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShield
+import CrashShieldGuards
 
 protocol Sized {
   var size: Int { get }

@@ -1,6 +1,7 @@
 // What a guard costs, in another package than its own: for callgrind the instructions of a plain operation and of the guarded
 // one; the time of both; the nanoseconds of a fault that is absorbed.
 import CrashShield
+import CrashShieldGuards
 
 let usage = "usage: guard-cost count|time|absorbed|absorbed-started TURNS"
 guard CommandLine.arguments.count == 3, let turns = Int(CommandLine.arguments[2]), turns > 0 else { fail(usage) }

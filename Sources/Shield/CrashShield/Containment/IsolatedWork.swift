@@ -2,7 +2,7 @@ internal import CShim
 
 /// Isolated work, as its task knows it: an actor may serve the task on a thread that is not the work's.
 @safe
-final class IsolatedWork: @unchecked Sendable {
+package final class IsolatedWork: @unchecked Sendable {
   /// The children of the work's task have it, too.
   @TaskLocal static var current: IsolatedWork?
 
@@ -15,7 +15,7 @@ final class IsolatedWork: @unchecked Sendable {
   deinit { unsafe cs_shim_contained_release(kept) }
 
   /// As long as what this returns is not given back, a trap of the work that goes on here ends the process.
-  static func hold() -> UnsafeMutableRawPointer? {
+  package static func hold() -> UnsafeMutableRawPointer? {
     let work = current
     return unsafe cs_shim_contained_hold(work?.kept)
   }

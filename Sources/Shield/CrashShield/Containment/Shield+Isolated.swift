@@ -1,6 +1,18 @@
 internal import CShim
 internal import Synchronization
 
+/// The error that contained work and throwing guards throw in place of a trap.
+public enum ShieldFault: Error, Sendable, Equatable {
+  /// A value was nil.
+  case missing(String)
+  /// A continuation was let go without being resumed.
+  case leaked
+  /// What was asked for is not there: outside of a range, not of the type, not in the state.
+  case refused(String)
+  /// Isolated work has trapped: it will never end, and what it had to others is lost.
+  case trapped
+}
+
 extension Shield {
   /// Does work on a thread of its own, so that a Swift trap in it ends the work and not the process.
   ///

@@ -59,12 +59,14 @@ extension Shield.ClassSelection {
     "Swift", "SwiftShims", "_Concurrency", "_StringProcessing", "_RegexParser", "RegexBuilder", "Synchronization",
     "Distributed", "Observation", "_Differentiation", "Dispatch", "Foundation", "FoundationEssentials",
     "FoundationInternationalization", "FoundationNetworking", "FoundationXML", "Glibc", "CxxStdlib", "Cxx", "Testing",
-    "XCTest", "CrashShield", "__C", "Runtime",
+    "XCTest", "CrashShield", "CrashShieldGuards", "__C", "Runtime",
   ]
 
+  /// The modules of the quarantine and of what records its incidents: it cannot keep the objects that it consists of.
+  static let ownModules: Set<String> = ["CrashShield", "CrashShieldGuards"]
+
   func holds(_ record: TypeRecords.Record) -> Bool {
-    // A class of the shield would be kept by what keeps it.
-    guard record.module != "CrashShield" else { return false }
+    guard !Self.ownModules.contains(record.module) else { return false }
     switch self {
     case .named(let name): return record.name == name
     case .module(let module): return record.module == module

@@ -1,4 +1,4 @@
-internal import CShimQuarantine
+package import CShimQuarantine
 
 /// What becomes of an object of a protected class after its last release, and of what still touches it.
 ///
@@ -23,7 +23,7 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   case diagnose
 
   /// As the C side says it.
-  var code: cs_quarantine_policy {
+  package var code: cs_quarantine_policy {
     switch self {
     case .absorb: .CS_QUARANTINE_ABSORB
     case .zero: .CS_QUARANTINE_ZERO
@@ -31,7 +31,7 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
     }
   }
 
-  init(_ code: cs_quarantine_policy) {
+  package init(_ code: cs_quarantine_policy) {
     switch code {
     case .CS_QUARANTINE_ZERO: self = .zero
     case .CS_QUARANTINE_DIAGNOSE: self = .diagnose

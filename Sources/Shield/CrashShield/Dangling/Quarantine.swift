@@ -14,7 +14,7 @@ private final class Probe: Sendable {
 }
 
 /// The edge between Swift and the quarantine's C.
-enum Quarantine {
+package enum Quarantine {
   /// Why the quarantine cannot work in this process; nil when it can.
   ///
   /// Checked once.
@@ -32,7 +32,7 @@ enum Quarantine {
   }
 
   /// The other way round, for metadata that the C side checked.
-  static func name(of metadata: UnsafeRawPointer?) -> String {
+  package static func name(of metadata: UnsafeRawPointer?) -> String {
     guard let metadata = unsafe metadata else { return "" }
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
   }
@@ -40,7 +40,7 @@ enum Quarantine {
   /// Has incidents and counters shown where crashd reads them.
   ///
   /// Without effect before the start of the shield.
-  static func show() {
+  package static func show() {
     guard cs_shim_is_started() else { return }
     // Both functions live as long as the process, and copy what they are given.
     unsafe cs_quarantine_show(cs_shim_incident, cs_shim_class)

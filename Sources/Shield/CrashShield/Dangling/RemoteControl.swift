@@ -91,8 +91,8 @@ extension TypeRecords {
       switch wanted {
       case .own: return isOwn
       case .named(let wanted):
-        // The quarantine does not keep what it consists of itself.
-        guard !name.hasPrefix("CrashShield.") else { return false }
+        let module = name.prefix { $0 != "." }
+        guard !Shield.ClassSelection.ownModules.contains(String(module)) else { return false }
         return name == wanted || (!mangled.isEmpty && (mangled == wanted || "$s" + mangled == wanted))
       }
     }

@@ -1,5 +1,5 @@
 public import CrashClient
-public import CrashShield
+public import CrashShieldGuards
 import Glibc
 internal import LinuxSystem
 

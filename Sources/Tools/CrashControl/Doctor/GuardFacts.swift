@@ -1,5 +1,6 @@
 import CrashClient
 public import CrashShield
+public import CrashShieldGuards
 import Dispatch
 import Synchronization
 

@@ -1,7 +1,7 @@
 import CShimRing
 import CrashReport
 import CrashRing
-import CrashShield
+import CrashShieldGuards
 import CrashStore
 import DanglingStatistics
 import Glibc

@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import Dispatch
 import Glibc
 import Testing
@@ -53,7 +54,7 @@ struct ClassTests {
       check(result.generic.contains("CrashShieldTests.Box") && result.failed.isEmpty)
       let own = try Shield.protect(.ownClasses)
       check(Set(own.protected).isSuperset(of: result.protected) && own.failed.isEmpty)
-      check(!own.protected.contains { $0.hasPrefix("Swift.") || $0.hasPrefix("CrashShield.") })
+      check(!own.protected.contains { $0.hasPrefix("Swift.") || $0.hasPrefix("CrashShield") })
       _ = unsafe dangling { Counter() }
       drop()
       check(Shield.danglingStatistics(of: Counter.self)?.admitted == 1)

@@ -1,5 +1,6 @@
 import CShimRing
 import CrashShield
+import CrashShieldGuards
 import Glibc
 import Testing
 

@@ -1,6 +1,7 @@
 import CTestKit
 import CShimQuarantine
 import CrashShield
+import CrashShieldGuards
 import Glibc
 import Testing
 

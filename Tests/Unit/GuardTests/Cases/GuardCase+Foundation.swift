@@ -1,6 +1,7 @@
 // What is never to be done is what is done here.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
+import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 /// Steps between positions, what only goes forth and back, and changes where something stands.
 extension GuardCase {

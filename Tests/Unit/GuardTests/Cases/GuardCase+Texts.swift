@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 

@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 import Glibc
 import Testing
 

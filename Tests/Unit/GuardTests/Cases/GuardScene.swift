@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 

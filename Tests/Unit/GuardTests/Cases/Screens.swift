@@ -1,4 +1,4 @@
-import CrashShield
+import CrashShieldGuards
 
 /// A screen that can be looked at from several ends.
 final class Screen: Sendable, CustomStringConvertible {

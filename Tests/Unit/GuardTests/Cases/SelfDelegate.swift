@@ -1,5 +1,5 @@
 // A queue that could be its own delegate, for rule T22. What a protocol of another module wants is public.
-public import CrashShield
+public import CrashShieldGuards
 
 /// How often a queue was told of its own transitions.
 @MainActor var toldToItself = 0

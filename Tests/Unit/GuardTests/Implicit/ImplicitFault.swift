@@ -1,5 +1,5 @@
 // As a program writes it: nothing here says that it is protected but the import.
-import CrashShield
+import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
 

@@ -1,4 +1,5 @@
 import CrashShield
+import CrashShieldGuards
 import CrashShieldImplicit
 import Foundation
 import Testing

@@ -1,5 +1,6 @@
 import CrashClient
 import CrashShield
+import CrashShieldGuards
 import FakeDaemon
 import Foundation
 import Testing

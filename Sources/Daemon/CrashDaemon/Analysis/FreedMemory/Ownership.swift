@@ -119,7 +119,8 @@ enum Ownership {
   private static let runtimeModules: Set<String> = [
     "Swift", "_Concurrency", "_StringProcessing", "_RegexParser", "Synchronization", "Distributed", "Dispatch",
     "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking", "Glibc",
-    "SwiftGlibc", "Observation", "Runtime", "Testing", "XCTest", "CrashShield", "__C", "__C_Synthesized",
+    "SwiftGlibc", "Observation", "Runtime", "Testing", "XCTest", "CrashShield", "CrashShieldGuards", "__C",
+    "__C_Synthesized",
   ]
 
   /// Swift code that comes with the toolchain, or with us.

@@ -56,9 +56,8 @@ struct GuardIncident: Sendable {
 
   private static func isOurs(_ frame: CrashReport.Frame) -> Bool {
     // A function of the module, or of its extensions of other modules' types (`E` ends the name of the extending module).
-    frame.mangled.hasPrefix("$s11CrashShield") || frame.mangled.hasPrefix("$s21CrashShieldFoundation")
-      || frame.mangled.hasPrefix("$s19CrashShieldImplicit") || frame.mangled.contains("19CrashShieldImplicitE")
-      || frame.mangled.contains("11CrashShieldE") || frame.mangled.contains("21CrashShieldFoundationE")
+    let modules = ["11CrashShield", "17CrashShieldGuards", "21CrashShieldFoundation", "19CrashShieldImplicit"]
+    return modules.contains { frame.mangled.hasPrefix("$s" + $0) || frame.mangled.contains($0 + "E") }
       || frame.function == "cs_quarantine_here"
   }
 }

@@ -1,0 +1,205 @@
+public import CrashShield
+internal import CShim
+internal import CShimGuards
+internal import CShimQuarantine
+internal import Synchronization
+
+extension Shield {
+  /// Says what guards of a kind do about a fault, from the next one on.
+  ///
+  /// Until then it is what `CRASHSHIELD_GUARDS` says, such as `observe` or `absorb,cast=off`; else `absorb`. An operator's
+  /// word (`crashctl guards set`) is stronger; this one holds again when that is taken back. Any thread; one atomic byte.
+  public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
+    _ = Guards.environment
+    cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
+  }
+
+  /// The same for guards of every kind.
+  public static func setMode(_ mode: ShieldMode) {
+    for kind in ShieldKind.allCases { setMode(mode, for: kind) }
+  }
+
+  /// What guards of a kind do about a fault, by whoever says so: an operator (`crashctl guards set`), or this program.
+  ///
+  /// So it is nothing to be restored by `setMode` later: that would make an operator's word the program's.
+  public static func mode(for kind: ShieldKind) -> ShieldMode {
+    _ = Guards.environment
+    return ShieldMode(cs_guard_mode_of(UInt32(kind.rawValue)))
+  }
+
+  /// Has a function called for the first fault of each kind at each place, and for its 10th, 100th and so on.
+  ///
+  /// It runs on the thread that met the fault, without a lock of the shield's, and before the value is returned (or, under
+  /// `observe`, before the process ends); it is not called for faults within itself. The faults go to crashd with or
+  /// without it. Nil takes it away. Any thread.
+  public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
+    // The one before may take objects of the program along.
+    holding { Guards.observer.withLock { $0 = observer } }
+  }
+
+  /// The faults that guards of this process met: at most 1,024 different ones, in no order.
+  public static var guardIncidents: [ShieldIncident] {
+    (0..<UInt32(CS_GUARD_SITES)).compactMap { place in
+      // A record that is there once stays.
+      unsafe cs_guard_at(place).map { unsafe ShieldIncident($0) }
+    }
+  }
+
+  /// The number of distinct faults dropped because the incident table was full.
+  public static var droppedIncidentCount: Int { Int(clamping: cs_guard_lost()) }
+
+  /// Counts and records a fault as the mode of its kind says, and decides what the guard does.
+  ///
+  /// Every guard calls it; call it from guards of your own, too. A fault of the same kind at the same call site is only counted.
+  /// A tenth of a microsecond; the first time at a call site some microseconds.
+  ///
+  /// - Parameters:
+  ///   - kind: What kind of fault.
+  ///   - site: The call site of the guard.
+  ///   - reason: Types and numbers, never values. Called the first time only.
+  /// - Returns: True: give the documented value. False: perform the operation as if there were no guard.
+  @inline(never)
+  public static func handleFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
+    handleFault(kind, at: site, apart: 0, reason)
+  }
+
+  /// Handles one of several faults that a guard distinguishes at one call site: each number has a record of its own.
+  ///
+  /// The table of records is small, so use few numbers.
+  package static func handleFault(
+    _ kind: ShieldKind, at site: ShieldSite, apart number: UInt, _ reason: () -> String
+  ) -> Bool {
+    if SelfTest.hasMade(site) {
+      SelfTest.meet(kind, site, reason)
+      return true
+    }
+    let mode = mode(for: kind)
+    if mode == .off { return false }
+    Guards.record(kind, mode, site, pc: number, reason)
+    return mode == .absorb
+  }
+
+  /// Records a fault that has no plain operation, under `observe` and `absorb`; does nothing under `off`.
+  @inline(never)
+  public static func recordFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
+    _ = handleFault(kind, at: site, reason)
+  }
+}
+
+/// The edge between Swift and the guards' C.
+enum Guards {
+  static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
+
+  // Without a site `pc` is the place: where the function that met the fault goes on. With one it tells faults apart. The stack
+  // is that from `start` on, if it is not 0.
+  static func record(
+    _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, from start: UInt = 0,
+    _ reason: () -> String
+  ) {
+    var count: UInt64 = 0
+    guard let record = unsafe counted(kind, site, pc, &count) else { return }
+    if count == 1 { unsafe describe(record, mode, from: start, reason()) }
+    unsafe GuardRecords.publish(record)
+    if count.isPowerOfTen, cs_guard_enter_observer() {
+      if let observer = presentObserver() { unsafe observer(ShieldIncident(record)) }
+      cs_guard_leave_observer()
+    }
+  }
+
+  /// A function of its own, which Tests/tsan-suppressions names.
+  @inline(never)
+  private static func presentObserver() -> (@Sendable (ShieldIncident) -> Void)? { observer.withLock { $0 } }
+
+  private static func counted(
+    _ kind: ShieldKind, _ site: ShieldSite?, _ pc: UInt, _ count: inout UInt64
+  ) -> OpaquePointer? {
+    guard let site else {
+      var c = unsafe cs_guard_site(file: nil, file_bytes: 0, line: 0, kind: UInt32(kind.rawValue), pc: UInt64(pc))
+      // The site is read during the call only.
+      return unsafe cs_guard_count(&c, &count)
+    }
+    return site.fileID.withUTF8Buffer { file in
+      // The site is read during the call only.
+      var c = unsafe cs_guard_site(
+        file: file.baseAddress, file_bytes: UInt32(clamping: file.count), line: UInt32(clamping: site.line),
+        kind: UInt32(kind.rawValue), pc: UInt64(pc))
+      return unsafe cs_guard_count(&c, &count)
+    }
+  }
+
+  private static func describe(_ record: OpaquePointer, _ mode: ShieldMode, from start: UInt, _ reason: String) {
+    var here = cs_quarantine_stack()
+    // It fills in the structure.
+    unsafe cs_quarantine_here(&here)
+    var reason = reason
+    reason.withUTF8 { reason in
+      unsafe withUnsafeBytes(of: here.frames) { bytes in
+        // As many as were written are read.
+        let all = unsafe Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count)))
+        let frames = own(all, from: UInt64(start))
+        unsafe frames.withUnsafeBufferPointer { frames in
+          // The texts and frames are copied during the call.
+          var details = unsafe cs_guard_details(
+            reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
+            thread: Int32(clamping: here.thread), frame_count: UInt32(clamping: frames.count),
+            task: cs_guard_task(), frames: frames.baseAddress)
+          unsafe cs_guard_describe(record, &details)
+        }
+      }
+    }
+  }
+
+  /// The frames from the place on: those before it are the guard's.
+  ///
+  /// Where the stack does not lead there it is the only one.
+  private static func own(_ frames: [UInt64], from pc: UInt64) -> [UInt64] {
+    if pc == 0 { return frames }
+    return frames.firstIndex(of: pc).map { Array(frames[$0...]) } ?? [pc]
+  }
+}
+
+extension UInt64 {
+  fileprivate var isPowerOfTen: Bool {
+    var rest = self
+    while rest > 9 {
+      guard rest % 10 == 0 else { return false }
+      rest /= 10
+    }
+    return rest == 1
+  }
+}
+
+extension ShieldMode {
+  init(_ code: cs_guard_mode) { self = ShieldMode(rawValue: code.rawValue) ?? .off }
+
+  var code: cs_guard_mode {
+    switch self {
+    case .off: .CS_GUARD_OFF
+    case .observe: .CS_GUARD_OBSERVE
+    case .absorb: .CS_GUARD_ABSORB
+    }
+  }
+}
+
+extension ShieldIncident {
+  init(_ record: OpaquePointer) {
+    var copy = cs_guard_copy()
+    // Both are whole structures; the record does not change any more, but for its count.
+    unsafe cs_guard_read(record, &copy)
+    // C arrays are tuples in Swift; the counts are within them.
+    let file = unsafe withUnsafeBytes(of: copy.file) {
+      unsafe String(decoding: $0.prefix(Int(copy.file_bytes)), as: UTF8.self)
+    }
+    let reason = unsafe withUnsafeBytes(of: copy.reason) {
+      unsafe String(decoding: $0.prefix(Int(copy.reason_bytes)), as: UTF8.self)
+    }
+    let frames = unsafe withUnsafeBytes(of: copy.frames) { bytes in
+      unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(copy.frame_count)).map { UInt($0) }
+    }
+    self.init(
+      kind: ShieldKind(rawValue: UInt8(clamping: copy.kind)) ?? .precondition, mode: ShieldMode(copy.mode),
+      reason: reason,
+      fileID: file, line: Int(copy.line), count: Int(clamping: copy.count), thread: Int(copy.thread),
+      task: copy.task == 0 ? nil : copy.task, frames: frames)
+  }
+}

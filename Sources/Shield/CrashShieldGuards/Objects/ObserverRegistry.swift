@@ -1,0 +1,107 @@
+internal import CrashShield
+internal import Synchronization
+
+/// Observers of an object's properties: in place of key-value observing, which Linux does not have.
+///
+/// An observer that is added twice for the same property, or removed without being there, is left as it is, which is recorded
+/// as `observation`. Observers are not kept; those that have gone are forgotten. Functions are called without a lock, and may
+/// add and remove. Nothing traps without; with `off` and `observe` an observer added twice is called twice. Any thread.
+///
+/// ```swift
+/// registry.add(self, for: \Cart.count) { label, count in label.show(count) }
+/// registry.notify(\.count, cart.count)
+/// ```
+public final class ObserverRegistry<Subject>: Sendable {
+  private struct Entry: Sendable {
+    weak let observer: (any AnyObject & Sendable)?
+    /// False: the observer has gone.
+    let call: @Sendable (any Sendable) -> Bool
+  }
+
+  /// Key paths do not change; the type just does not say so.
+  private struct Path: @unchecked Sendable, Hashable {
+    var path: AnyKeyPath
+  }
+
+  private let entries = Mutex<[Path: [Entry]]>([:])
+
+  /// A registry without observers.
+  public init() {}
+
+  /// Adds an observer of a property.
+  ///
+  /// - Returns: Whether it was added.
+  @discardableResult
+  public func add<Observer: AnyObject & Sendable, Value: Sendable>(
+    _ observer: Observer, for path: KeyPath<Subject, Value>, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Observer, Value) -> Void
+  ) -> Bool {
+    let entry = Entry(observer: observer) { [weak observer] value in
+      guard let observer else { return false }
+      if let value = value as? Value { body(observer, value) }
+      return true
+    }
+    let key = Path(path: path)
+    if insert(entry, of: observer, at: key, isTwiceAllowed: false) { return true }
+    let isAbsorbed = Shield.handleFault(.observation, at: ShieldSite(fileID: fileID, line: line)) {
+      "a \(Observer.self) added twice for a property of \(Subject.self)"
+    }
+    return isAbsorbed ? false : insert(entry, of: observer, at: key, isTwiceAllowed: true)
+  }
+
+  /// Takes an observer of a property away.
+  ///
+  /// - Returns: Whether it was there.
+  @discardableResult
+  public func remove<Observer: AnyObject & Sendable>(
+    _ observer: Observer, for path: PartialKeyPath<Subject>, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    let key = Path(path: path)
+    let isRemoved = locked { entries in
+      guard var list = entries[key], list.contains(where: { $0.observer === observer }) else { return false }
+      list.removeAll { $0.observer === observer || $0.observer == nil }
+      entries[key] = list.isEmpty ? nil : list
+      return true
+    }
+    if !isRemoved {
+      Shield.recordFault(.observation, at: ShieldSite(fileID: fileID, line: line)) {
+        "a \(Observer.self) removed that was not added for a property of \(Subject.self)"
+      }
+    }
+    return isRemoved
+  }
+
+  /// Calls the observers of a property, in the order in which they were added.
+  public func notify<Value: Sendable>(_ path: KeyPath<Subject, Value>, _ value: Value) {
+    let key = Path(path: path)
+    let list = locked { $0[key] ?? [] }
+    var hasGone = false
+    for entry in list where !entry.call(value) { hasGone = true }
+    guard hasGone else { return }
+    locked { entries in
+      entries[key]?.removeAll { $0.observer == nil }
+      if entries[key]?.isEmpty == true { entries[key] = nil }
+    }
+  }
+
+  /// How many observers there are, of all properties.
+  public var count: Int {
+    locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
+  }
+
+  /// Key paths compare what the program put into them, and an entry that goes may take an object of its own along.
+  private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
+    holding { entries.withLock(body) }
+  }
+
+  private func insert(_ entry: Entry, of observer: AnyObject, at key: Path, isTwiceAllowed: Bool) -> Bool {
+    locked { entries in
+      var list = entries[key, default: []]
+      list.removeAll { $0.observer == nil }
+      let isThere = list.contains { $0.observer === observer }
+      if !isThere || isTwiceAllowed { list.append(entry) }
+      entries[key] = list
+      return !isThere || isTwiceAllowed
+    }
+  }
+}

@@ -1,0 +1,101 @@
+public import CrashShield
+public import Synchronization
+
+/// A continuation that may be resumed at any time, more than once, or never.
+public struct ShieldedContinuation<Value: Sendable>: Sendable {
+  @usableFromInline let box: ContinuationBox<Value>
+
+  @inlinable
+  init(_ box: ContinuationBox<Value>) { self.box = box }
+
+  /// Resumes the task that waits, with a value.
+  ///
+  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
+  @discardableResult
+  public func resume(
+    returning value: Value, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    box.resume(.success(value), ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// Resumes the task that waits, with an error.
+  ///
+  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
+  @discardableResult
+  public func resume(
+    throwing error: any Error, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
+    box.resume(.failure(error), ShieldSite(fileID: fileID, line: line))
+  }
+}
+
+extension ShieldedContinuation where Value == Void {
+  /// Resumes the task that waits.
+  ///
+  /// - Returns: False when it had been resumed before, which is recorded as `continuation`.
+  @inlinable
+  @discardableResult
+  public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+    resume(returning: (), fileID: fileID, line: line)
+  }
+}
+
+/// Waits until the continuation that the body gets is resumed.
+///
+/// In place of `withCheckedThrowingContinuation`, whose second resumption ends the process and whose loss hangs the task. Here
+/// a second one is ignored, and when the last copy of the continuation goes without one, the task gets
+/// `ShieldFault.leaked`; both are recorded as `continuation`. With `off` and `observe` a second resumption ends the process as Swift's
+/// does, and a lost one hangs.
+///
+/// Cancellation does not resume it; that is the body's.
+@inlinable
+public func withShieldedContinuation<Value: Sendable>(
+  of type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID,
+  line: UInt = #line, _ body: (ShieldedContinuation<Value>) -> Void
+) async throws -> Value {
+  try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+    let site = ShieldSite(fileID: fileID, line: line)
+    body(ShieldedContinuation(ContinuationBox(continuation, site)))
+  }
+}
+
+@usableFromInline
+final class ContinuationBox<Value: Sendable>: Sendable {
+  @usableFromInline let continuation: CheckedContinuation<Value, any Error>
+  @usableFromInline let isResumed = Atomic<Bool>(false)
+  @usableFromInline let site: ShieldSite
+
+  @inlinable
+  init(_ continuation: CheckedContinuation<Value, any Error>, _ site: ShieldSite) {
+    self.continuation = continuation
+    self.site = site
+  }
+
+  @inlinable
+  deinit {
+    if isResumed.load(ordering: .acquiring) { return }
+    if handleLostContinuation(Value.self, site) { continuation.resume(throwing: ShieldFault.leaked) }
+  }
+
+  @inlinable
+  func resume(_ result: Result<Value, any Error>, _ site: ShieldSite) -> Bool {
+    let isFirst = !isResumed.exchange(true, ordering: .acquiringAndReleasing)
+    if !isFirst && handleSecondResumption(Value.self, site) { return false }
+    continuation.resume(with: result)
+    return true
+  }
+}
+
+@inline(never)
+@usableFromInline
+func handleLostContinuation<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.handleFault(.continuation, at: site) { "a continuation of \(Value.self) was never resumed" }
+}
+
+@inline(never)
+@usableFromInline
+func handleSecondResumption<Value>(_: Value.Type, _ site: ShieldSite) -> Bool {
+  Shield.handleFault(.continuation, at: site) { "a continuation of \(Value.self) was resumed more than once" }
+}

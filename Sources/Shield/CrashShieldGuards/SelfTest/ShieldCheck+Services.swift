@@ -1,0 +1,91 @@
+internal import CrashShield
+
+extension ShieldCheck {
+  static let services: [ShieldCheck] = [
+    ShieldCheck("an object that has gone", .reference) { line in
+      let reference = ShieldedUnowned(SelfTest.unknown(Witness()))
+      return reference.with(or: 4, line: line) { _ in 5 } == 4
+    },
+    ShieldCheck("a handle whose object has gone", .handle) { line in
+      let handle = ShieldHandle(SelfTest.unknown(Witness()))
+      // It is a number, which nobody follows.
+      return unsafe ShieldHandle.resolve(handle.context, as: Witness.self, line: line) == nil
+    },
+    ShieldCheck("an observer removed that was not there", .observation) { line in
+      !ObserverRegistry<Subject>().remove(Witness(), for: \Subject.count, line: line)
+    },
+    ShieldCheck("a message that is not known", .message) { line in
+      DynamicReceiver(Witness(), methods: [:], line: line).greet() == nil
+    },
+    ShieldCheck("a second one at the gate", .gate) { line in
+      let gate = ExclusiveGate()
+      return gate.run { gate.run(line: line) { 1 } } == .some(.none)
+    },
+    ShieldCheck("a continuation that is let go", .continuation, .suspending(lettingGo)),
+    ShieldCheck("a continuation resumed twice", .continuation, .suspending(resumingTwice)),
+    ShieldCheck("work of an actor elsewhere", .isolation) { line in
+      try requireExecutors()
+      return Place().shieldedAssumeIsolated(line: line) { $0.number } == nil
+    },
+    ShieldCheck("work of an actor at home, then elsewhere", .isolation, .suspending(atHome)),
+    ShieldCheck("the first screen taken away", .transition, .onMainActor(popping)),
+  ]
+
+  private static func lettingGo(_ line: UInt) async -> Bool {
+    do {
+      return try await withShieldedContinuation(of: Bool.self, line: line) { _ in }
+    } catch {
+      return error as? ShieldFault == .leaked
+    }
+  }
+
+  private static func resumingTwice(_ line: UInt) async throws -> Bool {
+    try await withShieldedContinuation { continuation in
+      continuation.resume(returning: true, line: line)
+      continuation.resume(returning: false, line: line)
+    }
+  }
+
+  private static func atHome(_ line: UInt) async throws -> Bool {
+    try requireExecutors()
+    let place = Place()
+    let isThere = await place.isHome(line)
+    return isThere && isElsewhere(place, line)
+  }
+
+  private static func isElsewhere(_ place: Place, _ line: UInt) -> Bool {
+    place.shieldedAssumeIsolated(line: line) { $0.number } == nil
+  }
+
+  /// Else the plain operation is what would be performed.
+  private static func requireExecutors() throws {
+    if let reason = Executors.unavailable { throw ShieldFault.refused(reason) }
+  }
+
+  @MainActor
+  private static func popping(_ line: UInt) -> Bool {
+    let driver = SelfTest.unknown(Driver())
+    let screens = TransitionQueue(root: Witness(), driver: driver)
+    return withExtendedLifetime(driver) { screens.pop(line: line) == .dropped(.atRoot) && screens.stack.count == 1 }
+  }
+}
+
+private final class Witness: Sendable {}
+
+private struct Subject {
+  var count = 0
+}
+
+private actor Place {
+  var number = 5
+
+  func isHome(_ line: UInt) -> Bool { asked(line) == 5 }
+
+  private nonisolated func asked(_ line: UInt) -> Int? { shieldedAssumeIsolated(line: line) { $0.number } }
+}
+
+/// Has nothing to show.
+@MainActor
+private final class Driver: TransitionDriver {
+  func begin(_ transition: Transition<Witness>, finished: @escaping @MainActor (TransitionEnd) -> Void) {}
+}

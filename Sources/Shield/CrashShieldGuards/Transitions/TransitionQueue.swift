@@ -1,0 +1,230 @@
+internal import CrashShield
+
+/// A stack of screens of which one transition at a time goes on.
+///
+/// A second transition during the first is what corrupts a navigation stack: screens that are shown twice, or belong to nobody.
+/// Here it waits, does not happen or takes the place of those that wait, as `policy` says; the caller learns which. What
+/// does not happen is recorded as `transition`. Waiting ones begin in a turn of the main actor of their own, never from
+/// within a function that is told of another.
+///
+/// ```swift
+/// let screens = TransitionQueue(root: home, driver: self)
+/// screens.push(details)    // .started
+/// screens.push(comments)   // .queued
+/// ```
+///
+/// The queue keeps the screens, not its driver and its delegate.
+@MainActor
+public final class TransitionQueue<Driver: TransitionDriver> {
+  /// What is shown.
+  public typealias Screen = Driver.Screen
+
+  /// The screens, the one that is shown (or coming) last; never empty.
+  public private(set) var stack: [Screen]
+  /// What becomes of a transition during another; holds from the next one on.
+  public var policy: TransitionPolicy
+  /// After this time a transition has ended, whatever its driver says; that it had to is recorded.
+  public var timeout: Duration
+  /// Is told of transitions.
+  public weak var delegate: (any TransitionDelegate<Screen>)?
+
+  private weak var driver: Driver?
+  private var current: Transition<Screen>?
+  private var before: [Screen] = []
+  private var pending: [Transition<Screen>] = []
+  private var isTelling = false
+  private var isTurnComing = false
+  /// Tells this transition's end from that of an earlier one.
+  private var generation = 0
+  private var timer: Task<Void, Never>?
+
+  /// Makes a queue that shows this screen.
+  public init(
+    root: Screen, driver: Driver, policy: TransitionPolicy = .queue(), timeout: Duration = .seconds(3)
+  ) {
+    stack = [root]
+    self.driver = driver
+    self.policy = policy
+    self.timeout = timeout
+  }
+
+  /// Whether a transition goes on.
+  public var isTransitioning: Bool { current != nil }
+
+  /// Whether nothing goes on, and nothing waits.
+  public var isIdle: Bool { current == nil && pending.isEmpty && !isTurnComing && !isTelling }
+
+  /// How many wait.
+  public var pendingCount: Int { pending.count }
+
+  /// Whether the user may begin to swipe the top screen away: not during a transition, and not the first screen.
+  public var isInteractivePopEnabled: Bool { isIdle && stack.count > 1 }
+
+  /// Asks for another screen on top.
+  @discardableResult
+  public func push(
+    _ screen: Screen, animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> TransitionOutcome {
+    submit(.push(screen), animated, ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// Asks for the top screen to go.
+  @discardableResult
+  public func pop(
+    animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> TransitionOutcome {
+    submit(.pop, animated, ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// Asks for all screens above this one to go.
+  @discardableResult
+  public func pop(
+    to screen: Screen, animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> TransitionOutcome {
+    submit(.popTo(screen), animated, ShieldSite(fileID: fileID, line: line))
+  }
+
+  /// Asks for all screens but the first to go.
+  @discardableResult
+  public func popToRoot(
+    animated: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> TransitionOutcome {
+    submit(.popToRoot, animated, ShieldSite(fileID: fileID, line: line))
+  }
+
+  private func submit(
+    _ operation: Transition<Screen>.Operation, _ isAnimated: Bool, _ site: ShieldSite
+  ) -> TransitionOutcome {
+    let transition = Transition(operation: operation, isAnimated: isAnimated, site: site)
+    if isIdle {
+      if let reason = begin(transition) {
+        note(transition, reason)
+        return .dropped(reason)
+      }
+      return .started
+    }
+    let outcome = enqueue(transition)
+    if case .dropped(let reason) = outcome { note(transition, reason) }
+    return outcome
+  }
+
+  private func enqueue(_ transition: Transition<Screen>) -> TransitionOutcome {
+    switch policy {
+    case .drop: return .dropped(.busy)
+    case .queue(let limit):
+      if isPlanned(transition, behind: pending) { return .dropped(.duplicate) }
+      if pending.count >= limit { return .dropped(.full) }
+      pending.append(transition)
+      return .queued
+    case .replace:
+      if isPlanned(transition, behind: []) { return .dropped(.duplicate) }
+      let replaced = pending
+      pending = [transition]
+      for other in replaced { drop(other, .replaced) }
+      return replaced.isEmpty ? .queued : .replaced
+    }
+  }
+
+  /// Whether a screen to be pushed will be in the stack already, once those that wait have happened.
+  private func isPlanned(_ transition: Transition<Screen>, behind waiting: [Transition<Screen>]) -> Bool {
+    guard case .push(let screen) = transition.operation else { return false }
+    let planned = waiting.reduce(stack) { stack, next in Self.stack(stack, after: next.operation) ?? stack }
+    return planned.contains { $0 === screen }
+  }
+
+  /// The stack after an operation; nil where that is not possible.
+  private static func stack(_ stack: [Screen], after operation: Transition<Screen>.Operation) -> [Screen]? {
+    switch operation {
+    case .push(let screen): return stack.contains { $0 === screen } ? nil : stack + [screen]
+    case .pop: return stack.count > 1 ? Array(stack.dropLast()) : nil
+    case .popToRoot: return stack.count > 1 ? Array(stack.prefix(1)) : nil
+    case .popTo(let screen):
+      guard let place = stack.firstIndex(where: { $0 === screen }), place < stack.count - 1 else { return nil }
+      return Array(stack[...place])
+    }
+  }
+
+  private func reason(against operation: Transition<Screen>.Operation) -> TransitionOutcome.Reason {
+    switch operation {
+    case .push: .duplicate
+    case .pop, .popToRoot: .atRoot
+    case .popTo(let screen): stack.last === screen ? .duplicate : .notInStack
+    }
+  }
+
+  /// Why it does not begin; nil: it has.
+  private func begin(_ asked: Transition<Screen>) -> TransitionOutcome.Reason? {
+    guard let after = Self.stack(stack, after: asked.operation) else { return reason(against: asked.operation) }
+    var transition = asked
+    transition.from = stack.last
+    transition.to = after.last
+    before = stack
+    stack = after
+    current = transition
+    generation += 1
+    let generation = generation
+    tell { $0.willBegin(transition) }
+    guard let driver else {
+      // Nobody is there to show it.
+      finish(generation, .completed)
+      return nil
+    }
+    timer = Task { [weak self, timeout] in
+      if (try? await Task.sleep(for: timeout)) != nil { self?.expire(generation) }
+    }
+    driver.begin(transition) { [weak self] end in self?.finish(generation, end) }
+    return nil
+  }
+
+  private func expire(_ generation: Int) {
+    guard generation == self.generation, let current else { return }
+    Shield.recordFault(.transition, at: current.site) { "a transition of \(Screen.self) that its driver did not end" }
+    finish(generation, .completed)
+  }
+
+  /// Late and second calls have another generation, or find nothing.
+  private func finish(_ generation: Int, _ end: TransitionEnd) {
+    guard generation == self.generation, let transition = current else { return }
+    current = nil
+    timer?.cancel()
+    timer = nil
+    if end == .cancelled { stack = before }
+    before = []
+    if let shown = stack.last { tell { $0.didShow(shown, after: transition, end) } }
+    takeTurn()
+  }
+
+  /// The next one begins in a turn of its own.
+  private func takeTurn() {
+    guard !isTurnComing, !pending.isEmpty else { return }
+    isTurnComing = true
+    Task { [weak self] in self?.turn() }
+  }
+
+  private func turn() {
+    isTurnComing = false
+    while current == nil, !isTurnComing, !pending.isEmpty {
+      let next = pending.removeFirst()
+      if let reason = begin(next) { drop(next, reason) }
+    }
+  }
+
+  private func drop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) {
+    note(transition, reason)
+    tell { $0.didDrop(transition, reason) }
+  }
+
+  private func note(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) {
+    Shield.recordFault(.transition, at: transition.site) { "a transition of \(Screen.self) dropped: \(reason)" }
+  }
+
+  /// What is asked for by the delegate meanwhile waits.
+  private func tell(_ body: (any TransitionDelegate<Screen>) -> Void) {
+    guard let delegate, delegate !== self else { return }
+    let wasTelling = isTelling
+    isTelling = true
+    body(delegate)
+    isTelling = wasTelling
+    if !wasTelling && current == nil { takeTurn() }
+  }
+}
