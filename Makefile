@@ -114,6 +114,7 @@ check-format: test-packages
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
 	scripts/check/links
+	scripts/check/decisions
 	scripts/check/guard-tables
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
