@@ -8,7 +8,7 @@ import Synchronization
 /// looks at one ring at most once at a time, and knows when everything of a process is stored.
 ///
 /// No actor: in a storm of crashes each of its short jobs would wait for its turn behind the looks at all rings, and what
-/// was looked at would stay until the storm is over (docs/decisions/0113).
+/// was looked at would stay until the storm is over (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: PipelineEntry] = [:]
