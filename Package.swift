@@ -321,7 +321,7 @@ if !coreOnly {
       .testTarget(
         name: "ToolTests",
         dependencies: [
-          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "FakeDaemon",
+          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "FakeDaemon", "LinuxSystem",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashStore
 import Glibc
+import LinuxSystem
 import Logging
 
 /// Sends the events of the store to one collector, each at least once, from where it was the last time.
@@ -60,7 +61,7 @@ struct Forwarder: Sendable {
         if !isTold { configuration.logger.warning("cannot forward to '\(forward.path)': \(error); trying again") }
         isTold = true
       }
-      do { try await Task.sleep(for: .milliseconds(backoff.delay_ms())) } catch { return }
+      do { try await Task.sleep(for: backoff.delay()) } catch { return }
     }
   }
 

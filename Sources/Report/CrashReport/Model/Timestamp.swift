@@ -13,6 +13,37 @@ public enum Timestamp: Sendable {
     return "\(date)T\(time).\(digits(microseconds, 6))Z"
   }
 
+  /// Reads RFC 3339, such as `2026-11-21T08:10:00Z` or `2026-11-21T09:10:00.25+01:00`: nanoseconds since 1970.
+  ///
+  /// Nil for anything else; the largest number for a time after the year 2554.
+  public static func nanoseconds(rfc3339 text: String) -> UInt64? {
+    let pattern = /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))/
+    guard let match = text.wholeMatch(of: pattern) else { return nil }
+    let parts = match.output
+    guard let year = Int64(parts.1), let month = Int64(parts.2), let day = Int64(parts.3), let hour = Int64(parts.4),
+      let minute = Int64(parts.5), let second = Int64(parts.6), (1...12).contains(month), (1...31).contains(day),
+      hour < 24, minute < 60, second <= 60, year >= 1970
+    else { return nil }
+    var seconds = days(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
+    if let sign = parts.8, let hours = parts.9.flatMap({ Int64($0) }), let minutes = parts.10.flatMap({ Int64($0) }) {
+      seconds -= (sign == "-" ? -1 : 1) * (hours * 3_600 + minutes * 60)
+    }
+    let fraction = parts.7.map { UInt64($0 + String(repeating: "0", count: 9 - $0.count)) ?? 0 } ?? 0
+    guard seconds >= 0 else { return nil }
+    let (whole, isTooLate) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isStillTooLate) = whole.addingReportingOverflow(fraction)
+    return isTooLate || isStillTooLate ? UInt64.max : sum
+  }
+
+  /// Days since 1970 of a Gregorian date; the algorithm is Howard Hinnant's `days_from_civil`.
+  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = year / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
   /// The Gregorian date; the algorithm is Howard Hinnant's `civil_from_days`, for days from 1970 on.
   private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
     // Counts from 0000-03-01, so that the leap day is the last of its year; 146,097 days are 400 years.

@@ -51,7 +51,7 @@ extension JournalEntry {
     add("COREDUMP_UID", process.uid)
     add("COREDUMP_SIGNAL", report.signal.number)
     add("COREDUMP_SIGNAL_NAME", report.signal.name)
-    add("COREDUMP_TIMESTAMP", Moment.nanoseconds(report.time).map { "\($0 / 1_000)" })
+    add("COREDUMP_TIMESTAMP", Timestamp.nanoseconds(rfc3339: report.time).map { "\($0 / 1_000)" })
     add("COREDUMP_COMM", process.name)
     // coredumpctl gives it to a debugger.
     if process.executable.hasPrefix("/") { add("COREDUMP_EXE", process.executable) }

@@ -39,7 +39,7 @@ struct OTLPRecord {
   }
 
   private var record: JSONValue {
-    let time = Moment.nanoseconds(report.time).map { "\($0)" }
+    let time = Timestamp.nanoseconds(rfc3339: report.time).map { "\($0)" }
     return .object(known: [
       // 64-bit integers are texts in protobuf's JSON.
       "timeUnixNano": .text(time), "observedTimeUnixNano": .text(time),

@@ -383,22 +383,4 @@ struct ForwarderTests {
     #expect(scrubbed.annotations == ["at": "0x[scrubbed]"] && scrubbed.breadcrumbs[0].text == "0x[scrubbed]")
     #expect(scrubbed.signal == report.signal && scrubbed.process == report.process)
   }
-
-  @Test("the wait between attempts grows to a minute, and is never that of all others")
-  func backoff() {
-    var backoff = Backoff()
-    var (least, most): ([Int], [Int]) = ([], [])
-    for _ in 0..<12 {
-      _ = backoff.delay_ms { range in
-        least.append(range.lowerBound)
-        most.append(range.upperBound)
-        return range.lowerBound
-      }
-    }
-    #expect(most.first == 250 && most.last == 60_000)
-    #expect(zip(least, most).allSatisfy { $0 * 2 == $1 })
-    backoff.reset()
-    let again = backoff.delay_ms { $0.upperBound }
-    #expect(again == 250)
-  }
 }

@@ -36,6 +36,23 @@ struct TimestampTests {
   func string(nanoseconds: UInt64, text: String) {
     #expect(Timestamp.string(since1970_ns: nanoseconds) == text)
   }
+
+  @Test(
+    "a time is so many nanoseconds since 1970",
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
+      ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
+      ("2024-03-01T00:00:00.123456789Z", 1_709_251_200_123_456_789),
+    ] as [(String, UInt64)])
+  func nanoseconds(text: String, expected: UInt64) { #expect(Timestamp.nanoseconds(rfc3339: text) == expected) }
+
+  @Test(
+    "what is no time has no nanoseconds",
+    arguments: [
+      "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
+      "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "2026-11-21T08:10:1äZ",
+    ])
+  func noTime(text: String) { #expect(Timestamp.nanoseconds(rfc3339: text) == nil) }
 }
 
 @Suite("CleanText")

@@ -1,10 +1,11 @@
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 
 @testable import CrashSinks
 
-@Suite("Waits, paces and times of sinks")
+@Suite("Waits and paces of sinks")
 struct SupportTests {
   @Test("each wait is twice as long as the one before, up to a minute, and begins anew after a success")
   func backoff() {
@@ -12,6 +13,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
+    // Never that of all others.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
@@ -35,23 +37,6 @@ struct SupportTests {
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }
-
-  @Test(
-    "a time of a report is so many nanoseconds since 1970",
-    arguments: [
-      ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
-      ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
-      ("2024-03-01T00:00:00.123456789Z", 1_709_251_200_123_456_789),
-    ] as [(String, Int64)])
-  func times(text: String, expected: Int64) { #expect(Moment.nanoseconds(text) == expected) }
-
-  @Test(
-    "what is no time is none",
-    arguments: [
-      "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
-      "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "9999-11-21T08:10:11Z", "2026-11-21T08:10:1äZ",
-    ])
-  func noTimes(text: String) { #expect(Moment.nanoseconds(text) == nil) }
 
   @Test("the oldest crash is forgotten first")
   func recent() throws {
