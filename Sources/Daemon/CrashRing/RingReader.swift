@@ -150,18 +150,6 @@ public struct RingReader: @unchecked Sendable {
   #endif
 }
 
-/// Lower-case hexadecimal digits.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10) }
-  var text: [UInt8] = []
-  text.reserveCapacity(2 * bytes.underestimatedCount)
-  for byte in bytes {
-    text.append(digit(byte >> 4))
-    text.append(digit(byte & 15))
-  }
-  return String(decoding: text, as: UTF8.self)
-}
-
 extension UInt64 {
   /// The difference, or 0 where it would be negative.
   func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }

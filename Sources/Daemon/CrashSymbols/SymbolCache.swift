@@ -23,14 +23,14 @@ public struct SymbolCache: Sendable {
       throw .damaged(path: path, problem: "its size is wrong")
     }
     self.sections = sections
-    let found = Self.hexadecimal(header.buildID)
+    let found = BuildID.text(header.buildID)
     guard buildID.isEmpty || buildID == found else {
       throw .wrongBuildID(path: path, expected: buildID, found: found)
     }
   }
 
   /// The image's build id in hexadecimal digits; empty when it has none.
-  public var buildID: String { Self.hexadecimal(header.buildID) }
+  public var buildID: String { BuildID.text(header.buildID) }
 
   /// Whether it knows lines and inlined functions; without, it has function names only.
   public var hasDebugInformation: Bool { header.flags.contains(.debugInformation) }
@@ -90,9 +90,5 @@ public struct SymbolCache: Sendable {
       throw .damaged(path: path, problem: "its checksum is wrong")
     }
     return header
-  }
-
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

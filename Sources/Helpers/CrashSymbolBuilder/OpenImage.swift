@@ -1,4 +1,5 @@
 import CLibdw
+import CrashSymbols
 
 /// An ELF image of the build that was asked for, open until it is closed.
 ///
@@ -23,7 +24,7 @@ struct OpenImage {
     }
     unsafe pointer = image
     buildID = id ?? []
-    let found = buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let found = BuildID.text(buildID)
     guard wanted.isEmpty || wanted == found else {
       close()
       throw .wrongBuildID(expected: wanted, found: found)

@@ -37,8 +37,7 @@ public enum CleanText: Sendable {
     var scalars = String.UnicodeScalarView()
     for scalar in json.unicodeScalars {
       if isUnsafe(scalar) {
-        let digits = String(scalar.value, radix: 16)
-        scalars.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+        scalars.append(contentsOf: "\\u\(scalar.value.hexadecimal(digits: 4))".unicodeScalars)
       } else {
         scalars.append(scalar)
       }

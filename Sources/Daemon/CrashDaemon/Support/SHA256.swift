@@ -1,11 +1,10 @@
+import CrashReport
+
 /// SHA-256 (FIPS 180-4): names groups and reports, so that the same input has the same name on every machine.
 enum SHA256 {
   /// 64 hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {
-    hash(Array(text.utf8)).map { word in
-      let digits = String(word, radix: 16)
-      return String(repeating: "0", count: 8 - digits.count) + digits
-    }.joined()
+    hash(Array(text.utf8)).map { $0.hexadecimal(digits: 8) }.joined()
   }
 
   private static func hash(_ message: [UInt8]) -> [UInt32] {

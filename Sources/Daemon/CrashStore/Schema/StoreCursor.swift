@@ -1,3 +1,5 @@
+import CrashReport
+
 /// A place in the order of all events of one store.
 ///
 /// As text it is opaque to clients: the store's epoch, so that a cursor of a deleted store is recognised, and the
@@ -32,7 +34,6 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
   static let epochDigits = 16
 
   static func randomEpoch() -> String {
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    return String(repeating: "0", count: epochDigits - digits.count) + digits
+    UInt64.random(in: .min ... .max).hexadecimal(digits: epochDigits)
   }
 }

@@ -62,7 +62,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   }
 
   /// The build id in lower-case hexadecimal digits.
-  public var buildIDText: String { buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+  public var buildIDText: String { BuildID.text(buildID) }
 
   /// The header as it stands in the file.
   public var encoded: [UInt8] {

@@ -16,7 +16,7 @@ enum UnwindTablesJob: Sendable {
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }
     do throws(UnwindSections.Failure) {
       let sections = try UnwindSections(image: STDIN_FILENO)
-      let found = sections.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let found = BuildID.text(sections.buildID)
       guard buildID.isEmpty || buildID == found else {
         return BuildCacheJob.fail(
           .badImage, "the image has build id \(found.isEmpty ? "(none)" : found), not \(buildID)")

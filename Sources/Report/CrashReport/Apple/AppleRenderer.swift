@@ -100,8 +100,7 @@ public struct AppleRenderer: Sendable {
   }
 
   private static func padded(_ address: Address) -> String {
-    let digits = String(address.rawValue, radix: 16)
-    return "0x" + String(repeating: "0", count: 16 - digits.count) + digits
+    "0x" + address.rawValue.hexadecimal(digits: 16)
   }
 
   /// The Mach exceptions that Apple's kernel makes of these signals' faults.

@@ -109,9 +109,8 @@ extension TextRenderer {
 
   func registerLines(_ registers: [String: Address]) -> [String] {
     let cells = RegisterOrder.sorted(registers.keys).map { name in
-      let digits = String((registers[name] ?? 0).rawValue, radix: 16)
-      let value = "0x" + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
-      return "\(style.faint(CleanText.line(name).rightAligned(6))) \(value)"
+      let value = (registers[name] ?? 0).rawValue.hexadecimal(digits: 16)
+      return "\(style.faint(CleanText.line(name).rightAligned(6))) 0x\(value)"
     }
     let perLine = max(1, (width - 2) / 27)
     return stride(from: 0, to: cells.count, by: perLine).map { start in

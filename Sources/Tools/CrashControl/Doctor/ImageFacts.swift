@@ -33,9 +33,7 @@ struct ImageFacts {
       String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
     // Four bytes each for the sizes and the type, then "GNU" and a zero.
-    notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { note in
-      note.dropFirst(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { BuildID.text($0.dropFirst(16)) }
   }
 
   private typealias Place = (offset: UInt64, count: UInt64)

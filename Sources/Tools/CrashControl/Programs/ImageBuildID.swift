@@ -1,3 +1,4 @@
+internal import CrashSymbols
 import Glibc
 
 /// The build id of the ELF file that stands at a path now.
@@ -52,7 +53,7 @@ enum ImageBuildID {
       let id = position + aligned(12 + nameBytes)
       guard id + idBytes <= notes.count else { return nil }
       if type == 3, Array(notes[name..<min(name + nameBytes, notes.count)]) == Array("GNU\0".utf8) {
-        return notes[id..<(id + idBytes)].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return BuildID.text(notes[id..<(id + idBytes)])
       }
       position = id + aligned(idBytes)
     }

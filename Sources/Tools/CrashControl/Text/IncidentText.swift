@@ -85,9 +85,8 @@ public enum IncidentText: Sendable {
   private static func registers(_ registers: [String: Address], order: [String]) -> [String] {
     let perLine = 3
     let cells = order.map { name in
-      let digits = String((registers[name] ?? 0).rawValue, radix: 16)
-      return String(repeating: " ", count: max(0, 6 - name.count)) + name + " 0x"
-        + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+      String(repeating: " ", count: max(0, 6 - name.count)) + name + " 0x"
+        + (registers[name] ?? 0).rawValue.hexadecimal(digits: 16)
     }
     return stride(from: 0, to: cells.count, by: perLine).map { start in
       "  " + cells[start..<min(start + perLine, cells.count)].joined(separator: "  ")

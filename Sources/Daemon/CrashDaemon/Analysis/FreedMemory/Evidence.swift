@@ -25,7 +25,7 @@ enum Evidence: Sendable, CaseIterable {
     case .stack:
       return "\(record.stack.count) bytes of stack from \(Address(record.stackStart)), \(record.frameTotal) calls deep"
     case .instruction:
-      let bytes = record.instruction.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+      let bytes = record.instruction.map { $0.hexadecimal(digits: 2) }
       return "bytes at pc: " + (bytes.isEmpty ? "none" : bytes.joined(separator: " "))
     case .operand:
       guard let operand = facts.operand else { return "no memory operand that fits the fault" }

@@ -26,7 +26,7 @@ struct IncidentBuilder: Sendable {
     }
     let method = Self.method(of: incident).flatMap { frames(of: [$0], isFirstExact: true).last?.function }
     var report = IncidentReport(
-      id: process.identity.ringID.prefix(16) + "-" + hexadecimal(incident.key),
+      id: process.identity.ringID.prefix(16) + "-" + incident.key.hexadecimal(digits: 16),
       first: Moment(nanoseconds: incident.first_ns).description,
       last: Moment(nanoseconds: incident.last_ns).description, count: Int(clamping: incident.count),
       process: IncidentReport.Process(
@@ -171,10 +171,5 @@ struct IncidentBuilder: Sendable {
     case .CS_RING_DANGLING_HANDLE: "handle"
     default: "\(code)"
     }
-  }
-
-  private func hexadecimal(_ key: UInt64) -> String {
-    let digits = String(key, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
