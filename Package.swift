@@ -158,9 +158,8 @@ targets += house(
 targets += house(
   "Tests/Hosts",
   [
-    .target(name: "CastsFaults", dependencies: ["CrashShieldGuards"]),
     .executableTarget(
-      name: "casts-host", dependencies: ["CastsFaults", "CrashShield", "CrashShieldCasts", "CrashShieldGuards"],
+      name: "casts-host", dependencies: ["TestKit", "CrashShield", "CrashShieldCasts", "CrashShieldGuards"],
       path: "Tests/Hosts/CastsHost"),
     .executableTarget(
       name: "executor-host",
@@ -177,7 +176,8 @@ targets += house(
 targets += house(
   "Tests/Kit",
   [
-    .target(name: "CTestKit", dependencies: ["CShim", "CShimQuarantine", "CShimRing"])
+    .target(name: "CTestKit", dependencies: ["CShim", "CShimQuarantine", "CShimRing"]),
+    .target(name: "TestKit", dependencies: ["CrashShieldGuards", "LinuxSystem"]),
   ])
 
 targets += house(
@@ -190,7 +190,7 @@ targets += house(
         "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "screens",
       ]),
     // Their hosts link what they test: a program that links it has its casts and its executor checks.
-    .testTarget(name: "HookTests", dependencies: ["CastsFaults"]),
+    .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
       dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit"]),
@@ -297,8 +297,6 @@ if !coreOnly {
         ] + nio),
     ])
 
-  targets += house("Tests/Kit", [.target(name: "FakeDaemon")])
-
   targets += house(
     "Tests/Unit",
     [
@@ -321,7 +319,8 @@ if !coreOnly {
       .testTarget(
         name: "ToolTests",
         dependencies: [
-          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "FakeDaemon", "LinuxSystem",
+          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "LinuxSystem",
+          "TestKit",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: NeverForceUnwrap
-import CastsFaults
+import TestKit
 import Foundation
 
 /// Whether a cast leaves its source as often retained as the runtime does.

@@ -1,6 +1,6 @@
 // casts-host: a program whose forced casts are watched, for Tests/Unit/HookTests, which has none of that itself.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
-import CastsFaults
+import TestKit
 import CrashShield
 import CrashShieldGuards
 import CrashShieldCasts

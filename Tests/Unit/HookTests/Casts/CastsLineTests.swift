@@ -1,4 +1,4 @@
-import CastsFaults
+import TestKit
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
 import CrashControl
-import FakeDaemon
+import TestKit
 import Foundation
 import Testing
 

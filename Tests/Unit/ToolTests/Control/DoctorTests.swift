@@ -1,8 +1,8 @@
 import CrashClient
 import CrashShield
 import CrashShieldGuards
-import FakeDaemon
 import Foundation
+import TestKit
 import Testing
 
 @testable import CrashControl

@@ -1,7 +1,7 @@
 import CrashClient
 import CrashControl
 import CrashReport
-import FakeDaemon
+import TestKit
 import Foundation
 import Synchronization
 import Testing

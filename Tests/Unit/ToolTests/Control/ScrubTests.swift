@@ -1,4 +1,4 @@
-import FakeDaemon
+import TestKit
 import Foundation
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import CrashClient
 import CrashControl
-import FakeDaemon
+import TestKit
 import Foundation
 import Testing
 

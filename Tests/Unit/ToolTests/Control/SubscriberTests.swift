@@ -1,4 +1,4 @@
-import FakeDaemon
+import TestKit
 import Synchronization
 import Testing
 

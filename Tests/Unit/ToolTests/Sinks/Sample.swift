@@ -1,6 +1,6 @@
 import CrashClient
 import CrashReport
-import FakeDaemon
+import TestKit
 import Foundation
 import Glibc
 

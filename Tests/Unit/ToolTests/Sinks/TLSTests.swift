@@ -1,5 +1,5 @@
 import CrashClient
-import FakeDaemon
+import TestKit
 import Foundation
 import Glibc
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// A listener on a socket of its own that answers each connection as a test says.
 public final class FakeDaemon: Sendable {
@@ -16,25 +17,17 @@ public final class FakeDaemon: Sendable {
     socketPath = directory + "/s"
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     self.listener = listener
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    // The path has 23 bytes; the rest of the field stays zero.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(socketPath.utf8)) }
-    // A sockaddr_un may be read as a sockaddr: that is what the socket calls are declared for.
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+    guard UnixAddress(path: socketPath)?.bind(listener) == 0, listen(listener, 16) == 0 else {
+      throw CocoaError(.fileWriteUnknown)
     }
-    guard bound == 0, listen(listener, 16) == 0 else { throw CocoaError(.fileWriteUnknown) }
-    Thread.detachNewThread {
+    Foundation.Thread.detachNewThread {
       while true {
         // It fails once `stop` has shut the listener down.
         let descriptor = accept(listener, nil, nil)
         if descriptor < 0 && errno == EINTR { continue }
         guard descriptor >= 0 else { break }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        Thread.detachNewThread { answer(FakeConnection(descriptor: descriptor)) }
+        Foundation.Thread.detachNewThread { answer(FakeConnection(descriptor: descriptor)) }
       }
       close(listener)
     }
