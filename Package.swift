@@ -193,7 +193,8 @@ targets += house(
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
-      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit"]),
+      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit"],
+      exclude: coreOnly ? ["Integrations"] : []),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
@@ -246,6 +247,12 @@ if !coreOnly {
         name: "CrashShieldLifecycle",
         dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")]),
     ])
+  targets.first { $0.name == "CrashShieldTests" }?.dependencies += [
+    "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
+    .product(name: "MetricsTestKit", package: "swift-metrics"),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+    .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+  ]
 
   targets += house(
     "Sources/Daemon",
@@ -300,14 +307,6 @@ if !coreOnly {
   targets += house(
     "Tests/Unit",
     [
-      .testTarget(
-        name: "IntegrationTests",
-        dependencies: [
-          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
-          .product(name: "MetricsTestKit", package: "swift-metrics"),
-          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-          .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
-        ]),
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
