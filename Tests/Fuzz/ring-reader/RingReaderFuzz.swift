@@ -1,5 +1,5 @@
 // libFuzzer's entry: an input is a list of patches to a good ring, since a ring as such is far too large to mutate.
-// scripts/fuzz/readers builds it together with TestRing.swift of Tests/Unit/CrashRingTests.
+// scripts/fuzz/readers builds it together with TestRing.swift of Tests/Unit/CaptureTests.
 import CShimRing
 import CrashReport
 import CrashRing

@@ -71,7 +71,7 @@ actor Elsewhere {
 
   func next(_ number: Int) -> Int { number + 1 }
 
-  func threadNumber() -> pid_t { CrashRingTests.threadNumber() }
+  func threadNumber() -> pid_t { CaptureTests.threadNumber() }
 
   func trap() { _ = shelf(0) }
 

@@ -74,7 +74,7 @@ struct WrittenRingTests {
       let incident = try #require(contents.incidents.first)
       #expect(contents.incidents.count == 1 && incident.count == 3 && incident.source == .quarantine)
       #expect(incident.kind == cs_ring_dangling.CS_RING_DANGLING_HANDLE.rawValue)
-      #expect(incident.subject == "CrashRingTests.Victim" && incident.record == nil)
+      #expect(incident.subject == "CaptureTests.Victim" && incident.record == nil)
       #expect(incident.useTid == gettid_() && incident.use.count >= 4)
       Glibc.exit(WrittenRingTests.right)
     }
@@ -96,13 +96,13 @@ struct WrittenRingTests {
         bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
       ).contents()
 
-      #expect(contents.protectedClasses.map(\.name) == ["CrashRingTests.Early", "CrashRingTests.Victim"])
+      #expect(contents.protectedClasses.map(\.name) == ["CaptureTests.Early", "CaptureTests.Victim"])
       let counted = try #require(contents.protectedClasses.last)
       #expect(counted.isProtected && counted.mode == .absorb && counted.limit == 50)
       #expect(counted.admitted == 1 && counted.hits == 4 && counted.evicted == 0)
       #expect(contents.losses.isEmpty)
 
-      #expect(contents.incidents.allSatisfy { $0.subject == "CrashRingTests.Victim" && $0.use.count >= 4 })
+      #expect(contents.incidents.allSatisfy { $0.subject == "CaptureTests.Victim" && $0.use.count >= 4 })
       let calls = contents.incidents.filter { $0.kind == cs_ring_dangling.CS_RING_DANGLING_CALL.rawValue }
       #expect(calls.map(\.count).reduce(0, +) == 3 && calls.allSatisfy { $0.method != nil && $0.mode == .absorb })
       let releases = contents.incidents.filter { $0.kind == cs_ring_dangling.CS_RING_DANGLING_OVER_RELEASE.rawValue }

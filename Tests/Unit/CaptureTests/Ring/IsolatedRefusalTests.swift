@@ -155,7 +155,7 @@ private struct Label: CustomStringConvertible {
 }
 
 private enum Lazy {
-  static let shelf = CrashRingTests.shelf(0)
+  static let shelf = CaptureTests.shelf(0)
 }
 
 /// Swift hides it.

@@ -46,7 +46,7 @@ struct RingFormatTests {
 
   /// The cells of each table row, without back quotes.
   private static func rows() throws -> [[String]] {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/ring-format.md")
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../docs/ring-format.md")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
     return text.split(separator: "\n").filter { $0.hasPrefix("|") }.map { line in
       line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
