@@ -192,7 +192,7 @@ targets += house(
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
-      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit"],
+      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit", "LinuxSystem"],
       exclude: coreOnly ? ["Integrations"] : []),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
@@ -330,7 +330,8 @@ if !coreOnly {
       .testTarget(
         name: "CrashTests",
         dependencies: [
-          "CrashClient", "CrashMaker", "CrashReport", "crashd", "crashctl", "crash-maker", "dangling-maker",
+          "CrashClient", "CrashMaker", "CrashReport", "LinuxSystem", "crashd", "crashctl", "crash-maker",
+          "dangling-maker",
           "guard-host",
           "shim-host", "DemoServer",
         ])

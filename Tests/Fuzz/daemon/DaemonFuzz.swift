@@ -5,6 +5,7 @@ import CLinux
 import CShimRing
 import CrashStore
 import Glibc
+import LinuxSystem
 import Logging
 
 @testable import CrashDaemon
@@ -161,14 +162,7 @@ private func search(_ bytes: [UInt8]) {
 private func connected(_ path: String, _ type: __socket_type) -> Int32 {
   let socket = socket(AF_UNIX, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
   precondition(socket >= 0)
-  var address = sockaddr_un()
-  address.sun_family = sa_family_t(AF_UNIX)
-  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-  let result = withUnsafePointer(to: address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-    }
-  }
+  let result = UnixAddress(path: path)?.connect(socket)
   precondition(result == 0, "crashd does not listen: \(errno)")
   return socket
 }

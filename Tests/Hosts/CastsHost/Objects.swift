@@ -1,6 +1,6 @@
 // swift-format-ignore-file: NeverForceUnwrap
-import TestKit
 import Foundation
+import TestKit
 
 /// Whether a cast leaves its source as often retained as the runtime does.
 enum Objects {

@@ -1,10 +1,10 @@
 // casts-host: a program whose forced casts are watched, for Tests/Unit/HookTests, which has none of that itself.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
-import TestKit
 import CrashShield
 import CrashShieldGuards
 import CrashShieldCasts
 import Foundation
+import TestKit
 
 /// Written at once, as the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

@@ -1,5 +1,5 @@
-import Glibc
 import GRDB
+import Glibc
 import LinuxSystem
 import Synchronization
 

@@ -2,6 +2,7 @@ import CrashClient
 import CrashReport
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 import Testing
 
@@ -24,18 +25,10 @@ struct ForwardingTests {
     init(path: String) throws {
       listener = try FileDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0), from: "socket")
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      let bytes = Array(path.utf8)
-      try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
-      // Fits, as just checked.
-      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-      let (number, size) = (listener.number, socklen_t(MemoryLayout<sockaddr_un>.size))
-      // A sockaddr_un may be read as the sockaddr that it begins with.
-      let result = unsafe withUnsafePointer(to: address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(number, $0, size) }
+      let number = listener.number
+      guard UnixAddress(path: path)?.bind(number) == 0, listen(number, 8) == 0 else {
+        throw SystemError("listen at '\(path)'", errno)
       }
-      guard result == 0, listen(number, 8) == 0 else { throw SystemError("listen at '\(path)'", errno) }
     }
 
     func accept() async throws -> Connection {

@@ -1,5 +1,6 @@
 import CrashClient
 import Glibc
+import LinuxSystem
 import Testing
 
 /// What a process sends to the attach socket costs nobody else anything.
@@ -13,9 +14,7 @@ struct HostileHelloTests {
     let client = daemon.client
     let before = try await blocking { try client.status() }.refusals.values.reduce(0, +)
     let connection = try UnixSocket.make(SOCK_SEQPACKET)
-    try unsafe UnixSocket.withAddress(daemon.place.runtime + "/attach") { address, size in
-      guard unsafe connect(connection.number, address, size) == 0 else { throw SystemError("connect", errno) }
-    }
+    try #require(UnixAddress(path: daemon.place.runtime + "/attach")?.connect(connection.number) == 0)
     let noise = [UInt8](repeating: 0xa5, count: byteCount)
     #expect(unsafe send(connection.number, noise, noise.count, Int32(MSG_NOSIGNAL)) == byteCount)
     // crashd says why and hangs up: the end comes after at most one message.

@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import LinuxSystem
 import Testing
 
 /// No crash is lost, whatever happens to crashd; and what is lost is counted.
@@ -168,19 +169,7 @@ struct LossTests {
   private static func connect(to path: String) throws -> FileDescriptor {
     let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let descriptor = try FileDescriptor(number, from: "socket")
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw SystemError("connect", ENAMETOOLONG) }
-    // The path and its zero fit into sun_path: checked above.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    // A sockaddr_un may be read as the sockaddr that it begins with.
-    let result = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe Glibc.connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard result == 0 else { throw SystemError("connect to '\(path)'", errno) }
+    guard UnixAddress(path: path)?.connect(number) == 0 else { throw SystemError("connect to '\(path)'", errno) }
     return descriptor
   }
 

@@ -83,6 +83,11 @@ final class FileDescriptor: Sendable {
 
   /// Waits until there is something to read, or the other end is gone; throws when it `isInVain`.
   func awaitInput(unless isInVain: () -> Bool = { false }) throws {
+    try Self.awaitInput(of: number, unless: isInVain)
+  }
+
+  /// The same of a descriptor that something else closes.
+  static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
       // One pollfd is given and one is told.

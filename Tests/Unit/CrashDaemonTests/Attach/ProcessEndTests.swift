@@ -1,5 +1,5 @@
-import CrashRing
 import CLinux
+import CrashRing
 import Glibc
 import LinuxSystem
 import Testing

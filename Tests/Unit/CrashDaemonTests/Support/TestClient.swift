@@ -22,18 +22,8 @@ struct TestSocket: Sendable {
     // setsockopt reads one timeval.
     _ = unsafe setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     if user != nil { return }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    precondition(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
-    // Fits, as just checked.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    // A sockaddr_un may be read as the sockaddr that it begins with.
-    let result = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(number, $0, size) }
-    }
-    guard result == 0 else { throw SystemError("connect to '\(path)'") }
+    guard let address = UnixAddress(path: path) else { throw SystemError("connect to '\(path)'", code: ENAMETOOLONG) }
+    try SystemError.check(address.connect(number), "connect to '\(path)'")
   }
 
   func send(_ bytes: [UInt8]) throws {

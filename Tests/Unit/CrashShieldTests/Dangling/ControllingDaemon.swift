@@ -2,6 +2,7 @@ import CShimRing
 import CrashShield
 import Dispatch
 import Glibc
+import LinuxSystem
 
 /// The program's side: counts how often it was told that it is attached.
 final class Attached: Sendable {
@@ -23,15 +24,7 @@ final class ControllingDaemon {
     path = "/tmp/cs-control-\(getpid())"
     unsafe unlink(path)
     listener = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    check(result == 0 && listen(listener, 4) == 0)
+    check(UnixAddress(path: path)?.bind(listener) == 0 && listen(listener, 4) == 0)
   }
 
   /// Starts the shield, or with nil waits for it to come back, and accepts it with these messages.

@@ -1,5 +1,5 @@
-import CTestKit
 import CShimRing
+import CTestKit
 import CrashShield
 import Glibc
 import Testing

@@ -1,5 +1,5 @@
-import CTestKit
 import CShimQuarantine
+import CTestKit
 import CrashShield
 import CrashShieldGuards
 import Glibc

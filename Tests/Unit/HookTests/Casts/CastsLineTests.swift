@@ -1,5 +1,5 @@
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 /// Where a fault is said to be.

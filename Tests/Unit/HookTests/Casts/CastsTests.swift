@@ -1,5 +1,5 @@
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 /// Forced casts that fail, in each mode.

@@ -1,7 +1,7 @@
 import CrashClient
 import CrashReport
-import TestKit
 import Glibc
+import TestKit
 import Testing
 
 @Suite("EventStream")

@@ -1,6 +1,6 @@
 import CrashControl
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 /// The built crashctl, run as people run it.

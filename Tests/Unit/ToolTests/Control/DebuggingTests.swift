@@ -1,7 +1,7 @@
 import CrashClient
 import CrashReport
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 @testable import CrashControl

@@ -1,8 +1,8 @@
 import CrashClient
 import CrashReport
-import TestKit
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 /// Each option that restricts reaches the parameter of each verb's method.

@@ -1,9 +1,9 @@
 import CrashClient
 import CrashControl
 import CrashReport
-import TestKit
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 @Suite("crashctl prune, reanalyse --all, debug and top")

@@ -1,6 +1,6 @@
 import CrashControl
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 @Suite("crashctl rm, prune, and a follower that comes too late")

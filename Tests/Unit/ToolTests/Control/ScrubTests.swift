@@ -1,6 +1,6 @@
-import TestKit
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 @Suite("crashctl export and dump --scrub")

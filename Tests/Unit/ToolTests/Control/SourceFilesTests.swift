@@ -1,7 +1,7 @@
 import CrashClient
 import CrashControl
-import TestKit
 import Foundation
+import TestKit
 import Testing
 
 @Suite("Source of a report's frames")

@@ -1,8 +1,9 @@
 import CrashClient
 import CrashReport
-import TestKit
 import Foundation
 import Glibc
+import LinuxSystem
+import TestKit
 
 @testable import CrashSinks
 
@@ -63,17 +64,7 @@ final class DatagramListener {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     path = directory + "/j"
     descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    // The path has 23 bytes; the rest of the field stays zero.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(path.utf8)) }
-    // A sockaddr_un may be read as a sockaddr: that is what the socket calls are declared for.
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard descriptor >= 0, bound == 0 else { throw CocoaError(.fileWriteUnknown) }
+    guard UnixAddress(path: path)?.bind(descriptor) == 0 else { throw CocoaError(.fileWriteUnknown) }
   }
 
   func close() {

@@ -1,8 +1,8 @@
 import CrashClient
 import CrashReport
-import TestKit
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashSinks

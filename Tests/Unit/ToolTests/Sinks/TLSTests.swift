@@ -1,7 +1,7 @@
 import CrashClient
-import TestKit
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashSinks
