@@ -204,7 +204,7 @@ targets += house(
       name: "CaptureTests",
       dependencies: [
         "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CrashShieldGuards", "CShim", "CShimRing", "CTestKit",
-        "crash-maker", "shim-host",
+        "TestKit", "crash-maker", "shim-host",
       ]),
     // crash-analyse and crash-fetch, and what they have in common.
     .testTarget(
@@ -310,7 +310,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards", "CrashStore",
+          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
@@ -330,7 +330,7 @@ if !coreOnly {
       .testTarget(
         name: "CrashTests",
         dependencies: [
-          "CrashClient", "CrashMaker", "CrashReport", "LinuxSystem", "crashd", "crashctl", "crash-maker",
+          "CrashClient", "CrashMaker", "CrashReport", "LinuxSystem", "TestKit", "crashd", "crashctl", "crash-maker",
           "dangling-maker",
           "guard-host",
           "shim-host", "DemoServer",

@@ -2,6 +2,7 @@ import CrashStore
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashStore
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// A stripped program whose debug information is on a server: Debian's debuginfod, over loopback.
@@ -8,7 +9,7 @@ import Testing
 struct DebuginfodTests {
   @Test("a stripped program's report has the line when a server has the debug information")
   func lines() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let (program, files) = (directory.path + "/crash-maker", try directory.directory("debug"))
     let original = try Binaries.path("crash-maker")
     try await run("/usr/bin/objcopy", ["--only-keep-debug", original, files + "/crash-maker.debug"], in: directory)
@@ -62,7 +63,7 @@ struct DebuginfodTests {
     }
   }
 
-  private func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+  private func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try ChildProcess.start(program, arguments, ChildProcess.Options(errorPath: errorPath))
     let status = try await process.wait()

@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// A program whose file is no longer there when crashd hears of it: only the descriptor that the process sends has it.
@@ -7,7 +8,7 @@ import Testing
 struct DeployTests {
   @Test("a crash after a deploy has the lines of the build that runs", arguments: ["replaced", "deleted"])
   func deploy(how: String) async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
     try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let program = directory.path + "/shop"
@@ -53,7 +54,7 @@ struct DeployTests {
   /// In the program as it is first built.
   private static let faultLine = 6
 
-  private static func compile(newLines: Int, to output: String, in directory: TemporaryDirectory) async throws {
+  private static func compile(newLines: Int, to output: String, in directory: TestDirectory) async throws {
     let source = directory.path + "/shop.c"
     // The inserted lines stand in front of the function, and within it.
     let lines = (0..<newLines).map { "int stock_\($0);\n" }.joined()
@@ -84,7 +85,7 @@ struct DeployTests {
     return unsafe stat(path, &status) == 0 ? UInt(status.st_ino) : nil
   }
 
-  private static func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try ChildProcess.start(
       program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))

@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// Places that debug information tells wrong or not at all, in programs as swiftc makes them.
@@ -18,7 +19,7 @@ struct AttributionTests {
     "S1, S2, D3, D4, D13: the function and line that failed are named, in debug and optimized programs",
     arguments: ["-Onone", "-O"])
   func places(optimization: String) async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
     try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let program = directory.path + "/shop"
@@ -66,7 +67,7 @@ struct AttributionTests {
     return try #require(lines.firstIndex { $0.hasSuffix("// place: \(mark)") }) + 1
   }
 
-  private static func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try ChildProcess.start(
       program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))

@@ -2,6 +2,7 @@ import CrashClient
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// Uses of dead objects, from the process by way of crashd to the operator's terminal.
@@ -193,7 +194,7 @@ struct DanglingTests {
 
   /// What crashctl writes; a status other than 0 fails the test.
   static func crashctl(_ arguments: [String]) async throws -> String {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let path = directory.path + "/output"
     let output = try FileDescriptor(
       unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(path)'")

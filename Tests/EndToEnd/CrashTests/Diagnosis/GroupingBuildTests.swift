@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// The same crash in different builds is one group; different crashes are different ones.
@@ -22,7 +23,7 @@ struct GroupingBuildTests {
 
   @Test("of five crashes in four builds at least 18 of 20 have their crash's group, and no two crashes share one")
   func builds() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
     try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let keys = try await PrivateDaemon.run { daemon in
@@ -58,7 +59,7 @@ struct GroupingBuildTests {
     }
   }
 
-  private static func compile(_ build: Build, in directory: TemporaryDirectory) async throws -> String {
+  private static func compile(_ build: Build, in directory: TestDirectory) async throws -> String {
     let folder = try directory.directory(build.name)
     let source = folder + "/main.swift"
     let text = String(repeating: "// moved\n", count: build.newLines)
@@ -71,7 +72,7 @@ struct GroupingBuildTests {
     return program
   }
 
-  private static func run(_ program: String, _ arguments: [String], in directory: TemporaryDirectory) async throws {
+  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try ChildProcess.start(
       program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))

@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 /// What the library brings into a program.
@@ -35,7 +36,7 @@ struct LinkageTests {
 
   /// What ldd prints.
   private func libraries(of program: String) async throws -> String {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let path = directory.path + "/libraries"
     let output = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
     let child = try ChildProcess.start("/usr/bin/ldd", [program], ChildProcess.Options(output: output.number))

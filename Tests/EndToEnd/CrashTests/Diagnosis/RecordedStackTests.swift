@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// What a debugger needs beside the report: the stack as it was.
@@ -23,7 +24,7 @@ struct RecordedStackTests {
     try #require(!callers.isEmpty)
     for caller in callers { #expect(Self.has(caller, in: stack.bytes), "\(Address(caller))\n\(thread.listing)") }
 
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let path = directory.path + "/crash.dmp"
     let dump = try ChildProcess.start(
       Binaries.path("crashctl"),

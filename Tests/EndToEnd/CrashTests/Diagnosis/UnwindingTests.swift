@@ -2,6 +2,7 @@ import CrashClient
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// libunwind in crash-analyse beside the handler's unwinder: other code, another process, and only a copy of the stack.
@@ -31,7 +32,7 @@ struct UnwindingTests {
 
   @Test("also when the program is deleted while it runs")
   func deleted() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let copy = directory.path + "/crash-maker"
     try await run("/bin/cp", [Binaries.path("crash-maker"), copy])
     let report = try await check("null-write", program: copy)

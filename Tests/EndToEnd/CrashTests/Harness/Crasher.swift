@@ -1,6 +1,7 @@
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// Runs crash-maker.
@@ -22,7 +23,7 @@ enum Crasher {
     _ scenario: String, _ options: [String] = [], environment: [String: String], program: String? = nil,
     coreLimit: ChildProcess.CoreLimit = .none, slices: Int = Patience.slices
   ) async throws -> Outcome {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let errorPath = directory.path + "/stderr"
     let outputPath = directory.path + "/stdout"
     let output = try FileDescriptor(

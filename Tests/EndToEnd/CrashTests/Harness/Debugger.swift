@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// gdb, the oracle of what is on a stack.
@@ -52,7 +53,7 @@ enum Debugger {
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
   ) async throws -> (truths: [Truth], trouble: String?) {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let output = directory.path + "/frames"
     let errorPath = directory.path + "/stderr"
     var environment = daemon.place.environment

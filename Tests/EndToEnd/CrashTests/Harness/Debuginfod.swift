@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 /// Debian's debuginfod over a directory of a test's own, on a port that was free a moment ago.
@@ -6,9 +7,9 @@ final class Debuginfod: Sendable {
   let url: String
   private let process: ChildProcess
   private let logPath: String
-  private let place: TemporaryDirectory
+  private let place: TestDirectory
 
-  init(over directory: String, in place: TemporaryDirectory) throws {
+  init(over directory: String, in place: TestDirectory) throws {
     self.place = place
     let port = try Self.freePort()
     url = "http://127.0.0.1:\(port)"

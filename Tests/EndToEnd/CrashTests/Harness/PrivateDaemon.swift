@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import TestKit
 
 /// A crashd of a test's own, in a directory of its own.
 final class PrivateDaemon: Sendable {
@@ -10,12 +11,12 @@ final class PrivateDaemon: Sendable {
 
   /// The directories of a daemon that may not run yet.
   final class Place: Sendable {
-    let root: TemporaryDirectory
+    let root: TestDirectory
     let runtime: String
     let state: String
 
     init() throws {
-      root = try TemporaryDirectory()
+      root = try TestDirectory()
       runtime = try root.directory("run")
       state = try root.directory("state")
     }

@@ -1,6 +1,7 @@
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 
 /// The rows about the program's file: what becomes of it before or after its start.
 enum MatrixBinary: String, CaseIterable {
@@ -14,7 +15,7 @@ enum MatrixBinary: String, CaseIterable {
   /// Crashes a copy of a build's program.
   func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
     var cell = MatrixCell(row: rawValue, build: build.name, thread: .main, gap: nil)
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     let program = directory.path + "/shop"
     try await tool("cp", [build.program, program])
     switch self {
@@ -54,7 +55,7 @@ enum MatrixBinary: String, CaseIterable {
   }
 
   private func crash(
-    _ program: String, in directory: TemporaryDirectory, under daemon: PrivateDaemon, _ cell: inout MatrixCell
+    _ program: String, in directory: TestDirectory, under daemon: PrivateDaemon, _ cell: inout MatrixCell
   ) async throws -> [CrashReport] {
     let (ours, theirs) = try FileDescriptor.pair()
     let process = try ChildProcess.start(

@@ -6,11 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A new directory under /tmp; NULL when it cannot be made.
-char *cs_test_make_directory(void);
-// Removes the directory with all that is in it, and frees its path.
-bool cs_test_remove_directory(char *path);
-
 // Ways to use the shim in a child process. Each starts it with DIRECTORY/attach and DIRECTORY/spool.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,

@@ -2,6 +2,7 @@ import CrashRing
 import CrashStore
 import DanglingStatistics
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

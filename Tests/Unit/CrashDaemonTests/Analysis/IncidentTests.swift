@@ -6,6 +6,7 @@ import CrashStore
 import DanglingStatistics
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CShimRing
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

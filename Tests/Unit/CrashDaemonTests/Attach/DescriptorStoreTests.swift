@@ -4,6 +4,7 @@ import CrashRing
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -3,6 +3,7 @@ import CrashReport
 import CrashStore
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -4,6 +4,7 @@ import CrashStore
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashDaemon

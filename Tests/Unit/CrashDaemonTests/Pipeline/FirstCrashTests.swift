@@ -3,6 +3,7 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -6,6 +6,7 @@ import DanglingStatistics
 import FoundationEssentials
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,5 +1,6 @@
 import CrashRing
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

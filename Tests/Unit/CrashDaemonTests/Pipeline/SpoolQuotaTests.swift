@@ -3,6 +3,7 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -5,6 +5,7 @@ import FoundationEssentials
 import GRDB
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -3,6 +3,7 @@ import FoundationEssentials
 import GRDB
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

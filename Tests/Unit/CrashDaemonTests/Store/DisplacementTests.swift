@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashStore

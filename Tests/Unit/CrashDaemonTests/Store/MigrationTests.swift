@@ -1,6 +1,7 @@
 import CrashReport
 import FoundationEssentials
 import GRDB
+import TestKit
 import Testing
 
 @testable import CrashStore

@@ -1,5 +1,6 @@
 import CrashReport
 import CrashStore
+import TestKit
 import Testing
 
 @Suite("Reports that are not stored yet")

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashStore
 import FoundationEssentials
+import TestKit
 import Testing
 
 @Suite("Groups of reports")

@@ -2,6 +2,7 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
+import TestKit
 import Testing
 
 @Suite("The report store")

@@ -1,5 +1,6 @@
 import CrashReport
 import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import CrashStore

@@ -1,6 +1,7 @@
 import CrashSymbols
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

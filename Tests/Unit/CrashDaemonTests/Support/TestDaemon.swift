@@ -4,6 +4,7 @@ import GRDB
 import LinuxSystem
 import Logging
 import Synchronization
+import TestKit
 
 @testable import CrashDaemon
 

@@ -1,6 +1,7 @@
 import CrashSymbols
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

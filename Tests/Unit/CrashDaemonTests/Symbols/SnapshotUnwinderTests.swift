@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestKit
 import Testing
 
 @testable import CrashDaemon

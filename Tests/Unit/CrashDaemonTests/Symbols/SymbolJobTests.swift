@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashStore
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

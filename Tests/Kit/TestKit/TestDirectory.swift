@@ -1,14 +1,15 @@
 import FoundationEssentials
-import Glibc
-import LinuxSystem
-
-@testable import CrashDaemon
+public import Glibc
+public import LinuxSystem
 
 /// A directory with a short path (sockets need one), removed at the end.
-final class TestDirectory: Sendable {
-  let path: String
+public final class TestDirectory: Sendable {
+  /// Where it is.
+  public let path: String
 
-  init() throws {
+  /// Makes it, under a name of its own.
+  /// - Throws: An error of the file system.
+  public init() throws {
     path = "/tmp/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
@@ -18,7 +19,17 @@ final class TestDirectory: Sendable {
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 
-  func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
+  /// Makes a directory in it, unless it is there, and returns its path.
+  /// - Throws: `SystemError`.
+  public func directory(_ name: String, mode: mode_t = 0o700) throws(SystemError) -> String {
+    let path = path + "/" + name
+    guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemError("make '\(path)'") }
+    return path
+  }
+
+  /// Writes a file in it and returns its path; one that can be run has no writer any more.
+  /// - Throws: `SystemError`.
+  public func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
     let file = "\(path)/\(name)"
     // Not Data.write: its descriptor is not close-on-exec, and children of other tests would keep it.
     let number = unsafe open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
