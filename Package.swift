@@ -186,7 +186,8 @@ targets += house(
     .testTarget(
       name: "GuardTests",
       dependencies: [
-        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "screens",
+        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "TestKit",
+        "screens",
       ]),
     // Their hosts link what they test: a program that links it has its casts and its executor checks.
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
@@ -209,7 +210,9 @@ targets += house(
     // crash-analyse and crash-fetch, and what they have in common.
     .testTarget(
       name: "HelperTests",
-      dependencies: ["CrashSymbols", "CrashSymbolBuilder", "CShimRing", "CTestKit", "crash-maker", "confine-probe"]),
+      dependencies: [
+        "CrashSymbols", "CrashSymbolBuilder", "CShimRing", "CTestKit", "TestKit", "crash-maker", "confine-probe",
+      ]),
   ])
 
 if !coreOnly {

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// The terminal example: nested changes of screens, with the queue and without it.
@@ -45,11 +46,10 @@ struct ScreensProgramTests {
       try Data((name == "input" ? input : "").utf8).write(to: file)
       return try name == "input" ? FileHandle(forReadingFrom: file) : FileHandle(forWritingTo: file)
     }
-    let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let process = Process()
     // The crash is on purpose and leaves no core.
     process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", "ulimit -c 0; exec \"$@\"", "sh", products.appending(path: "screens").path] + arguments
+    process.arguments = ["-c", "ulimit -c 0; exec \"$@\"", "sh", TestProgram.url("screens").path] + arguments
     process.environment = [
       "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path,
       "CRASHSHIELD_SPOOL": folder.appending(path: "spool").path, "SWIFT_BACKTRACE": "enable=no",

@@ -1,4 +1,5 @@
 import CrashShieldGuards
+import TestKit
 import Testing
 
 /// T30: whatever is asked for, in whatever order.
@@ -9,7 +10,7 @@ struct TransitionPropertyTests {
     "T30: the stack is never empty and never holds a screen twice, one at a time goes on, and all ends",
     arguments: 1...20)
   func random(seed: UInt64) async {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(state: seed)
     let policies: [TransitionPolicy] = [.queue(), .queue(limit: 2), .drop, .replace]
     let navigation = Navigation(policies[Int(seed) % policies.count])
     let queue = navigation.queue
@@ -62,18 +63,5 @@ struct TransitionPropertyTests {
     navigation.driver.abandon()
     while queue.isTransitioning && navigation.driver.begun.count == number { await Task.yield() }
     if isWaiting { await navigation.begun(number + 1) }
-  }
-}
-
-/// Numbers by chance, the same for each seed.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

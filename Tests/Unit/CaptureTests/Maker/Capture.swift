@@ -1,5 +1,6 @@
 import CrashRing
 import Foundation
+import TestKit
 import Testing
 
 /// Runs a scenario of crash-maker with no crashd, and reads the ring that it leaves in a spool of its own.
@@ -11,9 +12,8 @@ func capture(
   defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
   let spool = folder.appending(path: "spool")
 
-  let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   let process = Process()
-  process.executableURL = products.appending(path: "crash-maker")
+  process.executableURL = TestProgram.url("crash-maker")
   process.arguments = [scenario] + options
   process.environment = [
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,

@@ -1,6 +1,7 @@
 import CrashRing
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 /// The writer and the reader of the ring against each other.
@@ -76,8 +77,7 @@ private final class RingWriter {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let complaints = folder.appending(path: "complaints")
     try Data().write(to: complaints)
-    let products = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    process.executableURL = products.appending(path: "shim-host")
+    process.executableURL = TestProgram.url("shim-host")
     process.arguments = ["ring"] + arguments
     // What a sanitizer finds ends the writer before it is killed.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @Suite("crash-fetch")
@@ -137,7 +138,7 @@ struct CrashFetchTests {
       ["--build-id", "abcd", "--limit-bytes", "1", "--timeout-ms", "1"],
     ] as [[String]])
   func usage(arguments: [String]) async throws {
-    let answer = try await Fetch.run(Fetch.products.appendingPathComponent("crash-fetch"), arguments)
+    let answer = try await Fetch.run(TestProgram.url("crash-fetch"), arguments)
     #expect(answer.status == 64 && answer.error.hasPrefix("crash-fetch: usage: "))
   }
 }

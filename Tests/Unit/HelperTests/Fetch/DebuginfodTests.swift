@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// Debian's own server, which elfutils' clients and gdb talk to.
@@ -7,7 +8,7 @@ struct DebuginfodTests {
   @Test("serves the debug information of a stripped program to crash-fetch")
   func serves() async throws {
     let folder = try Folder()
-    let program = Fetch.products.appendingPathComponent("confine-probe")
+    let program = TestProgram.url("confine-probe")
     let debug = folder.url.appendingPathComponent("confine-probe.debug")
     let objcopy = try await Fetch.run(
       URL(fileURLWithPath: "/usr/bin/objcopy"), ["--only-keep-debug", program.path, debug.path])

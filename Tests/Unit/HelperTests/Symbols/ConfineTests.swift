@@ -1,13 +1,14 @@
 import Foundation
+import TestKit
 import Testing
 
 /// What crash-analyse can do once it reads a hostile image, and crash-fetch once it talks to a hostile server: confine-probe
 /// is confined as they are, and tries.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
 struct ConfineTests {
-  private func probe(_ what: String...) throws -> Tools.Answer {
+  private func probe(_ what: String...) throws -> TestProgram.Answer {
     try Tools.run(
-      Tools.products.appendingPathComponent("confine-probe"), what, input: URL(fileURLWithPath: "/dev/null"))
+      TestProgram.url("confine-probe"), what, input: URL(fileURLWithPath: "/dev/null"))
   }
 
   @Test("who fetches can make sockets of the Internet")
@@ -36,7 +37,7 @@ struct ConfineTests {
     "F21: no path can be asked about, and an open file can",
     arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
   func questions(what: [String]) throws {
-    let (program, null) = (Tools.products.appendingPathComponent("confine-probe"), URL(fileURLWithPath: "/dev/null"))
+    let (program, null) = (TestProgram.url("confine-probe"), URL(fileURLWithPath: "/dev/null"))
     #expect(try Tools.run(program, what, input: null).status == 1)
     #expect(try probe("stat-input").status == 0)
   }
@@ -71,7 +72,7 @@ struct ConfineTests {
   @Test("the kernel knows the limits, the filter and that there are no new privileges")
   func limits() throws {
     let process = Process()
-    process.executableURL = Tools.products.appendingPathComponent("confine-probe")
+    process.executableURL = TestProgram.url("confine-probe")
     process.arguments = ["wait"]
     let (input, output) = (Pipe(), Pipe())
     process.standardInput = input
@@ -103,7 +104,7 @@ struct ConfineTests {
     let image = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
     try Data(count: 32 << 10).write(to: image)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: image) } }
-    let program = Tools.products.appendingPathComponent("confine-probe")
+    let program = TestProgram.url("confine-probe")
     #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
     #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
     // The limit of an image of any size would take half a minute.
@@ -121,7 +122,7 @@ struct ConfineTests {
     // The same limit, lower: the one of cs_confine would take half a minute.
     let answer = try Tools.run(
       URL(fileURLWithPath: "/bin/sh"),
-      ["-c", "ulimit -t 1; exec \"$0\" processor", Tools.products.appendingPathComponent("confine-probe").path],
+      ["-c", "ulimit -t 1; exec \"$0\" processor", TestProgram.url("confine-probe").path],
       input: URL(fileURLWithPath: "/dev/null"))
     #expect([-SIGKILL, -SIGXCPU].contains(answer.status))
   }

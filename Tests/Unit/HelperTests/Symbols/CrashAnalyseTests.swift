@@ -1,16 +1,17 @@
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 @Suite struct CrashAnalyseTests {
-  private static let program = Tools.products.appendingPathComponent("crash-analyse")
+  private static let program = TestProgram.url("crash-analyse")
 
-  private static func buildCache(_ image: URL, buildID: String = "") throws -> Tools.Answer {
+  private static func buildCache(_ image: URL, buildID: String = "") throws -> TestProgram.Answer {
     try Tools.run(program, ["build-cache", "--build-id", buildID], input: image)
   }
 
   /// Writes an input, builds, and returns the answer.
-  private static func buildCache(of bytes: Data) throws -> Tools.Answer {
+  private static func buildCache(of bytes: Data) throws -> TestProgram.Answer {
     try Tools.withTemporaryFolder { folder in
       let image = folder.appendingPathComponent("image")
       try bytes.write(to: image)
@@ -168,7 +169,7 @@ import Testing
   }
 }
 
-extension Tools.Answer {
+extension TestProgram.Answer {
   /// The status and the line without its prefix.
   fileprivate var said: String {
     "\(status) " + error.replacingOccurrences(of: "crash-analyse: ", with: "").trimmingCharacters(in: .newlines)

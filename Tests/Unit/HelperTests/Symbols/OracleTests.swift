@@ -1,5 +1,6 @@
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// Compares whole inline chains with those of the toolchain's llvm-symbolizer.
@@ -8,7 +9,7 @@ import Testing
     "every inline chain of a debug build equals llvm-symbolizer's",
     arguments: ["crash-analyse", "crash-maker"])
   func debugBuild(product: String) throws {
-    let image = Tools.products.appendingPathComponent(product)
+    let image = TestProgram.url(product)
     let chains = try Self.compare(image, cache: try Tools.cache(of: image))
     #expect(chains.count { $0.first?.line ?? 0 > 0 } > 50)
   }
@@ -29,7 +30,7 @@ import Testing
 
   @Test("a cache for some addresses knows them as the whole cache does, and is much smaller", arguments: [1, 40])
   func partial(count: Int) throws {
-    let image = Tools.products.appendingPathComponent("crash-analyse")
+    let image = TestProgram.url("crash-analyse")
     let whole = try Tools.cache(of: image)
     let addresses = Self.addresses(in: try ELFFile(path: image.path), count: count)
     let part = try Tools.cache(of: image, addresses: addresses)
@@ -140,19 +141,6 @@ private struct OracleAnswer: Decodable {
 
   enum CodingKeys: String, CodingKey {
     case frames = "Symbol"
-  }
-}
-
-/// A generator with a seed, so that what failed can be run again.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
   }
 }
 

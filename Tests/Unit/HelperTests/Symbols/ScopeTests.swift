@@ -1,10 +1,11 @@
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// What a place in the code can see.
 @Suite struct ScopeTests {
-  private static let program = Tools.products.appendingPathComponent("crash-analyse")
+  private static let program = TestProgram.url("crash-analyse")
 
   private static func compiler(_ name: String) throws -> URL {
     try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
@@ -310,7 +311,7 @@ import Testing
   @Test("a damaged image gives a description, or ends the child and nothing else", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
-    let maker = Tools.products.appendingPathComponent("crash-maker")
+    let maker = TestProgram.url("crash-maker")
     let pc = try #require(try ELFFile(path: maker.path).addressOfFunction["cs_fault_null_plus_offset"])
     var bytes = try Data(contentsOf: maker)
     for _ in 0..<5_000 {

@@ -1,5 +1,6 @@
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of some images.
@@ -19,7 +20,7 @@ import Testing
     try Tools.withTemporaryFolder { folder in
       var images = [
         try Tools.mappedFile(named: "libswiftCore.so"), try Tools.mappedFile(named: "libFoundationEssentials.so"),
-        Tools.products.appendingPathComponent("crash-maker"),
+        TestProgram.url("crash-maker"),
       ]
       // What an optimised program with tasks and closures has: specialised thunks and merged functions.
       images.append(try OptimizedProgram.build(in: folder, dwarfVersion: 5))

@@ -1,12 +1,12 @@
 import CTestKit
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// What `crash-analyse unwind` is asked, and how: the request's bytes made by hand, as crashd does.
 struct Snapshot {
-  static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appendingPathComponent("crash-analyse")
+  static let program = TestProgram.url("crash-analyse")
 
   struct Image {
     var start: UInt64
@@ -83,16 +83,9 @@ struct Snapshot {
   }
 }
 
-/// Runs crash-analyse with files for its three streams: no pipe can fill up.
+/// Runs crash-analyse.
 enum Tool {
-  struct Answer {
-    /// The exit status, or the signal's number below 0.
-    var status: Int32
-    var output: Data
-    var error: String
-  }
-
-  static func run(_ arguments: [String], input: [UInt8]) throws -> Answer {
+  static func run(_ arguments: [String], input: [UInt8]) throws -> TestProgram.Answer {
     try withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("input")
       try Data(input).write(to: file)
@@ -100,25 +93,10 @@ enum Tool {
     }
   }
 
-  static func run(_ arguments: [String], input: URL) throws -> Answer {
-    try withTemporaryFolder { folder in
-      let output = folder.appendingPathComponent("output")
-      let error = folder.appendingPathComponent("error")
-      let process = Process()
-      process.executableURL = Snapshot.program
-      process.arguments = arguments
-      // A confined process cannot be searched for leaks.
-      process.environment = ["SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"]
-      process.standardInput = try FileHandle(forReadingFrom: input)
-      for file in [output, error] { try Data().write(to: file) }
-      process.standardOutput = try FileHandle(forWritingTo: output)
-      process.standardError = try FileHandle(forWritingTo: error)
-      try process.run()
-      process.waitUntilExit()
-      return Answer(
-        status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
-        output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
-    }
+  static func run(_ arguments: [String], input: URL) throws -> TestProgram.Answer {
+    // A confined process cannot be searched for leaks.
+    let environment = ["SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"]
+    return try TestProgram.run(Snapshot.program, arguments, environment: environment, input: input)
   }
 
   static func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {

@@ -1,5 +1,6 @@
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 @Suite("A snapshot unwound by libunwind")

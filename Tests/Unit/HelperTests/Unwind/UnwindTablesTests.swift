@@ -1,6 +1,7 @@
 import CShimRing
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// An unwind file, made anew by hand.
@@ -45,7 +46,7 @@ enum Tables {
 
 @Suite("Unwind files")
 struct UnwindTablesTests {
-  private static func tables(of image: URL, buildID: String = "") throws -> Tool.Answer {
+  private static func tables(of image: URL, buildID: String = "") throws -> TestProgram.Answer {
     try Tool.run(["unwind-tables", "--build-id", buildID], input: image)
   }
 

@@ -1,10 +1,10 @@
 import Foundation
+import TestKit
 import Testing
 
 /// Runs executor-host, and reads what it says.
 struct Host: Sendable {
-  static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appendingPathComponent("executor-host")
+  static let program = TestProgram.url("executor-host")
 
   /// A fault as the process knows it.
   struct Record: Sendable {
@@ -23,35 +23,15 @@ struct Host: Sendable {
 
   /// Runs it to its end; `variables` go before those of this process.
   init(_ arguments: String..., variables: [String: String] = [:]) async throws {
-    self = try await withCheckedThrowingContinuation { continuation in
-      // A thread that may wait.
-      Thread.detachNewThread {
-        continuation.resume(with: Result { try Host(arguments, variables) })
-      }
-    }
+    self = try await TestProgram.onThread { try Host(arguments, variables) }
   }
 
   private init(_ arguments: [String], _ variables: [String: String]) throws {
-    let process = Process()
-    // A crash on purpose leaves no core.
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", "ulimit -c 0; exec \"$0\" \"$@\"", Self.program.path] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-      .merging(variables) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("isolation-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    // Files: no pipe can fill up.
-    let files = ["output", "error"].map { folder.appendingPathComponent($0) }
-    for file in files { try Data().write(to: file) }
-    process.standardOutput = try FileHandle(forWritingTo: files[0])
-    process.standardError = try FileHandle(forWritingTo: files[1])
-    try process.run()
-    process.waitUntilExit()
-    status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    lines = try String(contentsOf: files[0], encoding: .utf8).split(separator: "\n").map(String.init)
-    error = try String(contentsOf: files[1], encoding: .utf8)
+    let answer = try TestProgram.run(
+      Self.program, arguments, environment: TestProgram.environment.merging(variables) { $1 }, leavesCore: false)
+    status = answer.status
+    lines = answer.text.split(separator: "\n").map(String.init)
+    error = answer.error
   }
 
   /// What the process knew at its end.

@@ -1,13 +1,11 @@
 import CrashSymbolBuilder
 import CrashSymbols
 import Foundation
+import TestKit
 import Testing
 
 /// The programs and files that the tests work on.
 enum Tools {
-  /// Where the products under test lie: the folder of this test program.
-  static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-
   /// Whether this is a run under a sanitizer, which needs memory and system calls of its own.
   static var isSanitized: Bool {
     // A look-up in what is loaded; the name is a C string for the time of the call.
@@ -39,32 +37,9 @@ enum Tools {
     throw CocoaError(.fileNoSuchFile)
   }
 
-  /// What a program answered.
-  struct Answer {
-    var status: Int32
-    var output: Data
-    var error: String
-  }
-
-  /// Runs a program to its end, with files for its three streams: no pipe can fill up.
-  static func run(_ program: URL, _ arguments: [String], input: URL) throws -> Answer {
-    try withTemporaryFolder { folder in
-      let output = folder.appendingPathComponent("output")
-      let error = folder.appendingPathComponent("error")
-      let process = Process()
-      process.executableURL = program
-      process.arguments = arguments
-      // Swift's own backtracer would try what a confined process may not.
-      process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-      process.standardInput = try FileHandle(forReadingFrom: input)
-      process.standardOutput = try handle(output)
-      process.standardError = try handle(error)
-      try process.run()
-      process.waitUntilExit()
-      return Answer(
-        status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
-        output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
-    }
+  /// Runs a program to its end, with files for its three streams.
+  static func run(_ program: URL, _ arguments: [String], input: URL) throws -> TestProgram.Answer {
+    try TestProgram.run(program, arguments, input: input)
   }
 
   /// Makes the cache of an image in this process and opens it.
