@@ -105,10 +105,12 @@ bool cs_own_thread_has_ended(cs_own_role role);
 void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most);
 void cs_own_wake(const uint32_t *word);
 
-// The thread that sleeps until a thread crashes, and watches over it then (watch.h).
+// The thread that sleeps until a thread crashes, and watches over it then (watchdog.h).
 cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure);
 // After a dismissal.
 cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure);
+// Whether the process got it over a fork that called no fork handlers.
+bool cs_watcher_is_inherited(void);
 // In a forked child.
 void cs_watcher_forget(void);
 

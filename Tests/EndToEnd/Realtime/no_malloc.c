@@ -8,7 +8,7 @@
 
 #include "../../../CShim/Handler/Signal/Dispatch/crasher.h"
 #include "../../../CShim/Handler/Signal/Dispatch/state.h"
-#include "../../../CShim/Handler/Signal/Threads/sweep.h"
+#include "../../../CShim/Handler/Signal/Threads/sweep_answer.h"
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);

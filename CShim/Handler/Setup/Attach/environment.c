@@ -7,7 +7,7 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Dispatch/watch.h"
+#include "../../Signal/Dispatch/watchdog.h"
 #include "../../Signal/Threads/sweep.h"
 
 // The variable's value, unless it is absent, empty, or the program runs with more rights than its caller.
@@ -77,7 +77,7 @@ uint32_t cs_environment_sweep_ms(void) {
 }
 
 uint32_t cs_environment_deadline_ms(void) {
-  return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCH_DEFAULT_MS, CS_WATCH_LIMIT_MS);
+  return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCHDOG_DEFAULT_MS, CS_WATCHDOG_LIMIT_MS);
 }
 
 // CRASHSHIELD_MEMORY: none, scrubbed or full.

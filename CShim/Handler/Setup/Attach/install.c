@@ -9,9 +9,9 @@
 
 #include "../../Signal/Capture/record.h"
 #include "../../Signal/Capture/registers.h"
-#include "../../Signal/Dispatch/handler.h"
 #include "../../Signal/Dispatch/trusted.h"
-#include "../../Signal/Threads/sweep.h"
+#include "../../Signal/FirstChance/signal_frame.h"
+#include "../../Signal/Threads/sweep_answer.h"
 #include "../../Signal/Unwind/unwind.h"
 
 // Since Swift 6.3 (perhaps before): the address of a pointer to all that the runtime has reported.

@@ -7,6 +7,7 @@
 #include "../setup.h"
 
 #include "../../Signal/Dispatch/watch.h"
+#include "../../Signal/Dispatch/watchdog.h"
 
 // The watcher only makes system calls; but glibc takes the program's static thread-locals from the stack, and a
 // profiler's handler runs on it. What is never touched costs address space only.
@@ -92,7 +93,7 @@ void cs_own_wake(const uint32_t *word) {
 }
 
 static void watch(void) {
-  cs_watch_run(deadline_ms);
+  cs_watchdog_run(deadline_ms);
 }
 
 cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure) {
@@ -105,11 +106,6 @@ cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure) {
 cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure) {
   // One that a start before this one made, and that then failed, sleeps still.
   if (watcher_pid == cs_getpid()) return CS_SHIM_OK;
-  // A child that was made without fork handlers: its parent's threads may be in the handler, its own are not.
-  if (watcher_pid != 0) {
-    cs_watcher_forget();
-    cs_own_threads_forget();
-  }
   deadline_ms = cs_environment_deadline_ms();
   leaves_profiling_open = cs_environment_asks_for_backtracer();
   const cs_shim_error error = cs_watcher_restart(ret_failure);
@@ -117,6 +113,10 @@ cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure) {
   watcher_pid = cs_getpid();
   cs_watch_await();
   return CS_SHIM_OK;
+}
+
+bool cs_watcher_is_inherited(void) {
+  return watcher_pid != 0 && watcher_pid != cs_getpid();
 }
 
 void cs_watcher_forget(void) {

@@ -13,7 +13,7 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Deliver/deliver.h"
 #include "../../Signal/Dispatch/crasher.h"
-#include "../../Signal/FirstChance/first_chance.h"
+#include "../../Signal/FirstChance/chance.h"
 #include "../../Signal/Images/images.h"
 #include "../../Signal/Kernel/privilege.h"
 #include "../../Signal/Threads/sweep.h"
@@ -29,10 +29,6 @@ static cs_environment chosen;
 static bool has_chosen;
 static bool reattaches;
 static cs_ring *parents_ring;
-
-bool cs_shim_is_started(void) {
-  return cs_started_ring() != NULL && cs_getpid() == cs_process.pid;
-}
 
 // Closes the connection if it is still ours.
 static void drop_connection(void) {
@@ -74,7 +70,7 @@ static void child_after_fork(void) {
   keep_parents_ring();
   cs_ring_unmake();
   cs_crasher_forget_all();
-  cs_first_chance_forget();
+  cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
   // Nobody can be told of a failure.
@@ -96,7 +92,7 @@ static void forget_former_process(void) {
   memset(&cs_process, 0, offsetof(cs_state, swift_message));
   cs_process.ring_descriptor.number = cs_process.reserve.number = cs_process.spool.number = -1;
   cs_crasher_forget_all();
-  cs_first_chance_forget();
+  cs_chance_forget_all();
   cs_sweep_forget();
 }
 
@@ -135,6 +131,11 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 // The threads; the handlers between them unless they stand already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
   cs_attach_client_connect();
+  // The parent's threads may be in the handler, those of this process are not.
+  if (cs_watcher_is_inherited()) {
+    cs_watcher_forget();
+    cs_own_threads_forget();
+  }
   cs_shim_error error = cs_watcher_start(ret_failure);
   if (error == CS_SHIM_OK && !has_handlers) error = cs_handlers_install(ret_failure);
   if (error != CS_SHIM_OK) return error;
@@ -182,7 +183,7 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
 
 // A handler may have been left by siglongjmp() a moment ago.
 __attribute__((destructor)) static void at_exit(void) {
-  if (cs_shim_is_started()) cs_first_chance_end();
+  if (cs_shim_is_started()) cs_chance_end_all();
 }
 
 static void watch_forks(void) {

@@ -40,6 +40,8 @@
 #include "../Threads/halt.h"
 #include "../Threads/own_threads.h"
 #include "../Threads/sweep.h"
+#include "../Threads/sweep_answer.h"
+#include "../Threads/sweep_turn.h"
 #include "crasher.h"
 #include "cs_ring_access.h"
 #include "finish.h"

@@ -1,8 +1,8 @@
 #include "replaced_handlers.h"
 
+#include "../FirstChance/signal_frame.h"
 #include "../Images/images.h"
 #include "cs_shim.h"
-#include "handler.h"
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 

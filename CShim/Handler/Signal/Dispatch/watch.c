@@ -1,42 +1,8 @@
-// What becomes of a thread that does not get through the handler; docs/decisions/0010 has the reasons.
-//
-// clang-format off
-// | by then                        | the watcher                                                                       |
-// |--------------------------------|-----------------------------------------------------------------------------------|
-// | a twentieth of the deadline    | a thread that has had half of that as processor time is reminded: its own signal  |
-// |                                | comes a second time, and it commits what it has (overdue.c)                       |
-// | three twentieths               | so is one that has not: it sleeps, or waits for a processor                       |
-// | four ticks after a reminder    | a record whose thread does not come to take it is committed from here             |
-// | the deadline                   | whoever writes still is reminded now; eight ticks later all records are committed |
-// |                                | from here, crashd is told, and the process ends by the oldest crash's signal      |
-// clang-format on
-//
-// Time is counted in naps, not by a clock: a machine that stood still for a minute stood still for the handler, too.
 #include "watch.h"
 
-#include "../Deliver/deliver.h"
-#include "../FaultInjection/fault_injection.h"
-#include "../FirstChance/first_chance.h"
-#include "../Kernel/descriptors.h"
-#include "../Threads/own_threads.h"
-#include "crasher.h"
-#include "finish.h"
-#include "overdue.h"
-#include "replaced_handlers.h"
-#include "state.h"
-#include "trusted.h"
+#include "../Kernel/system_call.h"
 
 #include <linux/futex.h>
-
-#define RECORD_PART 20
-// Naps may be long on a busy machine; not for ever. One in which the process was stopped counts as this much.
-#define CLOCK_PATIENCE 4
-#define NAP_LIMIT_NS   UINT64_C(100000000)
-// How often a nap goes on that a profiler's signal interrupts.
-#define NAP_TRIES 1000
-
-// How often it looks whether handlers that repair faults were left.
-#define LOOK_NS 20000000
 
 // In `inside`: the process is about to end, nobody leaves the handler any more.
 #define CLOSED UINT32_C(0x80000000)
@@ -64,15 +30,15 @@ static void wake(const void *word) SIGNAL_SAFE {
 }
 
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
-  // Sequentially consistent, like the load of the watcher: it looks again before it sleeps.
+  // Sequentially consistent, like the load of the watchdog: it checks again before it sleeps.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
   now.information = *information; // read at the deadline, long after
   wake(&now.inside);
   return true;
 }
 
-// The watcher ends the process; it has waited long enough.
-static void stay(void) SIGNAL_SAFE {
+// The watchdog ends the process; it has waited long enough.
+static void stay_until_end(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < STAY_TRIES; attempt++)
     cs_sleep_ns(STAY_SLEEP_NS);
 }
@@ -84,12 +50,11 @@ void cs_watch_leave(void) SIGNAL_SAFE {
     if (seen == 0) return;
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }
-  if ((seen & CLOSED) != 0) stay();
+  if ((seen & CLOSED) != 0) stay_until_end();
   __atomic_fetch_sub(&now.inside, 1, __ATOMIC_SEQ_CST);
 }
 
-// false: nobody is inside any more.
-static bool close_door(void) SIGNAL_SAFE {
+bool cs_watch_close(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && seen != 0; attempt++) {
     const uint32_t closed = seen | CLOSED;
@@ -116,126 +81,23 @@ uint32_t cs_watch_rounds(void) SIGNAL_SAFE {
   return __atomic_load_n(&now.rounds, __ATOMIC_SEQ_CST);
 }
 
-// Where even this thread waits for ever, for the same disk: the kernel ends the process.
-static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE {
-  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-  const struct itimerspec once = {
-      .it_value = {.tv_sec = deadline_ms / 1000 + 1, .tv_nsec = deadline_ms % 1000 * 1000000L}};
-  *ret_timer = -1;
-  if (cs_system_call(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)ret_timer, 0, 0, 0) != 0) return;
-  cs_system_call(SYS_timer_settime, *ret_timer, 0, (long)&once, 0, 0, 0);
-}
-
-static void forget_patience(int32_t timer) SIGNAL_SAFE {
-  if (timer >= 0) cs_system_call(SYS_timer_delete, timer, 0, 0, 0, 0, 0);
-}
-
-static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
-  int32_t timer = -1;
-  limit_patience(&timer, deadline_ms);
-  cs_deliver_for_others();
-  forget_patience(timer);
-}
-
-// Whether a thread has not told of its crash.
-static bool is_untold(void) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    const cs_crasher *crasher = cs_crasher_at(index);
-    if (crasher != NULL && crasher->is_counted) return true;
-  }
-  return false;
-}
-
-// How much of a nap counts as the handler's time.
-static uint64_t nap(void) SIGNAL_SAFE {
-  const uint64_t start_ns = cs_clock_ns(CLOCK_MONOTONIC);
-  cs_sleep_whole_ns(CS_TICK_NS, NAP_TRIES);
-  const uint64_t passed_ns = cs_clock_ns(CLOCK_MONOTONIC) - start_ns;
-  return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
-}
-
 bool cs_watch_is_empty(void) SIGNAL_SAFE {
   return __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST) == 0;
 }
 
-// For a thread that has crashed just before the deadline, and for one that a reminder has not reached.
-static bool wait_a_last_time(void) SIGNAL_SAFE {
-  for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
-    if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
-    nap();
-    if (cs_watch_is_empty()) return false;
-  }
-  return true;
+const siginfo_t *cs_watch_first(void) SIGNAL_SAFE {
+  return &now.information;
 }
 
-// Of the oldest crash whose thread is in the handler; of one without a slot there is only what it left here.
-static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
-  const cs_crasher *first = NULL;
-  for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    const cs_crasher *crasher = cs_crasher_at(index);
-    if (crasher != NULL && (first == NULL || crasher->ticket < first->ticket)) first = crasher;
-  }
-  return first != NULL ? &first->information : &now.information;
-}
-
-// The process lives on: what the program closes must not stay open in a table of this thread's. It keeps what a later
-// crash needs.
-static void close_copy(void) SIGNAL_SAFE {
-  const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
-  int kept[2] = {-1, -1};
-  for (int index = 0; index < 2; index++) {
-    if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
-  }
-  // Where close_range is not there, the copy stays as it is.
-  (void)cs_descriptors_separate_keeping(kept, 2);
-}
-
-static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
-  const bool has_committed = cs_overdue_commit_all();
-  const siginfo_t *first = information_of_first();
-  const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_handler_is_replaced(first->si_signo);
-  const bool has_copy = is_end && cs_descriptors_separate();
-  // A thread that is delivering this moment takes care of itself.
-  const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
-  int32_t timer = -1;
-  limit_patience(&timer, deadline_ms);
-  if (has_committed || (is_untold() && !is_served)) cs_deliver_for_others();
-  cs_deliver_copy_for_others();
-  forget_patience(timer);
-  if (close_door()) cs_finish_at_once(information_of_first());
-  if (has_copy) close_copy();
-}
-
-static void watch_crash(uint32_t deadline_ms) SIGNAL_SAFE {
-  const uint32_t wanted_ms = cs_process.test_deadline_ms != 0 ? cs_process.test_deadline_ms : deadline_ms;
-  const uint32_t reminder_ms = cs_process.test_reminder_ms != 0 ? cs_process.test_reminder_ms : wanted_ms / RECORD_PART;
-  const uint32_t record_ticks = reminder_ms / CS_TICK_MS + 1;
-  const uint32_t limit = wanted_ms / CS_TICK_MS + 1;
-  uint64_t passed_ns = 0;
-  for (uint32_t ticks = 0; ticks < limit && passed_ns < CLOCK_PATIENCE * (uint64_t)wanted_ms * 1000000;) {
-    const uint64_t nap_ns = nap();
-    if (cs_watch_is_empty()) return;
-    if (cs_injection_is_awaited()) continue;
-    ticks++;
-    passed_ns += nap_ns;
-    if (cs_overdue_look(record_ticks)) deliver(deadline_ms);
-  }
-  if (wait_a_last_time()) end_process(deadline_ms);
-}
-
-void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE {
-  cs_overdue_forget();
+void cs_watch_start(void) SIGNAL_SAFE {
   __atomic_store_n(&now.tid, cs_gettid(), __ATOMIC_RELAXED);
   wake(&now.tid);
-  for (;;) {
-    bool is_nap = false;
-    while (cs_watch_is_empty()) {
-      const struct timespec soon = {.tv_nsec = LOOK_NS};
-      if (cs_own_are_dismissed()) return;
-      if (!is_nap) __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
-      is_nap = cs_first_chance_look(deadline_ms);
-      sleep_while(&now.inside, 0, is_nap ? &soon : NULL);
-    }
-    watch_crash(deadline_ms);
-  }
+}
+
+void cs_watch_note_round(void) SIGNAL_SAFE {
+  __atomic_fetch_add(&now.rounds, 1, __ATOMIC_SEQ_CST);
+}
+
+void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE {
+  sleep_while(&now.inside, 0, at_most);
 }

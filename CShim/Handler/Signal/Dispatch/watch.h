@@ -1,39 +1,42 @@
-// The outside deadline of the handler. A thread of our own sleeps until a thread crashes, and then sees to it that what
-// the handler has is committed, and that the process ends, whatever the handler waits for.
+// Counts the threads that are in the handler, and wakes the watchdog at the first (watchdog.h).
 #ifndef CS_WATCH_H
 #define CS_WATCH_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "cs_signal_safe.h"
 
-// From the first crash to the end of the process, where the handler does not get there itself.
-#define CS_WATCH_DEFAULT_MS 5000
-#define CS_WATCH_LIMIT_MS   60000
-
 // The handler begins on this thread, and ends: what comes after it is the program's. A thread that comes to the end
-// when the watcher is ending the process does not get there. true: no other thread is in the handler.
+// when the watchdog is ending the process does not get there. true: no other thread is in the handler.
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
-
-// Wakes the thread that watches, for no crash.
-void cs_watch_wake(void) SIGNAL_SAFE;
 
 // Whether no thread is in the handler.
 bool cs_watch_is_empty(void) SIGNAL_SAFE;
 
-// Waits until that thread is known by its number, at most a second: it takes no part in sweeps.
+// Wakes the watchdog, for no crash.
+void cs_watch_wake(void) SIGNAL_SAFE;
+
+// Waits until the watchdog's thread number is known, at most a second: it takes no part in sweeps.
 void cs_watch_await(void) SIGNAL_SAFE;
 
-// How often the watcher has gone to sleep, for tests: after a crash it does once nobody is in the handler.
+// How often the watchdog has gone to sleep, for tests: after a crash it does once no thread is in the handler.
 uint32_t cs_watch_rounds(void) SIGNAL_SAFE;
 
-// In a forked child: nobody watches.
+// In a forked child: there is no watchdog.
 void cs_watch_forget(void) SIGNAL_SAFE;
 
-// The thread's routine; returns when the shield's threads are dismissed.
-void cs_watch_run(uint32_t deadline_ms) SIGNAL_SAFE;
+// For the watchdog. It begins on this thread.
+void cs_watch_start(void) SIGNAL_SAFE;
+void cs_watch_note_round(void) SIGNAL_SAFE;
+// Sleeps until a thread enters the handler, or until it is woken. NULL: however long that takes.
+void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE;
+// From now on no thread leaves the handler. false: none is in it any more.
+bool cs_watch_close(void) SIGNAL_SAFE;
+// The signal of the thread that entered first.
+const siginfo_t *cs_watch_first(void) SIGNAL_SAFE;
 
 #endif

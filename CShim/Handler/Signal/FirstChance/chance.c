@@ -5,7 +5,6 @@
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
 #include "../Threads/task_list.h"
-#include "first_chance.h"
 #include "signal_frame.h"
 
 // By the thread's number; one that finds no entry near its own has no record.
@@ -56,7 +55,7 @@ static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
 
-void cs_first_chance_forget(void) SIGNAL_SAFE {
+void cs_chance_forget_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++)
     __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&is_watching, 0, __ATOMIC_RELAXED);
@@ -73,7 +72,7 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
 
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   put(entry, CHANCE_RUNNING);
-  // Sequentially consistent with cs_first_chance_look(): the watcher sees this one, or is woken.
+  // Sequentially consistent with cs_chance_check_all(): the watcher sees this one, or is woken.
   __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
@@ -221,13 +220,13 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   return is_pending;
 }
 
-bool cs_first_chance_look(uint32_t patience_ms) SIGNAL_SAFE {
+bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE {
   const bool was_active = __atomic_exchange_n(&is_active, 0, __ATOMIC_SEQ_CST) != 0;
   if (settle_all(false, patience_ms * UINT64_C(1000000)) || was_active) return true;
   __atomic_store_n(&is_watching, 0, __ATOMIC_SEQ_CST);
   return __atomic_load_n(&is_active, __ATOMIC_SEQ_CST) != 0;
 }
 
-void cs_first_chance_end(void) SIGNAL_SAFE {
+void cs_chance_end_all(void) SIGNAL_SAFE {
   settle_all(true, UINT64_MAX);
 }

@@ -12,7 +12,7 @@
 
 typedef struct cs_chance {
   uint32_t state;  // atomic
-  uint32_t looked; // the state that the watcher found when it looked last
+  uint32_t looked; // the state at the watchdog's last check
   int tid;
   uint64_t frame; // the handler's
   uint64_t call_ns;
@@ -51,5 +51,15 @@ void cs_chance_commit(int tid) SIGNAL_SAFE;
 // Whether the handler of that signal has ever come back.
 bool cs_chance_has_returned(int signal) SIGNAL_SAFE;
 void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE;
+
+// For the watchdog: withdraws the records of threads that have left the handler by siglongjmp(), and commits those of
+// threads that are in it for so long. false: it may sleep until it is woken.
+bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE;
+
+// Withdraws what the watchdog has not seen yet, when the process ends by exit().
+void cs_chance_end_all(void) SIGNAL_SAFE;
+
+// In a forked child.
+void cs_chance_forget_all(void) SIGNAL_SAFE;
 
 #endif

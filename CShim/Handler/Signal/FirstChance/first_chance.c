@@ -31,7 +31,7 @@
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
 #include "../Kernel/privilege.h"
-#include "../Threads/sweep.h"
+#include "../Threads/sweep_turn.h"
 #include "chance.h"
 #include "signal_frame.h"
 

@@ -33,14 +33,4 @@ typedef struct cs_cause {
 // back and return, or send the signal again. Else `information` itself. Valid until the thread's next fault.
 cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
-// For the watcher: withdraws the records of threads that have left the handler by siglongjmp(), and commits those of
-// threads that are in it for so long. false: it may sleep until it is woken.
-bool cs_first_chance_look(uint32_t patience_ms) SIGNAL_SAFE;
-
-// Withdraws what the watcher has not seen yet, when the process ends by exit().
-void cs_first_chance_end(void) SIGNAL_SAFE;
-
-// In a forked child.
-void cs_first_chance_forget(void) SIGNAL_SAFE;
-
 #endif

@@ -9,6 +9,9 @@
 
 #include "cs_signal_safe.h"
 
+// The entry that the kernel calls: passes its frame to cs_handle() and calls the handler which that returns.
+void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
+
 typedef struct cs_signal_frame cs_signal_frame;
 
 // A handler that is to be called as the kernel would, with the frame. When it returns, cs_signal_frame_returned() is

@@ -40,10 +40,11 @@
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
 #include "cs_ring_access.h"
+#include "halt_turn.h"
 #include "own_threads.h"
 #include "reach.h"
-#include "sweep.h"
-#include "sweep_place.h"
+#include "sweep_signal.h"
+#include "sweep_turn.h"
 #include "task_list.h"
 
 // Running threads are let go until no thread has crashed for COMPANY_NS, or for so many ROUNDS.

@@ -17,20 +17,12 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE;
 // false: it cannot see them. Precondition: cs_halt_begin(), and no sweep is under way.
 bool cs_halt_all(void) SIGNAL_SAFE;
 
-// Asks those that were let go whether they have had their turn. While a sweep waits for others, they would keep the
-// processors busy.
-void cs_halt_remind(void) SIGNAL_SAFE;
-
 // The end of our SIGPROF handler on a thread that was interrupted at `context`. Does not return where the process ends.
 void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE;
 
 // For the thread whose crash ends the process, `context` is what it returns to: a profiler's SIGPROF, or ours of a
 // moment ago, must not have it stay before the crash happens again.
 void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE;
-
-// Whether the calling thread, which was running, has been on a processor since it was first asked.
-bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
-void cs_halt_forget_turns(void) SIGNAL_SAFE;
 
 // In a forked child: its parent's crash is not its own.
 void cs_halt_forget(void) SIGNAL_SAFE;

@@ -1,11 +1,9 @@
-// The turn of a thread that was running when a crash came that ends the process: it may be about to crash as well, and
-// goes on until it has been on a processor for a moment.
-#include "halt.h"
+#include "halt_turn.h"
 
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "reach.h"
-#include "sweep.h"
+#include "sweep_signal.h"
 
 // So much processor time: a crash at the same moment takes less.
 #define TURN_NS 200000
@@ -54,7 +52,7 @@ bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
 
 void cs_halt_remind(void) SIGNAL_SAFE {
   // The halt may begin after the sweep has given SIGPROF back: then it would end the process.
-  if (!cs_halt_has_begun() || !cs_sweep_has_signal()) return;
+  if (!cs_sweep_has_signal()) return;
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);
     if (tid == 0 || __atomic_load_n(&turns[index].is_over, __ATOMIC_RELAXED) != 0) continue;

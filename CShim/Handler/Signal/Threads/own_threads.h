@@ -10,7 +10,7 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_own_role {
-  CS_OWN_WATCHER, // watches the handler (watch.h)
+  CS_OWN_WATCHER, // watches the handler (watchdog.h)
   CS_OWN_LINK,    // keeps the connection to crashd
   CS_OWN_CALLER,  // calls the program's callbacks
   CS_OWN_ROLES,

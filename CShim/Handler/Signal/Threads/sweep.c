@@ -4,10 +4,14 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "halt.h"
+#include "halt_turn.h"
 #include "own_threads.h"
 #include "reach.h"
 #include "ring_counts.h"
+#include "sweep_answer.h"
 #include "sweep_place.h"
+#include "sweep_signal.h"
+#include "sweep_turn.h"
 #include "task_list.h"
 
 #define NS_PER_MS   UINT64_C(1000000)
@@ -20,9 +24,7 @@
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
-static cs_kernel_action host;                // the program's action of SIGPROF
 static uint32_t under_way;                   // atomic
-static uint32_t has_signal;                  // atomic: SIGPROF is ours
 static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this place blocked SIGPROF, and was not sent it
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
@@ -145,7 +147,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
     done = count_of_answers(done, waited_for);
     if (done >= count || now_ns() >= deadline_ns) return;
     cs_sleep_ns(SLEEP_NS);
-    cs_halt_remind();
+    if (cs_halt_has_begun()) cs_halt_remind();
   }
 }
 
@@ -184,33 +186,6 @@ bool cs_sweep_is_under_way(void) SIGNAL_SAFE {
   return __atomic_load_n(&under_way, __ATOMIC_SEQ_CST) != 0;
 }
 
-static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
-  return action->handler == cs_process.sweep_action.handler;
-}
-
-bool cs_sweep_take_signal(void) SIGNAL_SAFE {
-  cs_kernel_action present = {0};
-  if (cs_sigaction(SIGPROF, &cs_process.sweep_action, &present) != 0) return false;
-  if (!is_ours(&present)) host = present;
-  __atomic_store_n(&has_signal, 1, __ATOMIC_SEQ_CST);
-  return true;
-}
-
-bool cs_sweep_has_signal(void) SIGNAL_SAFE {
-  return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
-}
-
-// Ignoring a signal drops it wherever it is pending: with the host's own action back, often to end the process, a
-// thread that wakes up late must not find it.
-void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
-  const cs_kernel_action ignored = {.handler = SIG_IGN};
-  cs_kernel_action present = {0};
-  if (cs_sigaction(SIGPROF, NULL, &present) != 0 || present.handler == NULL || !is_ours(&present)) return;
-  __atomic_store_n(&has_signal, 0, __ATOMIC_SEQ_CST);
-  cs_sigaction(SIGPROF, &ignored, NULL);
-  cs_sigaction(SIGPROF, &host, NULL);
-}
-
 static bool sweep(void) SIGNAL_SAFE {
   if (cs_process.sweep_ms == 0 || !cs_sweep_take_signal()) return false;
   cs_ring_header *header = &cs_process.ring->header;
@@ -247,7 +222,10 @@ bool cs_sweep(void) SIGNAL_SAFE {
   return is_done;
 }
 
-void cs_sweep_forget_signal(void) SIGNAL_SAFE {
+void cs_sweep_forget(void) SIGNAL_SAFE {
+  cs_sweep_forget_turn();
   __atomic_store_n(&under_way, 0, __ATOMIC_RELAXED);
   cs_sweep_give_signal_back();
+  cs_halt_forget();
+  cs_sweep_forget_answers();
 }

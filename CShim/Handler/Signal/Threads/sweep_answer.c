@@ -1,5 +1,5 @@
 // A thread that did not crash, when it is asked where it is.
-#include "sweep.h"
+#include "sweep_answer.h"
 
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
@@ -7,6 +7,7 @@
 #include "halt.h"
 #include "ring_counts.h"
 #include "sweep_place.h"
+#include "sweep_turn.h"
 
 // Of a deep recursion of a thread that did not crash, less is kept; the rest of the places is for async callers.
 #define HEAD_LIMIT 96
@@ -20,14 +21,6 @@ static uint32_t running; // atomic: threads that did not wait for anything
 static cs_cfi_scratch scratches[CS_RING_THREAD_LIMIT];
 static int answering_tid[CS_RING_THREAD_LIMIT]; // 0 when its thread does not
 
-void cs_sweep_forget(void) SIGNAL_SAFE {
-  cs_sweep_forget_turn();
-  cs_sweep_forget_signal();
-  cs_halt_forget();
-  cs_sweep_forget_running();
-  memset(answering_tid, 0, sizeof answering_tid);
-}
-
 void cs_sweep_note_running(void) SIGNAL_SAFE {
   __atomic_fetch_add(&running, 1, __ATOMIC_RELAXED);
 }
@@ -36,12 +29,17 @@ void cs_sweep_forget_running(void) SIGNAL_SAFE {
   __atomic_store_n(&running, 0, __ATOMIC_RELAXED);
 }
 
+void cs_sweep_forget_answers(void) SIGNAL_SAFE {
+  cs_sweep_forget_running();
+  memset(answering_tid, 0, sizeof answering_tid);
+}
+
 bool cs_sweep_found_running(void) SIGNAL_SAFE {
   return __atomic_load_n(&running, __ATOMIC_RELAXED) != 0;
 }
 
-// The place of a thread among those that were asked. The signal says where to look first, but a SIGPROF that somebody
-// else sent before is the one that is delivered.
+// The place of a thread among those that were asked. The signal has a hint, but a SIGPROF that another
+// process sent before is the one that is delivered.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);

@@ -31,15 +31,4 @@ static inline void cs_sweep_commit(cs_ring_thread *thread) SIGNAL_SAFE {
   __atomic_store_n(&thread->state, committed, __ATOMIC_RELEASE);
 }
 
-// Counts a thread that did not wait for anything.
-void cs_sweep_note_running(void) SIGNAL_SAFE;
-void cs_sweep_forget_running(void) SIGNAL_SAFE;
-
-// Whether this process has swept, ever.
-bool cs_sweep_has_begun(void) SIGNAL_SAFE;
-
-// In a forked child: also where a sweep of its parent's had SIGPROF.
-void cs_sweep_forget_signal(void) SIGNAL_SAFE;
-void cs_sweep_forget_turn(void) SIGNAL_SAFE;
-
 #endif

@@ -1,12 +1,11 @@
 // Whose turn it is to sweep: one thread of each crash. A crash that the process survives gives the next one its turn.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
-#include "sweep.h"
+#include "sweep_turn.h"
 
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
-#include "sweep_place.h"
 #include "task_list.h"
 
 #define TURN_FREE     0u

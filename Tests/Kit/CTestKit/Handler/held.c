@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "../../../../CShim/Handler/Signal/Threads/halt.h"
-#include "../../../../CShim/Handler/Signal/Threads/sweep.h"
+#include "../../../../CShim/Handler/Signal/Threads/halt_turn.h"
+#include "../../../../CShim/Handler/Signal/Threads/sweep_signal.h"
 #include "ways.h"
 
 static pthread_t waiter;
