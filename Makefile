@@ -113,6 +113,7 @@ check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
+	scripts/check/include-cycles
 	scripts/check/links
 	scripts/check/decisions
 	scripts/check/guard-tables
