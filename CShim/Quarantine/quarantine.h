@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "Setup/abi.h"
+#include "Runtime/abi.h"
 #include "cs_quarantine.h"
 #include "cs_ring.h"
 

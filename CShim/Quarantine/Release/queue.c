@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
-#include "../places.h"
+#include "../Table/places.h"
 #include "queue.h"
 #include "sampling.h"
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../atomics_x86_64.h"
-#include "../fields.h"
-#include "../libc_x86_64.h"
+#include "../Machine/atomics_x86_64.h"
+#include "../Machine/clock_x86_64.h"
+#include "../Machine/libc_x86_64.h"
+#include "../Table/fields.h"
 #include "../quarantine.h"
-#include "../ticks_x86_64.h"
 
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 

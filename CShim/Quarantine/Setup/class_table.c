@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../fields.h"
+#include "../Table/fields.h"
 #include "../quarantine.h"
 
 // Rounds of a drain: each but the first is for a thread that was on its way in before.

@@ -1,8 +1,8 @@
 // Objects in quarantine, and objects that have left it, where a crash has pointers to them. Runs in the signal handler,
 // so nothing here calls what trusted.h does not have; it reads the places of the classes as other threads write them.
 #include "../../Handler/Signal/Dispatch/trusted.h"
-#include "../places.h"
-#include "../ticks_x86_64.h"
+#include "../Machine/clock_x86_64.h"
+#include "../Table/places.h"
 
 #define POINTERS    40 // addresses that are looked for
 #define GHOST_LIMIT 4  // of one crash

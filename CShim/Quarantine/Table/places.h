@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "quarantine.h"
+#include "../quarantine.h"
 
 // Both kinds of places lie side by side: the explorer's before `slots`, the queue's from there on.
 static inline cs_slot *cs_slots_begin(const cs_class *class) {

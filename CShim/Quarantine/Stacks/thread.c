@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "quarantine.h"
-#include "ticks_x86_64.h"
+#include "../Machine/clock_x86_64.h"
+#include "../quarantine.h"
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
 

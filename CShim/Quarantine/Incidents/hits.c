@@ -1,8 +1,8 @@
 // The incidents: what happened in the same way is one entry with a count.
 #include <string.h>
 
+#include "../Machine/clock_x86_64.h"
 #include "../quarantine.h"
-#include "../ticks_x86_64.h"
 
 #define PROBES 32
 

@@ -1,7 +1,7 @@
 // What is remembered of objects whose memory has been given back. A place keeps the ghost of its last tenant but one,
 // so each class has as many as places; here are those that had left their place before their deinit ran, under absorb.
+#include "../Machine/clock_x86_64.h"
 #include "places.h"
-#include "ticks_x86_64.h"
 
 #define GHOST_SHARE UINT64_C(1024) // bytes of the budget, for each
 

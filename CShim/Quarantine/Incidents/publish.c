@@ -1,8 +1,8 @@
 // What crashd is shown of the quarantine, by functions that whoever starts the shield gives.
 #include <string.h>
 
-#include "quarantine.h"
-#include "ticks_x86_64.h"
+#include "../Machine/clock_x86_64.h"
+#include "../quarantine.h"
 
 cs_quarantine_incident_sink *_Atomic cs_incident_sink;
 static cs_quarantine_class_sink *_Atomic class_sink;

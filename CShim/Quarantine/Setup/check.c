@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../libc_x86_64.h"
+#include "../Machine/libc_x86_64.h"
 #include "../quarantine.h"
 
 extern void __asan_init(void) __attribute__((weak));

@@ -2,11 +2,11 @@
 // somebody else. A table that is full gives 0, "not known".
 #include <stdlib.h>
 
+#include "../Machine/words_x86_64.h"
+#include "../quarantine.h"
 #include "cs_callees.h"
 #include "cs_reads_frames.h"
 #include "memos_x86_64.h"
-#include "quarantine.h"
-#include "words_x86_64.h"
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16

@@ -2,8 +2,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "quarantine.h"
-#include "ticks_x86_64.h"
+#include "../Machine/clock_x86_64.h"
+#include "../quarantine.h"
 
 bool cs_read_at(const void *address, void *ret_bytes, size_t size) {
   const struct iovec to = {ret_bytes, size}, from = {(void *)(uintptr_t)address, size};

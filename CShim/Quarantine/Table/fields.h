@@ -2,8 +2,8 @@
 #ifndef CS_QUARANTINE_FIELDS_H
 #define CS_QUARANTINE_FIELDS_H
 
-#include "quarantine.h"
-#include "words_x86_64.h"
+#include "../Machine/words_x86_64.h"
+#include "../quarantine.h"
 
 #define CS_FIELDS_AUDITED 16 // words at most
 
