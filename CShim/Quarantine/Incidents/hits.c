@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "../Machine/clock_x86_64.h"
-#include "../quarantine.h"
+#include "../Stacks/stacks.h"
+#include "../Stacks/thread.h"
+#include "hits.h"
 
 #define PROBES 32
 
@@ -20,25 +22,25 @@ typedef struct entry {
 static entry entries[CS_QUARANTINE_HITS];
 static _Atomic uint64_t lost;
 
-static uint64_t key_of(const cs_touch *touch, uint32_t use_stack) {
-  uint64_t key = (uint64_t)touch->class->index << 48 | (uint64_t)touch->word << 32 | use_stack;
-  key = (key ^ ((uint64_t)touch->kind << 60)) * UINT64_C(0x9E3779B97F4A7C15);
+static uint64_t key_of(const cs_use *use, uint32_t use_stack) {
+  uint64_t key = (uint64_t)use->class->index << 48 | (uint64_t)use->word << 32 | use_stack;
+  key = (key ^ ((uint64_t)use->kind << 60)) * UINT64_C(0x9E3779B97F4A7C15);
   return (key ^ (key >> 29)) | 1;
 }
 
-static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
-  const cs_slot *const slot = touch->slot;
-  entry->class = touch->class;
+static void fill_in(entry *entry, const cs_use *use, uint32_t use_stack) {
+  const cs_slot *const slot = use->slot;
+  entry->class = use->class;
   entry->use_stack = use_stack;
-  entry->use_thread = touch->frame != NULL ? cs_thread_known()->number : 0;
+  entry->use_thread = use->frame != NULL ? cs_thread_known()->number : 0;
   entry->hit = (cs_quarantine_hit){
-      .metadata = touch->class->metadata,
-      .object = touch->object,
-      .method = touch->method,
-      .drift = touch->drift,
-      .word = touch->word,
-      .kind = touch->kind,
-      .policy = atomic_load(&touch->class->policy),
+      .metadata = use->class->metadata,
+      .object = use->object,
+      .method = use->method,
+      .drift = use->drift,
+      .word = use->word,
+      .kind = use->kind,
+      .policy = atomic_load(&use->class->policy),
   };
   if (slot == NULL) return;
   entry->ticks = cs_ticks() - slot->ticks;
@@ -50,17 +52,17 @@ static void fill_in(entry *entry, const cs_touch *touch, uint32_t use_stack) {
   entry->hit.has_record = 1;
 }
 
-void cs_hit(const cs_touch *touch) {
-  CS_COUNT(touch->class, hits);
-  uint32_t use_stack = touch->context == 0 ? 0 : cs_stack_of_context(touch->context);
-  if (use_stack == 0 && touch->frame != NULL) use_stack = cs_stack_take(touch->frame, true);
-  const uint64_t key = key_of(touch, use_stack);
-  cs_shown_incident(touch, use_stack);
+void cs_hit(const cs_use *use) {
+  CS_COUNT(use->class, hits);
+  uint32_t use_stack = use->context == 0 ? 0 : cs_stack_of_context(use->context);
+  if (use_stack == 0 && use->frame != NULL) use_stack = cs_stack_take(use->frame, true);
+  const uint64_t key = key_of(use, use_stack);
+  cs_publish_use(use, use_stack);
   for (uint32_t probe = 0; probe < PROBES; probe++) {
     entry *const entry = &entries[((key >> 1) + probe) % CS_QUARANTINE_HITS];
     uint64_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
     if (found == 0 && atomic_compare_exchange_strong(&entry->key, &found, key)) {
-      fill_in(entry, touch, use_stack);
+      fill_in(entry, use, use_stack);
       atomic_fetch_add(&entry->count, 1);
       // release: pairs with cs_quarantine_hit_at.
       atomic_store_explicit(&entry->is_ready, 1, memory_order_release);

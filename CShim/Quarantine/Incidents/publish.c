@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "../Machine/clock_x86_64.h"
-#include "../quarantine.h"
+#include "../Stacks/stacks.h"
+#include "../Stacks/thread.h"
+#include "publish.h"
 
 cs_quarantine_incident_sink *_Atomic cs_incident_sink;
 static cs_quarantine_class_sink *_Atomic class_sink;
@@ -17,7 +19,7 @@ _Static_assert((uint32_t)CS_QUARANTINE_ZERO == CS_RING_INCIDENT_ZERO, "the same 
 _Static_assert((uint32_t)CS_QUARANTINE_DIAGNOSE == CS_RING_INCIDENT_DIAGNOSE, "the same numbers");
 _Static_assert(CS_QUARANTINE_FRAMES == CS_RING_INCIDENT_FRAME_LIMIT, "as many frames");
 
-void cs_shown_by(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
+void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
   atomic_store(&cs_incident_sink, incidents);
   atomic_store(&class_sink, classes);
 }
@@ -45,29 +47,29 @@ static uint32_t copy_stack(uint32_t number, uint64_t *ret_frames) {
   return stack.count;
 }
 
-void cs_shown_incident(const cs_touch *touch, uint32_t use_stack) {
+void cs_publish_use(const cs_use *use, uint32_t use_stack) {
   cs_quarantine_incident_sink *const sink = atomic_load(&cs_incident_sink);
   if (!sink) return;
   cs_ring_incident incident = {
-      .address = (uintptr_t)touch->object,
-      .method = (uintptr_t)touch->method,
-      .amount = touch->drift,
+      .address = (uintptr_t)use->object,
+      .method = (uintptr_t)use->method,
+      .amount = use->drift,
       .source = CS_RING_INCIDENT_QUARANTINE,
-      .kind = touch->kind,
-      .mode = atomic_load(&touch->class->policy),
-      .word = touch->word,
-      .use_tid = touch->frame != NULL ? (int32_t)cs_thread_known()->number : 0,
+      .kind = use->kind,
+      .mode = atomic_load(&use->class->policy),
+      .word = use->word,
+      .use_tid = use->frame != NULL ? (int32_t)cs_thread_known()->number : 0,
   };
-  incident.subject_bytes = copy_name(touch->class->metadata, incident.subject);
+  incident.subject_bytes = copy_name(use->class->metadata, incident.subject);
   incident.use_count = copy_stack(use_stack, incident.use);
-  if (touch->slot != NULL) {
-    incident.mode = cs_slot_policy(touch->slot);
-    incident.id = cs_label_number(touch->slot->label);
+  if (use->slot != NULL) {
+    incident.mode = cs_slot_policy(use->slot);
+    incident.id = cs_label_number(use->slot->label);
     incident.flags =
         CS_RING_INCIDENT_RECORD | ((incident.id & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0);
-    incident.age_ns = cs_ticks_ns(cs_ticks() - touch->slot->ticks);
-    incident.free_tid = (int32_t)touch->slot->thread;
-    incident.free_count = copy_stack(touch->slot->stack, incident.free);
+    incident.age_ns = cs_ticks_ns(cs_ticks() - use->slot->ticks);
+    incident.free_tid = (int32_t)use->slot->thread;
+    incident.free_count = copy_stack(use->slot->stack, incident.free);
   }
   sink(&incident);
 }
@@ -88,7 +90,7 @@ void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_
 }
 
 // Under the lock of the class table.
-void cs_shown_class(cs_class *class) {
+void cs_publish_class(cs_class *class) {
   cs_quarantine_class_sink *const sink = atomic_load(&class_sink);
   cs_ring_class *counts = atomic_load(&class->counts);
   if (counts == &class->own && sink != NULL) {

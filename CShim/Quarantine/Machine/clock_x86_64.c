@@ -1,7 +1,6 @@
 // Ticks in nanoseconds: their rate is measured over the whole time since the first class was listed.
 #include "clock_x86_64.h"
 #include "../../Handler/Signal/Dispatch/trusted.h"
-#include "../quarantine.h"
 
 static uint64_t start_ticks, start_ns;
 

@@ -1,9 +1,25 @@
-// The number that the kernel gave a thread, where glibc keeps it: one instruction. That it is there is looked at by
-// cs_quarantine_check; where it is not, each object goes the long way, which asks the kernel once a thread.
+// What the quarantine knows of glibc: its heap, and where it keeps the kernel's number of a thread.
 #ifndef CS_LIBC_X86_64_H
 #define CS_LIBC_X86_64_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+extern bool cs_heap_is_glibc; // Swift's objects come from its malloc
+extern bool cs_libc_is_glibc; // the thread's number is where cs_libc_thread() reads it
+
+// Finds both out. Without the second each object takes the slow path, which asks the kernel once a thread.
+void cs_libc_check(void);
+
+#pragma GCC visibility pop
+
+// The bytes of an object's chunk: malloc's word in front of it, without its three flags. Precondition:
+// cs_heap_is_glibc.
+static inline uint64_t cs_chunk_bytes(const void *object) {
+  return ((const uint64_t *)object)[-1] & ~UINT64_C(7);
+}
 
 #define CS_LIBC_THREAD_OFFSET 0x2d0 // keep_x86_64.S has the same
 

@@ -2,22 +2,11 @@
 //
 // Who enters an object claims it first, by so many unowned references that nobody else has them. A second "last"
 // release of it, at the same time or at any later one until its memory goes, sees the claim: it is a release too many.
+#include "../Incidents/hits.h"
+#include "../Table/classes.h"
+#include "../Table/zombie.h"
 #include "queue.h"
-
-bool cs_heap_is_glibc;
-bool cs_libc_is_glibc;
-
-// Of stubs_x86_64.S, which leaves to C what is below: an object of a class under absorb; under the other policies one
-// that could not be claimed, and one whose counts are not as usual after its deinit.
-SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-cs_keep_function cs_quarantine_referred __attribute__((visibility("hidden")));
-// Of keep_x86_64.S.
-cs_keep_function cs_keep_zero_pair __attribute__((visibility("hidden")));
-cs_keep_function cs_keep_diagnose_pair __attribute__((visibility("hidden")));
-SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) __attribute__((visibility("hidden")));
-const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame, uint64_t context)
-    __attribute__((visibility("hidden")));
+#include "stubs.h"
 
 _Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "stubs_x86_64.S has the same");
 _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
@@ -71,16 +60,16 @@ static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy,
 // Also of an object whose place has another tenant already, while its memory is about to go. One that has not come to a
 // place yet is no zombie: a ghost at its address is of a life before.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
-  return cs_queue_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
+  return cs_places_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
-          cs_queue_find_past(class, object, ret_slot));
+          cs_places_find_past(class, object, ret_slot));
 }
 
 __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_object *object, const void *frame) {
   cs_slot slot;
-  cs_touch touch = {.class = class, .object = object, .frame = frame, .kind = CS_QUARANTINE_OVER_RELEASE};
-  if (find_record(class, object, &slot)) touch.slot = &slot;
-  cs_hit(&touch);
+  cs_use use = {.class = class, .object = object, .frame = frame, .kind = CS_QUARANTINE_OVER_RELEASE};
+  if (find_record(class, object, &slot)) use.slot = &slot;
+  cs_hit(&use);
 }
 
 // Somebody refers to it weakly or as unowned, it is on the stack, or it has been claimed.
@@ -165,7 +154,7 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   const void *const code = is_async != 0 ? async_code(original) : (const void *)(uintptr_t)original;
   cs_slot slot;
   const bool has_record = find_record(class, object, &slot);
-  const cs_touch touch = {
+  const cs_use use = {
       .class = class,
       .object = object,
       .slot = has_record ? &slot : NULL,
@@ -175,7 +164,7 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
       .word = word,
       .kind = is_async != 0 ? CS_QUARANTINE_ASYNC_CALL : CS_QUARANTINE_CALL,
   };
-  cs_hit(&touch);
+  cs_hit(&use);
   const bool yields = (class->yields[word / 64] >> word % 64 & 1) != 0;
   const cs_quarantine_policy policy = has_record ? cs_slot_policy(&slot) : atomic_load(&class->policy);
   return policy == CS_QUARANTINE_ZERO && !yields ? NULL : code;

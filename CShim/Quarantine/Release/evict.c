@@ -1,9 +1,14 @@
 // The end of an object's time in quarantine.
-#include "queue.h"
+#include "evict.h"
+
+#include "../Incidents/hits.h"
+#include "../Table/fields.h"
+#include "../Table/freed_objects.h"
+#include "../Table/places.h"
 
 static void report(cs_class *class, const cs_slot *slot, cs_object *object, cs_quarantine_kind kind, int64_t drift) {
-  const cs_touch touch = {.class = class, .object = object, .slot = slot, .kind = kind, .drift = drift};
-  cs_hit(&touch);
+  const cs_use use = {.class = class, .object = object, .slot = slot, .kind = kind, .drift = drift};
+  cs_hit(&use);
 }
 
 // Else Swift ends the process at the dealloc: "deallocated with non-zero retain count".
@@ -55,7 +60,7 @@ bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) {
   if (!audit(class, slot, object, is_written, is_last)) return false;
   cs_slot_pass(slot, object);
   leave(class, object);
-  cs_queue_charge(-(int64_t)cs_slot_bytes(slot));
+  cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   cs_claim_end(class, object);
   return true;
 }

@@ -2,7 +2,7 @@
 // the fields are two words: what cs_queue_put of queue.h says, but for the fields, which come last, without a frame and
 // without a register to save. What is not usual ends in a function of C, which has a frame.
 
-// As quarantine.h and abi.h have them; queue.c asserts it.
+// As slot.h, class.h and abi.h have them; queue.c asserts it.
   .set OBJECT_ISA, 0
   .set OBJECT_COUNTS, 8
   .set OBJECT_FIRST, 16

@@ -1,24 +1,12 @@
-// What is known of an address that somebody holds.
-#include <sys/uio.h>
-#include <unistd.h>
-
+// What is known of an address that the program asks about.
 #include "../Machine/clock_x86_64.h"
-#include "../quarantine.h"
-
-bool cs_read_at(const void *address, void *ret_bytes, size_t size) {
-  const struct iovec to = {ret_bytes, size}, from = {(void *)(uintptr_t)address, size};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
-}
-
-// What was copied is judged: memory at any address may go, or change, between two looks.
-bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
-  _Alignas(8) uint8_t bytes[2 * sizeof(uint64_t) + sizeof(cs_metadata)];
-  uint32_t flags = 0;
-  if ((uintptr_t)metadata % 8 != 0 || (uintptr_t)metadata < 4096) return false;
-  if (!cs_read_at((const uint8_t *)metadata - 16, bytes, sizeof bytes)) return false;
-  const cs_metadata *const copy = (const cs_metadata *)((uintptr_t)bytes + 16);
-  return copy->kind == 0 && cs_read_at(copy->descriptor, &flags, sizeof flags) && cs_metadata_is_class(copy, flags);
-}
+#include "../Runtime/safe_access.h"
+#include "../Stacks/stacks.h"
+#include "../Table/classes.h"
+#include "../Table/freed_objects.h"
+#include "../Table/places.h"
+#include "../Table/zombie.h"
+#include "reaper.h"
 
 static bool is_live(const void *pointer, const void **ret_metadata) {
   uint64_t words[2] = {0};
@@ -44,7 +32,7 @@ static bool is_held(const void *pointer, cs_quarantine_liveness *ret_liveness) {
   if (!cs_is_zombie(metadata)) return false;
   const cs_class *const class = cs_class_of_zombie(metadata);
   cs_slot slot;
-  if (!cs_queue_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
+  if (!cs_places_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
   ret_liveness->state = CS_QUARANTINE_HELD;
   ret_liveness->metadata = class->metadata;
   ret_liveness->id = cs_label_number(slot.label);

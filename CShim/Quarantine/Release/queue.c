@@ -1,21 +1,15 @@
-// The places of a class: a ring in which the oldest object gives way, and beside it an explorer of a fifth of its size,
-// which one object in twenty goes to and where a random one gives way. Threads meet only at atomic counters; one that
-// finds a place taken by another goes on to the next and never waits.
+// The slow path of an object into a slot of its class, and how slots are emptied. Threads meet only at atomic counters;
+// one that finds a slot taken by another goes on to the next and never waits.
 #include <malloc.h>
 #include <sched.h>
-#include <x86intrin.h>
 
-#include "../Table/places.h"
+#include "../Stacks/thread.h"
+#include "../Table/classes.h"
 #include "queue.h"
+#include "reaper.h"
 #include "sampling.h"
 
 #define QUEUE_TRIES 8
-#define FIND_ROUNDS 1000
-#define PAST_ROUNDS 8
-
-_Atomic int64_t cs_queue_left = 1 << 20;
-_Atomic uint64_t cs_queue_budget = 1 << 20;
-const uint64_t cs_nobody[2][2];
 
 // keep_x86_64.S has the same.
 _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
@@ -35,10 +29,6 @@ _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts)
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
                "the object");
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "and what is not ours");
-
-static bool has_room(uint32_t bytes, uint32_t instead_of) {
-  return atomic_load_explicit(&cs_queue_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
-}
 
 // Of an object of any heap, whatever its size. glibc's chunks are multiples of 16 bytes.
 static uint64_t size_of(cs_object *object) {
@@ -60,160 +50,10 @@ typedef struct place {
   cs_object *old; // what was in it
 } place;
 
-static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
-  return class->slots - 1 - index;
-}
-
-// The place behind the last, if it still is that; before it is counted, as no place that is has NULL in it.
-static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
-  cs_object *nothing = NULL;
-  atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);
-  return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
-}
-
-// NULL: the explorer has no place.
-CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t lot) {
-  const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
-  uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
-  if (present < most && has_room(bytes, 0)) {
-    cs_slot *const slot = grow(&class->explorer_used, present, explorer_slot(class, present));
-    if (slot != NULL) return slot;
-  }
-  if (present > most) present = most;
-  return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)lot * present >> 32));
-}
-
-void cs_queue_close(cs_class *class) {
-  // seq_cst: pairs with set_full.
-  atomic_store(&class->full, 0);
-  atomic_store(&class->bound, 0);
-}
-
-// From now on the short way through cs_queue_put is open.
-static void set_full(cs_class *class, uint32_t places) {
-  // Who goes that way reads the size of a chunk, and the thread's number.
-  if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
-  atomic_store(&class->full, places);
-  // Not 0, and not the same for another number of places.
-  atomic_store(&class->bound, places);
-  // Else cs_queue_close may have been between, whose caller changed one of these before.
-  if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_queue_left) < 0)
-    cs_queue_close(class);
-}
-
-// The slow way takes a turn of its own: else each second place would not be visited while the short one is closed.
-// Where another thread has taken one meanwhile, a place is passed over.
-static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
-  uintptr_t next = turn + sizeof(cs_slot);
-  atomic_compare_exchange_strong(&class->turn, &next, instead);
-}
-
-// About what an object of the class will be charged.
-static uint32_t usual_bytes(const cs_class *class) {
-  return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
-}
-
-// Whether the queue may have no more places than it has now; and no fewer.
-static bool stays_full(const cs_class *class, uint32_t full) {
-  const int64_t left = atomic_load_explicit(&cs_queue_left, memory_order_relaxed);
-  return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
-}
-
-// The explorer's place for a lot; where it has all that it may have, without a detour.
-static inline cs_slot *explore(cs_class *class, uint32_t lot) {
-  const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
-  if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
-    return explorer_slot(class, (uint32_t)((uint64_t)lot * most >> 32));
-  return explore_or_grow(class, usual_bytes(class), lot);
-}
-
-// Where the explorer's next object is drawn, if the turn after this one is `next`. `bound` is what was seen of it.
-static inline void draw_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t lot) {
-  const uintptr_t drawn = next + (cs_sample_draw(lot) - 1) * sizeof(cs_slot);
-  atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
-}
-
-// Of a turn that is not at a bound which was drawn: of a new round, or of a thread that was overtaken. It draws a lot
-// of its own.
-__attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
-  // Before `full`: where they do not belong together, the bound stays as it is.
-  const uintptr_t bound = atomic_load(&class->bound);
-  const uint32_t full = atomic_load(&class->full);
-  const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
-  // Who is not known draws no lots.
-  bool is_open = bound != 0 && full != 0 && cs_this_thread.number != 0;
-  if (is_open && turn >= end && !stays_full(class, full)) {
-    cs_queue_close(class);
-    is_open = false;
-  }
-  if (!is_open) {
-    give_back_turn(class, turn, turn);
-    return NULL;
-  }
-  if (turn < bound && turn < end) return (cs_slot *)turn;
-  const uint64_t random = cs_thread_random();
-  const uint32_t lot = (uint32_t)random;
-  const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // Of a lot that has won the rest is as good as any other.
-  cs_slot *const slot = turn == bound && turn < end ? explore(class, lot)
-                        : cs_sample_wins(lot)       ? explore(class, lot * CS_SAMPLE_WINNERS)
-                                                    : NULL;
-  // Before the turns begin anew: until then each one is behind it.
-  draw_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
-  if (slot != NULL) {
-    give_back_turn(class, turn, at);
-    return slot;
-  }
-  if (turn != at) {
-    // What is left of a turn by all places stays the same, whoever does this, and however often.
-    uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
-    if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
-  }
-  return (cs_slot *)at;
-}
-
-// Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
-// it draws a lot of its own. So each object has one chance, whoever draws, and very nearly so where threads overtake
-// each other.
-cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
-  const uintptr_t bound = atomic_load(&class->bound);
-  const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
-  // No turn is where a queue that is closed has its bound.
-  if (!CS_USUALLY(turn == bound) || !CS_USUALLY(turn < end) || !CS_USUALLY(cs_this_thread.number != 0))
-    return turn_behind(class, turn);
-  const uint64_t random = cs_thread_random();
-  cs_slot *const slot = explore(class, (uint32_t)random);
-  if (!CS_USUALLY(slot != NULL)) return turn_behind(class, turn);
-  draw_bound(class, bound, turn, end, (uint32_t)(random >> 32));
-  // The queue's place is the next one's.
-  give_back_turn(class, turn, turn);
-  return slot;
-}
-
-cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn) {
-  return cs_queue_turn(class, turn);
-}
-
-// NULL: there is no place at all.
-static cs_slot *queue(cs_class *class, uint32_t bytes) {
-  const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed);
-  uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed);
-  if (present < limit && has_room(bytes, 0)) {
-    cs_slot *const slot = grow(&class->queue_used, present, &class->slots[present]);
-    if (slot != NULL) return slot;
-  }
-  if (present > limit) present = limit;
-  if (present == 0) return NULL;
-  if (present == limit || !has_room(bytes, 0)) set_full(class, present);
-  const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
-  return &class->slots[(turn - (uintptr_t)class->slots) / sizeof(cs_slot) % present];
-}
-
 // No place: counts why.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
-    cs_slot *slot = is_for_explorer ? explore_or_grow(class, bytes, (uint32_t)cs_thread_random()) : NULL;
-    if (slot == NULL) slot = queue(class, bytes);
+    cs_slot *const slot = cs_queue_place(class, bytes, is_for_explorer);
     if (slot == NULL) {
       CS_COUNT(class, skipped_budget);
       return (place){0};
@@ -231,7 +71,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
   // From now on it counts among what waits.
-  cs_queue_charge(-(int64_t)cs_slot_bytes(slot));
+  cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
 
@@ -246,7 +86,7 @@ static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
 static bool put_into(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
-  const bool fits = has_room(bytes, place.old == CS_SLOT_EMPTY ? 0 : cs_slot_bytes(slot));
+  const bool fits = cs_budget_has_room(bytes, place.old == CS_SLOT_EMPTY ? 0 : cs_slot_bytes(slot));
   if (!make_room(class, slot, place.old, false)) {
     cs_slot_leave(slot, place.old);
     CS_COUNT(class, skipped_busy);
@@ -258,7 +98,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
     CS_COUNT(class, skipped_budget);
     return false;
   }
-  cs_queue_charge(bytes);
+  cs_budget_charge(bytes);
   // A checksum follows.
   if (policy == CS_QUARANTINE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
@@ -302,7 +142,7 @@ void cs_queue_take_back(cs_class *class, cs_object *old) {
 void cs_queue_resize(cs_class *class, uint32_t limit) {
   atomic_store(&class->limit, limit);
   atomic_store(&class->explorer_most, limit / CS_EXPLORER_SHARE);
-  cs_queue_close(class);
+  cs_class_close(class);
 }
 
 // False: the reaper is behind.
@@ -336,35 +176,4 @@ void cs_queue_sweep(cs_class *class) {
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
     if (atomic_load_explicit(&slot->object, memory_order_relaxed) != CS_SLOT_EMPTY) clear(class, slot);
   }
-}
-
-// The youngest of those that there are.
-static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
-  const cs_slot *const end = cs_slots_end(class);
-  // A ghost is asked for where no object was found, in each class: not for long.
-  for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
-    bool is_busy = false, is_found = false;
-    for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-      cs_slot candidate;
-      const int found = cs_slot_look(slot, object, is_past, &candidate);
-      if (found < 0) is_busy = true;
-      if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
-      *ret_slot = candidate;
-      is_found = true;
-      // An object is in one place at a time.
-      if (!is_past) return true;
-    }
-    if (is_found) return true;
-    if (!is_busy) return false;
-    _mm_pause();
-  }
-  return false;
-}
-
-bool cs_queue_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
-  return find(class, object, false, ret_slot);
-}
-
-bool cs_queue_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
-  return find(class, object, true, ret_slot);
 }

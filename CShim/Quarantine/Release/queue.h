@@ -10,20 +10,24 @@
 #include "../Machine/atomics_x86_64.h"
 #include "../Machine/clock_x86_64.h"
 #include "../Machine/libc_x86_64.h"
+#include "../Stacks/stacks.h"
 #include "../Table/fields.h"
-#include "../quarantine.h"
-
-#define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
+#include "../Table/places.h"
+#include "evict.h"
+#include "reaper.h"
+#include "turn.h"
 
 // With `frame` still in place.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
 
-// The place for an object whose turn is not below the bound: one of the explorer's, or where the turns begin anew.
-// NULL: the short way is closed.
-cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
-CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, where registers are in use
+// Sets another limit.
+void cs_queue_resize(cs_class *class, uint32_t limit);
+// Evicts everything, and waits for the reaper where that is behind.
+void cs_queue_empty(cs_class *class);
+// The same without waiting: what cannot go now stays.
+void cs_queue_sweep(cs_class *class);
 
 // Whether the last tenant's chunk was as large as the object's, of glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
@@ -40,31 +44,9 @@ CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
 
-static inline void cs_queue_charge(int64_t bytes) {
-  atomic_fetch_sub_explicit(&cs_queue_left, bytes, memory_order_relaxed);
-}
-
 // Of what was in a place that has been used: neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
 static inline bool cs_is_tenant(const cs_object *object) {
   return (uintptr_t)object - (uintptr_t)cs_nobody >= sizeof cs_nobody;
-}
-
-// What was in it, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
-static inline cs_object *cs_slot_enter(cs_slot *slot) {
-  return atomic_exchange(&slot->object, CS_SLOT_BUSY);
-}
-
-static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
-  atomic_store_explicit(&slot->object, object, memory_order_release);
-}
-
-// What swift_slowDealloc comes to.
-static inline void cs_object_free(const cs_class *class, cs_object *object) {
-  if (CS_USUALLY(cs_heap_is_glibc)) {
-    free(object);
-  } else {
-    swift_slowDealloc(object, class->metadata->instance_size, class->metadata->instance_align_mask);
-  }
 }
 
 // Where the heap is glibc's: whether the last tenant was under the same policy, and its chunk as large as the object's.
@@ -86,16 +68,6 @@ static inline void cs_slot_renumber(cs_slot *slot) {
   number += CS_NUMBER_STRIDE;
   memcpy(at, &number, sizeof number);
 }
-
-// The tenant has gone; what it was stays.
-static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
-  slot->past = old;
-  slot->past_ticks = slot->ticks;
-  memcpy(&slot->past_label, &slot->label, sizeof *slot - offsetof(cs_slot, past_label));
-}
-
-_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, label) == sizeof(cs_slot) - offsetof(cs_slot, past_label),
-               "the same words");
 
 // By which thread; `stack`: the number of that of the release.
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,

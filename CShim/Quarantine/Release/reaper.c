@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../quarantine.h"
+#include "../Table/classes.h"
+#include "evict.h"
+#include "reaper.h"
 
 #define PLACES       1024          // at most, a power of two
 #define SHARE        UINT64_C(128) // bytes that may wait, for each place

@@ -1,6 +1,8 @@
 // The tables of sampling.h.
 #include "sampling.h"
 
+#include "../Stacks/thread.h"
+
 uint32_t cs_sample_turns[CS_SAMPLE_TURNS + 1];
 uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../quarantine.h"
+#include "../Table/class.h"
 
 #define CS_SAMPLE_WINNERS 20 // one in so many
 #define CS_SAMPLE_TURNS   128

@@ -102,4 +102,8 @@ uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 // descriptors have a form that is not understood here.
 uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context);
 
+// types.c: "Module.Outer.Inner" of a class's descriptor. false: it has no such name, or too long a one.
+#define CS_NAME_BYTES 512
+bool cs_type_name(const void *descriptor, char *ret_name) __attribute__((visibility("hidden")));
+
 #endif

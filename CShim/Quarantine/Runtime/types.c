@@ -3,7 +3,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "../quarantine.h"
+#include "abi.h"
+#include "cs_quarantine.h"
 
 #define CONTEXTS_MAX     32
 #define KIND_MASK        UINT32_C(0x1F)

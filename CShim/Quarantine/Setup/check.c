@@ -1,17 +1,18 @@
 // The facts of Swift's ABI that all this rests on, checked against the runtime that is there.
-#include <malloc.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../Machine/libc_x86_64.h"
-#include "../quarantine.h"
+#include "../Runtime/safe_access.h"
+#include "../Table/classes.h"
 
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 extern void __hwasan_init(void) __attribute__((weak));
+
+extern void *swift_allocObject(const cs_metadata *metadata, size_t size, size_t align_mask);
+extern void swift_release(void *object);
+extern void *swift_weakInit(void *reference, void *object);
+extern void swift_weakDestroy(void *reference);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 // Written once, before is_checked.
@@ -22,6 +23,59 @@ static const char *sanitizer(void) {
   if (__asan_init != NULL || __hwasan_init != NULL) return "the address sanitizer keeps freed memory itself";
   if (__tsan_init != NULL) return "the thread sanitizer does not see the quarantine's order";
   return NULL;
+}
+
+// The runtime layout probe: three facts whose failure would corrupt memory, tried with objects of a class that the
+// program does not use. A last release calls the word before metadata's value witnesses with the object as self; its
+// counts say "deiniting" where they are expected to; those of an object with a weak reference stand in a side table
+// that its word leads to. One probe at a time: under the lock.
+static cs_destroy_function *original;
+static const void *expected;
+static bool is_weak;
+static const char *found;
+
+static const char *judge(cs_object *object) {
+  const uint64_t counts = __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
+  if (!is_weak) return counts == CS_COUNTS_LAST ? NULL : "an object at its last release has other reference counts";
+  if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return "a weak reference leaves no mark in an object";
+  uint64_t side[3] = {0};
+  const uint64_t *const word = cs_object_counts(object);
+  // By a system call: where the table is, is what is being asked.
+  if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
+    return "the side table of an object is not where it was";
+  if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)
+    return "an object's side table has other reference counts";
+  return NULL;
+}
+
+static SWIFTCC void destroy_probe(SWIFTSELF void *object) {
+  found = object == expected ? judge(object) : "a last release does not name its object where it did";
+  if (object == expected) original(object);
+}
+
+static const char *release_one(const cs_metadata *metadata) {
+  void *reference[2] = {NULL, NULL};
+  void *const object = swift_allocObject(metadata, metadata->instance_size, metadata->instance_align_mask);
+  expected = object;
+  found = "a last release does not call the destroy function where it was";
+  if (is_weak) swift_weakInit((void *)reference, object);
+  swift_release(object);
+  if (is_weak) swift_weakDestroy((void *)reference);
+  return found;
+}
+
+static const char *probe_layout(const cs_metadata *metadata) {
+  cs_destroy_function **const word = cs_metadata_destroy(metadata);
+  if (!cs_is_writable((void *)word)) return "class metadata cannot be written";
+  original = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  const char *reason = NULL;
+  __atomic_store_n(word, destroy_probe, __ATOMIC_SEQ_CST);
+  for (uint32_t round = 0; round < 2 && reason == NULL; round++) {
+    is_weak = round != 0;
+    reason = release_one(metadata);
+  }
+  __atomic_store_n(word, original, __ATOMIC_SEQ_CST);
+  return reason;
 }
 
 static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint64_t size) {
@@ -38,16 +92,7 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   const uint64_t retained = object->counts;
   swift_unownedRelease(object);
   if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is not where it was";
-  return cs_layout_probe(metadata);
-}
-
-static bool is_chunk(size_t size, uint64_t chunk) {
-  void *const memory = swift_slowAlloc(size, 15);
-  if (memory == NULL) return false;
-  const volatile uint64_t *const header = (const volatile uint64_t *)((uintptr_t)memory - 8);
-  const bool result = (*header & ~UINT64_C(7)) == chunk && malloc_usable_size(memory) == chunk - 8;
-  swift_slowDealloc(memory, size, 15);
-  return result;
+  return probe_layout(metadata);
 }
 
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size) {
@@ -56,10 +101,7 @@ bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe
     const char *reason = sanitizer();
     if (reason == NULL) {
       reason = mismatch(probe, (cs_object *)(uintptr_t)instance, probe_size);
-      cs_heap_is_glibc = is_chunk(24, 32) && is_chunk(1000, 1008);
-#ifdef __GLIBC__
-      cs_libc_is_glibc = cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
-#endif
+      cs_libc_check();
     }
     unavailable = reason == NULL ? "" : reason;
     atomic_store(&is_checked, 1);

@@ -3,65 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
+#include "../Incidents/publish.h"
+#include "../Machine/clock_x86_64.h"
+#include "../Release/queue.h"
+#include "../Release/reaper.h"
+#include "../Release/stubs.h"
+#include "../Runtime/safe_access.h"
+#include "../Stacks/stacks.h"
+#include "../Table/classes.h"
+#include "../Table/empties.h"
 #include "../Table/fields.h"
-#include "../quarantine.h"
+#include "../Table/places.h"
+#include "../Table/zombie.h"
 
 // Rounds of a drain: each but the first is for a thread that was on its way in before.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
-cs_class *cs_classes[CS_QUARANTINE_CLASSES];
-static _Atomic uint32_t count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under the lock
-static _Atomic uint32_t is_forked;
-
-uint32_t cs_class_count(void) SIGNAL_SAFE {
-  return atomic_load_explicit(&count, memory_order_acquire);
-}
-
-cs_class *cs_class_of_metadata(const void *metadata) {
-  for (uint32_t index = 0; index < cs_class_count(); index++) {
-    if (cs_classes[index]->metadata == metadata) return cs_classes[index];
-  }
-  return NULL;
-}
-
-bool cs_is_zombie(const void *metadata) {
-  for (uint32_t index = 0; index < cs_class_count(); index++) {
-    if (cs_classes[index]->zombie == metadata) return true;
-  }
-  return false;
-}
-
-bool cs_quarantine_is_forked(void) {
-  return atomic_load_explicit(&is_forked, memory_order_relaxed) != 0;
-}
-
-// Places that other threads had in hand stay so in a forked child, and what the reaper was doing is half done: objects
-// go as they always went, and those in quarantine stay there.
-static void forget(void) {
-  if (cs_class_count() == 0) return;
-  atomic_store(&is_forked, 1);
-  for (uint32_t index = 0; index < cs_class_count(); index++) {
-    atomic_store(&cs_classes[index]->is_listed, 0);
-    cs_queue_close(cs_classes[index]);
-  }
-  // What is counted is the parent's.
-  for (uint32_t index = 0; index < cs_class_count(); index++)
-    atomic_store(&cs_classes[index]->counts, &cs_classes[index]->own);
-}
-
-// The kernel says whether a word can be written, without a fault: it is overwritten with itself.
-bool cs_is_writable(void *word) {
-  uint64_t value = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
-  const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};
-  return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == sizeof value;
-}
-
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   // Most of it is never touched: a place of the default limit fits into one page.
@@ -121,8 +82,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
     return CS_QUARANTINE_NO_MEMORY;
   }
   *cs_metadata_destroy(class->zombie) = stub_of(cs_stubs_again, class);
-  cs_classes[index] = class;
-  atomic_store_explicit(&count, index + 1, memory_order_release);
+  cs_classes_add(class);
   *ret_class = class;
   return CS_QUARANTINE_OK;
 }
@@ -130,7 +90,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
 static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_policy policy, uint32_t limit,
                                 cs_class **ret_shrunk) {
   cs_class *class = cs_class_of_metadata(metadata);
-  if (!is_prepared) is_prepared = pthread_atfork(NULL, NULL, forget) == 0;
+  if (!is_prepared) is_prepared = pthread_atfork(NULL, NULL, cs_classes_forget) == 0;
   const cs_quarantine_error error = class == NULL ? make_class(metadata, &class) : CS_QUARANTINE_OK;
   if (error != CS_QUARANTINE_OK) return error;
   if (limit == 0) limit = 1;
@@ -140,7 +100,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   cs_queue_resize(class, limit);
   if (shrinks) *ret_shrunk = class;
   atomic_store(&class->is_listed, 1);
-  cs_shown_class(class);
+  cs_publish_class(class);
   if (policy != CS_QUARANTINE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
   // From here on other threads come in.
   const uint8_t *const stubs = policy == CS_QUARANTINE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
@@ -150,9 +110,9 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
 
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
   pthread_mutex_lock(&lock);
-  cs_shown_by(incidents, classes);
+  cs_publish_to(incidents, classes);
   for (uint32_t index = 0; index < cs_class_count(); index++)
-    cs_shown_class(cs_classes[index]);
+    cs_publish_class(cs_classes[index]);
   pthread_mutex_unlock(&lock);
 }
 
@@ -180,8 +140,8 @@ bool cs_quarantine_unlist(const void *pointer) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
     // Whoever is on its way in sees this, or is seen by cs_queue_empty.
     atomic_store(&class->is_listed, 0);
-    cs_queue_close(class);
-    cs_shown_class(class);
+    cs_class_close(class);
+    cs_publish_class(class);
   }
   pthread_mutex_unlock(&lock);
   if (is_listed) cs_queue_empty(class);
@@ -218,7 +178,7 @@ static void pause_all(bool is_paused) {
     if (is_paused) {
       uint32_t listed = 1;
       atomic_compare_exchange_strong(&cs_classes[index]->is_listed, &listed, 1 | IS_DRAINED);
-      cs_queue_close(cs_classes[index]);
+      cs_class_close(cs_classes[index]);
     } else {
       atomic_fetch_and(&cs_classes[index]->is_listed, ~IS_DRAINED);
     }
@@ -246,14 +206,14 @@ void cs_quarantine_drain(void) {
 void cs_quarantine_set_budget(uint64_t bytes) {
   if (bytes > INT64_MAX / 2) bytes = INT64_MAX / 2;
   atomic_store(&cs_reaper_most, bytes / (bytes < 1 << 20 ? CS_WAITING_SHARE_SMALL : CS_WAITING_SHARE));
-  const uint64_t before = atomic_exchange(&cs_queue_budget, bytes);
-  atomic_fetch_add(&cs_queue_left, (int64_t)bytes - (int64_t)before);
+  const uint64_t before = atomic_exchange(&cs_budget, bytes);
+  atomic_fetch_add(&cs_budget_left, (int64_t)bytes - (int64_t)before);
   for (uint32_t index = 0; index < cs_class_count(); index++)
-    cs_queue_close(cs_classes[index]);
+    cs_class_close(cs_classes[index]);
 }
 
 uint64_t cs_quarantine_bytes(void) {
-  const int64_t bytes = (int64_t)atomic_load(&cs_queue_budget) - atomic_load(&cs_queue_left);
+  const int64_t bytes = (int64_t)atomic_load(&cs_budget) - atomic_load(&cs_budget_left);
   return (bytes < 0 ? 0 : (uint64_t)bytes) + atomic_load(&cs_reaper_bytes);
 }
 

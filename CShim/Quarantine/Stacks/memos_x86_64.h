@@ -6,7 +6,7 @@
 
 #include <emmintrin.h>
 
-#include "../quarantine.h"
+#include "cs_quarantine.h"
 #include "cs_reads_frames.h"
 
 #define CS_MEMOS 8 // of a thread, a power of two
@@ -28,9 +28,9 @@ typedef struct cs_memo {
   cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
-struct cs_memos {
+typedef struct cs_memos {
   cs_memo memos[CS_MEMOS];
-};
+} cs_memos;
 
 static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];

@@ -1,12 +1,9 @@
-// Stacks by number: equal ones are kept once, and what a number means never changes. So no record can show the stack of
-// somebody else. A table that is full gives 0, "not known".
-#include <stdlib.h>
-
+#include "stacks.h"
 #include "../Machine/words_x86_64.h"
-#include "../quarantine.h"
 #include "cs_callees.h"
 #include "cs_reads_frames.h"
 #include "memos_x86_64.h"
+#include "thread.h"
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16
@@ -174,10 +171,6 @@ uint32_t cs_stack_of_context(uint64_t context) {
   walk walk = empty_walk();
   walk_contexts(context, &walk);
   return walk.count == 0 ? 0 : keep(walk.hash | 1, walk.count, walk.addresses, true);
-}
-
-cs_memos *cs_memos_make(void) {
-  return calloc(1, sizeof(cs_memos));
 }
 
 void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE {

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "../Machine/clock_x86_64.h"
-#include "../quarantine.h"
+#include "memos_x86_64.h"
+#include "thread.h"
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
 
@@ -28,7 +29,7 @@ void cs_thread_learn(void) {
   thread->number = number;
   // Kept over a fork.
   if (thread->memos == NULL && has_key) {
-    thread->memos = cs_memos_make();
+    thread->memos = calloc(1, sizeof(cs_memos));
     pthread_setspecific(key, thread->memos);
   }
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {

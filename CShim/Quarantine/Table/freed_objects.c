@@ -1,38 +1,40 @@
-// What is remembered of objects whose memory has been given back. A place keeps the ghost of its last tenant but one,
-// so each class has as many as places; here are those that had left their place before their deinit ran, under absorb.
+#include "freed_objects.h"
+
 #include "../Machine/clock_x86_64.h"
+#include "../Stacks/stacks.h"
+#include "classes.h"
 #include "places.h"
 
-#define GHOST_SHARE UINT64_C(1024) // bytes of the budget, for each
+#define RECORD_SHARE UINT64_C(1024) // bytes of the budget, for each
 
 cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 static _Atomic uint64_t next;
 
-// A smaller budget than the default is not for ghosts.
+// Under a smaller budget than the default there are fewer.
 static uint64_t in_use(void) {
-  const uint64_t budget = atomic_load_explicit(&cs_queue_budget, memory_order_relaxed);
-  if (budget >= CS_FREED_OBJECTS * GHOST_SHARE) return CS_FREED_OBJECTS;
-  const uint64_t most = budget / (2 * GHOST_SHARE);
+  const uint64_t budget = atomic_load_explicit(&cs_budget, memory_order_relaxed);
+  if (budget >= CS_FREED_OBJECTS * RECORD_SHARE) return CS_FREED_OBJECTS;
+  const uint64_t most = budget / (2 * RECORD_SHARE);
   return most < CS_FREED_OBJECTS / 8 ? CS_FREED_OBJECTS / 8 : most;
 }
 
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
-  cs_freed_object *const ghost =
+  cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // A whole round behind another thread: its ghost is the younger one.
-  if (atomic_exchange(&ghost->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
-  ghost->ticks = slot->ticks;
+  // A whole round behind another thread: its record is the younger one.
+  if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
+  record->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);
-  memcpy(&ghost->label, &slot->label, sizeof *ghost - offsetof(cs_freed_object, label));
-  atomic_store_explicit(&ghost->object, object, memory_order_release);
+  memcpy(&record->label, &slot->label, sizeof *record - offsetof(cs_freed_object, label));
+  atomic_store_explicit(&record->object, object, memory_order_release);
 }
 
 bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness) {
   cs_slot found = {0}, candidate;
   bool is_found = false;
-  // The youngest: an address has many tenants.
+  // The youngest: an address has many objects, one after the other.
   for (uint32_t index = 0; index < cs_class_count(); index++) {
-    if (!cs_queue_find_past(cs_classes[index], object, &candidate)) continue;
+    if (!cs_places_find_past(cs_classes[index], object, &candidate)) continue;
     if (is_found && candidate.ticks <= found.ticks) continue;
     found = candidate;
     is_found = true;

@@ -1,13 +1,53 @@
-// How places and ghosts are read by who does not have them in hand: other threads write them meanwhile, and one that
-// was stopped for ever may have left a place in the middle of it.
+// The slots of a class: how a slot is taken and left, and how it is read without being taken. Other threads write it
+// meanwhile, and one that was stopped for ever may have left it half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
 
 #include <string.h>
 
-#include "../quarantine.h"
+#include "class.h"
 
-// Both kinds of places lie side by side: the explorer's before `slots`, the queue's from there on.
+#pragma GCC visibility push(hidden)
+
+// The budget of all classes, and what is left of it; below 0: it has become smaller.
+extern _Atomic uint64_t cs_budget;
+extern _Atomic int64_t cs_budget_left;
+
+// A copy of the record of an object; false: none, or it changes all the time.
+bool cs_places_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+// The youngest freed-object record of an object in the slots of a class. false: there is none.
+bool cs_places_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+
+#pragma GCC visibility pop
+
+static inline void cs_budget_charge(int64_t bytes) {
+  atomic_fetch_sub_explicit(&cs_budget_left, bytes, memory_order_relaxed);
+}
+
+static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
+  return atomic_load_explicit(&cs_budget_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
+}
+
+// What was in it, or CS_SLOT_BUSY. acquire: pairs with cs_slot_leave.
+static inline cs_object *cs_slot_enter(cs_slot *slot) {
+  return atomic_exchange(&slot->object, CS_SLOT_BUSY);
+}
+
+static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
+  atomic_store_explicit(&slot->object, object, memory_order_release);
+}
+
+// The tenant has gone; what it was stays.
+static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
+  slot->past = old;
+  slot->past_ticks = slot->ticks;
+  memcpy(&slot->past_label, &slot->label, sizeof *slot - offsetof(cs_slot, past_label));
+}
+
+_Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, label) == sizeof(cs_slot) - offsetof(cs_slot, past_label),
+               "the same words");
+
+// Both kinds of slots lie side by side: the explorer's before `slots`, the queue's from there on.
 static inline cs_slot *cs_slots_begin(const cs_class *class) {
   return class->slots - atomic_load(&((cs_class *)(uintptr_t)class)->explorer_used);
 }
@@ -40,41 +80,6 @@ static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, boo
   ret_slot->ticks = copy.past_ticks;
   memcpy(&ret_slot->label, &copy.past_label, sizeof copy - offsetof(cs_slot, past_label));
   return 1;
-}
-
-#define CS_FREED_OBJECTS 1024 // a power of two
-
-// As the first half of the record that it was. Who swaps CS_SLOT_BUSY for `object` writes it, as with a place.
-typedef struct cs_freed_object {
-  const cs_object *_Atomic object;
-  uint64_t ticks;
-  uint64_t label;
-  uint32_t thread;
-  uint32_t stack;
-} cs_freed_object;
-
-_Static_assert(offsetof(cs_freed_object, label) == offsetof(cs_slot, label) &&
-                   sizeof(cs_freed_object) == offsetof(cs_slot, past),
-               "the same words");
-
-// freed_objects.c: of objects that had left their place before their deinit ran, under absorb.
-extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS] __attribute__((visibility("hidden")));
-
-// False: it is another object's, or changes now.
-static inline bool cs_freed_object_look(const cs_freed_object *ghost, const void *object, cs_slot *ret_slot) {
-  // The mark of a ghost that is being written is an address, too.
-  if (object == CS_SLOT_BUSY || atomic_load_explicit(&ghost->object, memory_order_acquire) != object) return false;
-  const uint64_t ticks = __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED);
-  const uint64_t label = __atomic_load_n(&ghost->label, __ATOMIC_RELAXED);
-  atomic_thread_fence(memory_order_acquire);
-  ret_slot->ticks = ticks;
-  ret_slot->label = label;
-  ret_slot->thread = __atomic_load_n(&ghost->thread, __ATOMIC_RELAXED);
-  ret_slot->stack = __atomic_load_n(&ghost->stack, __ATOMIC_RELAXED);
-  atomic_thread_fence(memory_order_acquire);
-  return __atomic_load_n(&ghost->ticks, __ATOMIC_RELAXED) == ticks &&
-         __atomic_load_n(&ghost->label, __ATOMIC_RELAXED) == label &&
-         atomic_load_explicit(&ghost->object, memory_order_relaxed) == object;
 }
 
 #endif

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../quarantine.h"
+#include "../Release/stubs.h"
+#include "zombie.h"
 
 // What a word of an async method points at: where the code is, from here, and how large a context it wants.
 typedef struct async_pointer {

@@ -1,0 +1,32 @@
+// Publishes incidents and counters of the quarantine through callbacks that the start of the shield sets.
+#ifndef CS_QUARANTINE_PUBLISH_H
+#define CS_QUARANTINE_PUBLISH_H
+
+#include "../Table/class.h"
+
+#pragma GCC visibility push(hidden)
+
+// One use of an object after its last release.
+typedef struct cs_use {
+  cs_class *class;
+  const cs_object *object;
+  const cs_slot *slot; // NULL: unknown
+  const void *method;
+  const void *frame;
+  uint64_t context; // of an async call; 0: none
+  uint32_t word;
+  cs_quarantine_kind kind;
+  int64_t drift;
+} cs_use;
+
+extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: none
+
+// Precondition of both: the lock of class_table.c.
+void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
+void cs_publish_class(cs_class *class);
+
+void cs_publish_use(const cs_use *use, uint32_t use_stack);
+
+#pragma GCC visibility pop
+
+#endif

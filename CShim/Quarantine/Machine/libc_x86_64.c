@@ -1,0 +1,26 @@
+#include "libc_x86_64.h"
+
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../Runtime/abi.h"
+
+bool cs_heap_is_glibc;
+bool cs_libc_is_glibc;
+
+static bool is_chunk(size_t size, uint64_t chunk) {
+  void *const memory = swift_slowAlloc(size, 15);
+  if (memory == NULL) return false;
+  const volatile uint64_t *const header = (const volatile uint64_t *)((uintptr_t)memory - 8);
+  const bool result = (*header & ~UINT64_C(7)) == chunk && malloc_usable_size(memory) == chunk - 8;
+  swift_slowDealloc(memory, size, 15);
+  return result;
+}
+
+void cs_libc_check(void) {
+  cs_heap_is_glibc = is_chunk(24, 32) && is_chunk(1000, 1008);
+#ifdef __GLIBC__
+  cs_libc_is_glibc = cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
+#endif
+}

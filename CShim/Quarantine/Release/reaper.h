@@ -1,0 +1,31 @@
+// The thread that runs deferred deinits: only a thread that holds none of the program's locks may.
+#ifndef CS_QUARANTINE_REAPER_H
+#define CS_QUARANTINE_REAPER_H
+
+#include "../Table/class.h"
+
+#pragma GCC visibility push(hidden)
+
+bool cs_reaper_start(void);
+
+// What waits for it may take this part of the budget, beside that; or of a budget below the default.
+#define CS_WAITING_SHARE       8
+#define CS_WAITING_SHARE_SMALL 10
+extern _Atomic uint64_t cs_reaper_most;
+extern _Atomic uint64_t cs_reaper_bytes; // that wait now
+
+// false: it is behind. Until the reaper gets to the object, that stays as it is.
+bool cs_reaper_give(const cs_slot *slot, cs_object *object);
+
+// Waits until it has done what it was given so far. false: it does not run in this process, or it is the caller.
+bool cs_reaper_wait(void);
+
+// Wakes it: there is something to do now.
+void cs_reaper_call(void);
+
+// The record of an object that waits for its deinit, or whose deinit runs. false: there is none.
+bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,25 @@
+#include "safe_access.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+bool cs_read_at(const void *address, void *ret_bytes, size_t size) {
+  const struct iovec to = {ret_bytes, size}, from = {(void *)(uintptr_t)address, size};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
+}
+
+bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
+  _Alignas(8) uint8_t bytes[2 * sizeof(uint64_t) + sizeof(cs_metadata)];
+  uint32_t flags = 0;
+  if ((uintptr_t)metadata % 8 != 0 || (uintptr_t)metadata < 4096) return false;
+  if (!cs_read_at((const uint8_t *)metadata - 16, bytes, sizeof bytes)) return false;
+  const cs_metadata *const copy = (const cs_metadata *)((uintptr_t)bytes + 16);
+  return copy->kind == 0 && cs_read_at(copy->descriptor, &flags, sizeof flags) && cs_metadata_is_class(copy, flags);
+}
+
+// The kernel overwrites the word with itself.
+bool cs_is_writable(void *word) {
+  uint64_t value = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
+  const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};
+  return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == sizeof value;
+}

@@ -1,0 +1,18 @@
+// Reads and tests memory that may be unmapped or read-only, by system calls instead of faults.
+#ifndef CS_QUARANTINE_SAFE_ACCESS_H
+#define CS_QUARANTINE_SAFE_ACCESS_H
+
+#include "abi.h"
+
+#pragma GCC visibility push(hidden)
+
+// The address may be anything.
+bool cs_read_at(const void *address, void *ret_bytes, size_t size);
+bool cs_is_writable(void *word);
+
+// Judges a copy: memory at any address may go, or change, between two reads.
+bool cs_metadata_is_readable_class(const cs_metadata *metadata);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,50 @@
+// Freed-object records: what is remembered of an object whose memory has been given back. Most stand in the slots; here
+// are those of objects that had left their slot before their deinit ran, under absorb.
+#ifndef CS_QUARANTINE_FREED_OBJECTS_H
+#define CS_QUARANTINE_FREED_OBJECTS_H
+
+#include "slot.h"
+
+#define CS_FREED_OBJECTS 1024 // a power of two
+
+// As the first half of the record that it was. The thread that swaps CS_SLOT_BUSY for `object` writes it, as with a
+// slot.
+typedef struct cs_freed_object {
+  const cs_object *_Atomic object;
+  uint64_t ticks;
+  uint64_t label;
+  uint32_t thread;
+  uint32_t stack;
+} cs_freed_object;
+
+_Static_assert(offsetof(cs_freed_object, label) == offsetof(cs_slot, label) &&
+                   sizeof(cs_freed_object) == offsetof(cs_slot, past),
+               "the same words");
+
+#pragma GCC visibility push(hidden)
+
+void cs_freed_object_put(const cs_slot *slot, const cs_object *object);
+bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness);
+
+extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
+
+#pragma GCC visibility pop
+
+// False: it is another object's, or changes now.
+static inline bool cs_freed_object_look(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
+  // The mark of a record that is being written is an address, too.
+  if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;
+  const uint64_t ticks = __atomic_load_n(&record->ticks, __ATOMIC_RELAXED);
+  const uint64_t label = __atomic_load_n(&record->label, __ATOMIC_RELAXED);
+  atomic_thread_fence(memory_order_acquire);
+  ret_slot->ticks = ticks;
+  ret_slot->label = label;
+  ret_slot->thread = __atomic_load_n(&record->thread, __ATOMIC_RELAXED);
+  ret_slot->stack = __atomic_load_n(&record->stack, __ATOMIC_RELAXED);
+  atomic_thread_fence(memory_order_acquire);
+  return __atomic_load_n(&record->ticks, __ATOMIC_RELAXED) == ticks &&
+         __atomic_load_n(&record->label, __ATOMIC_RELAXED) == label &&
+         atomic_load_explicit(&record->object, memory_order_relaxed) == object;
+}
+
+#endif

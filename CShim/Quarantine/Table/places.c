@@ -1,0 +1,41 @@
+#include "places.h"
+
+#include <x86intrin.h>
+
+#define FIND_ROUNDS 1000
+#define PAST_ROUNDS 8
+
+_Atomic uint64_t cs_budget = 1 << 20;
+_Atomic int64_t cs_budget_left = 1 << 20;
+const uint64_t cs_nobody[2][2];
+
+// The youngest of those that there are.
+static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
+  const cs_slot *const end = cs_slots_end(class);
+  // A freed object is searched for in each class, where no object was found: not for long.
+  for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
+    bool is_busy = false, is_found = false;
+    for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
+      cs_slot candidate;
+      const int found = cs_slot_look(slot, object, is_past, &candidate);
+      if (found < 0) is_busy = true;
+      if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
+      *ret_slot = candidate;
+      is_found = true;
+      // An object is in one place at a time.
+      if (!is_past) return true;
+    }
+    if (is_found) return true;
+    if (!is_busy) return false;
+    _mm_pause();
+  }
+  return false;
+}
+
+bool cs_places_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+  return find(class, object, false, ret_slot);
+}
+
+bool cs_places_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+  return find(class, object, true, ret_slot);
+}
