@@ -41,6 +41,8 @@ static bool read_units(struct cs_image *image, const struct cs_addresses *addres
   while ((status = dwarf_get_units(image->dwarf, next, &next, &version, &type, &die, NULL)) == 0) {
     if ((type != DW_UT_compile && type != DW_UT_partial) || !is_unit_asked(addresses, &die)) continue;
     good = cs_unit_read(&unit, &die, version) && good;
+    good = cs_unit_read_tree(&unit) && good;
+    cs_unit_drop_rows(&unit);
     cs_pieces_add_unit(&unit, symbols, pieces);
     if (image->store.failure != CS_STORE_GOOD) break;
   }

@@ -67,9 +67,8 @@ static bool read_rows(struct cs_unit *unit) {
   return true;
 }
 
-/// libdw has sorted the rows of dropped functions among the others: where they may lie, no line is better than a wrong
-/// one.
-static void leave_dropped_rows(struct cs_unit *unit) {
+void cs_unit_drop_rows(struct cs_unit *unit) {
+  if (unit->dropped_end <= unit->image->text_start) return;
   struct cs_unit_row *rows = unit->rows.items;
   size_t kept = 0;
   for (size_t i = 0; i < unit->rows.count; i++) {
@@ -92,10 +91,7 @@ bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version
     unit->file_count = 0;
   }
   read_spans(unit);
-  bool rows_good = read_rows(unit);
-  bool tree_good = cs_unit_read_tree(unit);
-  if (unit->dropped_end > unit->image->text_start) leave_dropped_rows(unit);
-  return tree_good && rows_good;
+  return read_rows(unit);
 }
 
 void cs_unit_free(struct cs_unit *unit) {

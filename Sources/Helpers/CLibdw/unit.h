@@ -42,7 +42,7 @@ struct cs_unit {
   struct cs_memo *paths;           // string by the address of libdw's path
 };
 
-/// Empties a unit and fills it from its DIE. False when libdw could not read some of it.
+/// Empties a unit and reads its code and lines from its DIE. False when libdw could not read some of it.
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
 
 /// cs_image_span for a unit, which notes how far the functions reach that the linker dropped: it leaves their debug
@@ -51,7 +51,11 @@ bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_s
 
 void cs_unit_free(struct cs_unit *unit);
 
-/// The function-and-inlines tree: fills `nodes` and `paints`. False when it is damaged.
+/// Drops the rows that may be of functions which the linker dropped: libdw has sorted them among the others, and no
+/// line is better than a wrong one. Precondition: cs_unit_read_tree(), which notes how far those reach.
+void cs_unit_drop_rows(struct cs_unit *unit);
+
+/// unit_tree.c: reads the tree of functions and inlined calls into `nodes` and `paints`. False when it is damaged.
 bool cs_unit_read_tree(struct cs_unit *unit);
 
 /// The string of a path as libdw tells it, made absolute.
