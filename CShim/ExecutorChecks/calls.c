@@ -2,9 +2,9 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "cs_callees.h"
 #include "cs_calls.h"
 #include "cs_quarantine.h"
-#include "cs_reads_frames.h"
 
 // Of the runtime's frames there are four at most; the rest is for hooks of others.
 #define STEPS 32

@@ -12,8 +12,11 @@ extern const bool cs_pages_interposes;
 extern void *cs_pages_own_malloc(unsigned long size);
 // The malloc that it forwards to; NULL: not asked for yet.
 void *cs_pages_next_malloc(void);
-// Finds it, if nobody has called malloc yet.
+// Finds it before the first call of malloc.
 void cs_pages_resolve(void);
+
+// should_sample.c: whether an allocation of a sampled size gets a slot: one in cs_page_one_in.
+bool cs_page_should_sample(void);
 
 #pragma GCC visibility pop
 

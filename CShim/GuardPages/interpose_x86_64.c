@@ -13,7 +13,6 @@
 
 #include "Signal/pages.h"
 #include "interpose.h"
-#include "should_sample.h"
 
 // The sanitizers have a malloc of their own, which must see everything.
 #if defined(__has_feature)

@@ -1,5 +1,5 @@
 // Which allocations get a slot, of those whose size is looked for.
-#include "should_sample.h"
+#include "interpose.h"
 
 #include "Signal/pages.h"
 

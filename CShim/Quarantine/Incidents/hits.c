@@ -4,7 +4,7 @@
 #include "../Machine/clock_x86_64.h"
 #include "../Stacks/stacks.h"
 #include "../Stacks/thread.h"
-#include "hits.h"
+#include "incidents.h"
 
 #define PROBES 32
 

@@ -4,7 +4,7 @@
 #include "../Machine/clock_x86_64.h"
 #include "../Stacks/stacks.h"
 #include "../Stacks/thread.h"
-#include "publish.h"
+#include "incidents.h"
 
 cs_quarantine_incident_sink *_Atomic cs_incident_sink;
 static cs_quarantine_class_sink *_Atomic class_sink;

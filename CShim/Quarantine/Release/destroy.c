@@ -2,9 +2,8 @@
 //
 // Who enters an object claims it first, by so many unowned references that nobody else has them. A second "last"
 // release of it, at the same time or at any later one until its memory goes, sees the claim: it is a release too many.
-#include "../Incidents/hits.h"
+#include "../Incidents/incidents.h"
 #include "../Table/classes.h"
-#include "../Table/zombie.h"
 #include "queue.h"
 #include "stubs.h"
 

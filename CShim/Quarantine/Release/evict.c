@@ -1,7 +1,7 @@
 // The end of an object's time in quarantine.
 #include "evict.h"
 
-#include "../Incidents/hits.h"
+#include "../Incidents/incidents.h"
 #include "../Table/fields.h"
 #include "../Table/freed_objects.h"
 #include "../Table/places.h"

@@ -5,7 +5,6 @@
 #include "../Table/classes.h"
 #include "../Table/freed_objects.h"
 #include "../Table/places.h"
-#include "../Table/zombie.h"
 #include "reaper.h"
 
 static bool is_live(const void *pointer, const void **ret_metadata) {

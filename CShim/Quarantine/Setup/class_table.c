@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../Incidents/publish.h"
+#include "../Incidents/incidents.h"
 #include "../Machine/clock_x86_64.h"
 #include "../Release/queue.h"
 #include "../Release/reaper.h"
@@ -12,10 +12,8 @@
 #include "../Runtime/safe_access.h"
 #include "../Stacks/stacks.h"
 #include "../Table/classes.h"
-#include "../Table/empties.h"
 #include "../Table/fields.h"
 #include "../Table/places.h"
-#include "../Table/zombie.h"
 
 // Rounds of a drain: each but the first is for a thread that was on its way in before.
 #define DRAIN_ROUNDS 100

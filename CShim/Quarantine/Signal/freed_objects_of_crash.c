@@ -1,7 +1,7 @@
 // Objects in quarantine, and objects that have left it, where a crash has pointers to them. Runs in the signal handler,
 // so nothing here calls what trusted.h does not have; it reads the places of the classes as other threads write them.
 #include "../../Handler/Signal/Dispatch/trusted.h"
-#include "../Incidents/publish.h"
+#include "../Incidents/incidents.h"
 #include "../Machine/clock_x86_64.h"
 #include "../Release/reaper.h"
 #include "../Stacks/stacks.h"

@@ -6,8 +6,8 @@
 
 #include <emmintrin.h>
 
+#include "cs_callees.h"
 #include "cs_quarantine.h"
-#include "cs_reads_frames.h"
 
 #define CS_MEMOS 8 // of a thread, a power of two
 // Also where the context of an async function stands, and the last one again.

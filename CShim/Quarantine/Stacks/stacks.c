@@ -1,7 +1,6 @@
 #include "stacks.h"
 #include "../Machine/words_x86_64.h"
 #include "cs_callees.h"
-#include "cs_reads_frames.h"
 #include "memos_x86_64.h"
 #include "thread.h"
 

@@ -76,4 +76,20 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 #define CS_COUNT(class, field)                                                                                         \
   __atomic_fetch_add(&atomic_load_explicit(&(class)->counts, memory_order_relaxed)->field, 1, __ATOMIC_RELAXED)
 
+#pragma GCC visibility push(hidden)
+
+// zombie.c: the copy of the class's metadata that its objects in quarantine point at.
+// Precondition: the lock of class_table.c. false: no memory.
+bool cs_zombie_make(cs_class *class);
+
+// The class that a zombie was made for. Precondition: cs_is_zombie().
+cs_class *cs_class_of_zombie(const cs_metadata *zombie);
+
+// empties.c: what zero leaves in the fields of an object, the empty value of each field's type.
+bool cs_empties_make(cs_class *class); // false: no memory
+void cs_empties_fill(const cs_class *class, cs_object *object);
+bool cs_empties_are(const cs_class *class, const cs_object *object);
+
+#pragma GCC visibility pop
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "empties.h"
+#include "class.h"
 
 #define DEPTH_LIMIT 8   // of structs in structs
 #define WORDS_LIMIT 512 // of an object: a larger one gets zeros

@@ -3,7 +3,7 @@
 #define CS_QUARANTINE_FIELDS_H
 
 #include "../Machine/words_x86_64.h"
-#include "empties.h"
+#include "class.h"
 
 #define CS_FIELDS_AUDITED 16 // words at most
 

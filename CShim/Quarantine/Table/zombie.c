@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../Release/stubs.h"
-#include "zombie.h"
+#include "class.h"
 
 // What a word of an async method points at: where the code is, from here, and how large a context it wants.
 typedef struct async_pointer {

@@ -20,4 +20,8 @@ bool cs_function_is_async(uint64_t address) SIGNAL_SAFE;
 #define CS_ASYNC_PROLOGUE_BYTES 16 // how many are needed
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
+// READS_FRAMES: what walks a thread's stack reads words of other functions' frames, or what lies there now. They are
+// mapped, but red to a sanitizer: where a function once had its frame, another may have the rim of an array by now.
+#define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
+
 #endif

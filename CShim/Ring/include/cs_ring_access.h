@@ -104,4 +104,22 @@ static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+// Counts of the ring, never more than it has room for: the ring is the program's memory like any other, and may have
+// been written over.
+static inline uint32_t cs_at_most(uint32_t count, uint32_t limit) SIGNAL_SAFE {
+  return count < limit ? count : limit;
+}
+
+static inline uint32_t cs_image_count(const cs_ring *ring) SIGNAL_SAFE {
+  return cs_at_most(cs_ring_image_count_acquire(&ring->header), CS_RING_IMAGE_LIMIT);
+}
+
+static inline uint32_t cs_ring_classes(const cs_ring *ring) SIGNAL_SAFE {
+  return cs_at_most(cs_ring_class_count_acquire(&ring->header), CS_RING_CLASS_LIMIT);
+}
+
+static inline uint32_t cs_thread_count(const cs_ring *ring) SIGNAL_SAFE {
+  return cs_at_most(cs_ring_thread_count_acquire(&ring->header), CS_RING_THREAD_LIMIT);
+}
+
 #endif

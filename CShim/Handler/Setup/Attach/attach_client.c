@@ -12,10 +12,10 @@
 #include "link.h"
 
 #include "../../Signal/Deliver/deliver.h"
-#include "../../Signal/Deliver/peer.h"
 #include "../../Signal/Dispatch/replaced_handlers.h"
 #include "../../Signal/Dispatch/trusted.h"
 #include "../../Signal/Kernel/descriptors.h"
+#include "../../Signal/Kernel/privilege.h"
 
 // Room for the status callback; untouched pages cost nothing.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)

@@ -17,7 +17,7 @@
 #include "../../Signal/Images/images.h"
 #include "../../Signal/Kernel/privilege.h"
 #include "../../Signal/Threads/sweep.h"
-#include "../../Signal/Unwind/stack.h"
+#include "../../Signal/Unwind/unwind.h"
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;

@@ -8,7 +8,6 @@
 #include "../setup.h"
 
 #include "../../Signal/Capture/registers_here_x86_64.h"
-#include "../../Signal/Capture/thread_pointer_x86_64.h"
 #include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,4 @@
-#include "message.h"
+#include "record.h"
 
 #include "record.h"
 
@@ -95,7 +95,7 @@ static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with cs_message_is_told(). Before the text: one that is read later is no shorter.
+  // acquire: pairs with cs_message_mark_recorded(). Before the text: one that is read later is no shorter.
   const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (told > 0 && cs_memory_text_bytes(text + told - 1, 1) == 0) return 0;
@@ -110,13 +110,13 @@ static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   return text + told;
 }
 
-uint32_t cs_message_untold(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
+uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
   size_t size = 0;
   const uint64_t text = untold(&size, ret_end);
   return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
 }
 
-void cs_message_is_told(size_t end) SIGNAL_SAFE {
+void cs_message_mark_recorded(size_t end) SIGNAL_SAFE {
   size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
   for (int attempt = 0; attempt < TOLD_TRIES && told < end; attempt++) {
     // release: pairs with untold().

@@ -37,7 +37,14 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
 // The file whose mapping a SIGBUS is about.
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 
-// What other parts of the shield know of the crash, as incidents. Precondition: the registers are recorded.
-void cs_record_hook(const cs_ring_record *record) SIGNAL_SAFE;
+// message.c: copies what the Swift runtime has said that no record has yet, or the beginning of its last report.
+// Returns how many bytes; `ret_end` says how far it goes.
+uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE;
+// A trap that the process survived has it so far: later crashes leave it out.
+void cs_message_mark_recorded(size_t end) SIGNAL_SAFE;
+
+// scrub.c: overwrites each run of text in `bytes`, a copy of memory that was aligned to eight bytes, `size` a multiple
+// of eight. Words that a register holds, and addresses, stay: a frame pointer may read like text.
+void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 #endif

@@ -4,7 +4,6 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "registers.h"
-#include "scrub.h"
 
 // After an overflow the stack pointer may point below the stack: so far above it the stack is looked for.
 #define GUARD_PAGE_LIMIT 16

@@ -1,4 +1,4 @@
-// The registers at this place of the caller, for a walk that begins there.
+// Registers of the calling thread at this place.
 #ifndef CS_REGISTERS_HERE_X86_64_H
 #define CS_REGISTERS_HERE_X86_64_H
 #if defined(__x86_64__)
@@ -6,7 +6,7 @@
 #include "cs_ring.h"
 #include "registers.h"
 
-// By DWARF number. The others belong to nobody at a call.
+// For an unwinding that begins here, by DWARF number. The others have no value at a call.
 __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_registers *ret_registers) SIGNAL_SAFE {
   uint64_t *const to = ret_registers->general;
   uint64_t pc;
@@ -24,6 +24,14 @@ __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_regi
                    : "memory");
   to[CS_REGISTER_PC] = pc;
   ret_registers->general_count = CS_REGISTER_COUNT;
+}
+
+// The thread pointer, behind which the thread's own variables lie. The compiler's way to them is not known to be safe
+// in a handler.
+static inline uint64_t cs_thread_pointer(void) SIGNAL_SAFE {
+  uint64_t pointer;
+  __asm__("movq %%fs:0, %0" : "=r"(pointer));
+  return pointer;
 }
 
 #endif

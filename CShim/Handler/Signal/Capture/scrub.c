@@ -1,4 +1,4 @@
-#include "scrub.h"
+#include "record.h"
 
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"

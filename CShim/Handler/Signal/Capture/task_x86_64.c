@@ -3,7 +3,7 @@
 
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
-#include "thread_pointer_x86_64.h"
+#include "registers_here_x86_64.h"
 
 // AsyncTask of the Swift 6 runtimes. Each offset stands in an instruction that cs_task_layout_find() has compared.
 #define TASK_KIND     0x20 // 0: a task, not another job

@@ -20,15 +20,14 @@
 // It has no part in what crashed threads do together (crasher.h, sweep.h, watch.h): to them it is a thread that sleeps.
 #include "containment.h"
 
-#include "../Capture/message.h"
+#include "../Capture/record.h"
 #include "../Capture/registers.h"
-#include "../Capture/thread_pointer_x86_64.h"
+#include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "../Images/images.h"
 #include "../Unwind/unwind.h"
 #include "cs_shim.h"
-#include "incident.h"
 
 #include <linux/futex.h>
 
@@ -189,7 +188,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   incident.mode = CS_RING_INCIDENT_ABSORB;
   incident.flags = CS_RING_INCIDENT_EXACT;
   incident.use_tid = cs_gettid();
-  incident.subject_bytes = cs_message_untold(incident.subject, sizeof incident.subject, &said);
+  incident.subject_bytes = cs_message_read(incident.subject, sizeof incident.subject, &said);
   if (incident.subject_bytes > 0 && incident.subject[incident.subject_bytes - 1] == '\n') incident.subject_bytes--;
   add_registers(&incident, &registers);
   for (uint32_t index = 0; index < count; index++) {
@@ -202,7 +201,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
     cs_image_index(frame->pc - !is_exact); // enters an image that was loaded late, so that crashd knows it
   }
   if (!cs_incident_keep(&incident)) return false;
-  cs_message_is_told(said);
+  cs_message_mark_recorded(said);
   return true;
 }
 

@@ -79,6 +79,10 @@ extern uint32_t cs_contained_parked;
 // the thread returns to where the handler changed `context` to; false: it is none of this.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
+// incident.c: as cs_shim_incident(). false: the ring has it not, before the start or because the table is full, which
+// is counted.
+bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
+
 // Whether the calling thread's trap is a crash because the budget is used up.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 

@@ -1,5 +1,5 @@
 // What the shield's own parts saw happen, where crashd reads of it.
-#include "incident.h"
+#include "containment.h"
 
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"

@@ -4,7 +4,6 @@
 #include "../Dispatch/trusted.h"
 #include "../Images/image_files.h"
 #include "../Kernel/privilege.h"
-#include "peer.h"
 
 // How long a descriptor is waited for: 100 × 1 ms.
 #define RESERVE_TRIES    100

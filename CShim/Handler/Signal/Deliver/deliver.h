@@ -52,6 +52,17 @@ bool cs_spool_copy(void) SIGNAL_SAFE;
 // thread at a time.
 void cs_spool_take_back(void) SIGNAL_SAFE;
 
+// Writes bytes at an offset. false: the file does not take them.
+bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE;
+
+// Writes the ring; what was never used stays a hole. false: the file takes no more.
+bool cs_spool_put_ring(int file) SIGNAL_SAFE;
+
+// The same for a file whose owner must not know what the process knew (docs/decisions/0122): which program crashed, by
+// which signal, and its frames as offsets in images. No memory, no registers, no texts, and no address: each image is
+// moved to a place of its own. Precondition: one thread at a time.
+bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
+
 // Gives the reserved descriptor back when `result` says that there are none left; true when a second try may help.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 

@@ -3,9 +3,8 @@
 #include "deliver.h"
 
 #include "../Dispatch/trusted.h"
+#include "../Kernel/privilege.h"
 #include "cs_ring_access.h"
-#include "peer.h"
-#include "spool_ring.h"
 
 // Memory of the process stands in the file: its owner reads it, and crashd.
 #define FILE_MODE 0600

@@ -1,8 +1,7 @@
 // The ring for a reader who may not know the process: what is not copied here is not in the file.
 #include "../Dispatch/state.h"
-#include "../Threads/ring_counts.h"
 #include "cs_ring_access.h"
-#include "spool_ring.h"
+#include "deliver.h"
 
 // Image n begins at (n + 1) << 36 in the file: none is that large, and the last one is below 2^46.
 #define PLACE_SHIFT 36

@@ -1,8 +1,7 @@
-#include "spool_ring.h"
+#include "deliver.h"
 
 #include "../Dispatch/state.h"
 #include "../Kernel/system_call.h"
-#include "../Threads/ring_counts.h"
 #include "cs_ring_access.h"
 
 // A file system that takes a few bytes at a time is as good as none.

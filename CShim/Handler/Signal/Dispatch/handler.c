@@ -27,14 +27,12 @@
 // clang-format on
 //
 // errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
-#include "handler.h"
-
 #include "../Capture/capture.h"
 #include "../Containment/containment.h"
 #include "../Deliver/deliver.h"
 #include "../FaultInjection/fault_injection.h"
 #include "../FirstChance/first_chance.h"
-#include "../FirstChance/recoverable_fault.h"
+#include "../FirstChance/signal_frame.h"
 #include "../Kernel/descriptors.h"
 #include "../Kernel/privilege.h"
 #include "../Threads/halt.h"
@@ -45,6 +43,7 @@
 #include "crasher.h"
 #include "cs_ring_access.h"
 #include "finish.h"
+#include "hooks.h"
 #include "replaced_handlers.h"
 #include "state.h"
 #include "trusted.h"

@@ -1,4 +1,4 @@
-#include "overdue.h"
+#include "watchdog.h"
 
 #include "../Kernel/system_call.h"
 #include "../Threads/task_list.h"

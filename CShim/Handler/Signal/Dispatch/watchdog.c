@@ -21,7 +21,6 @@
 #include "../Threads/own_threads.h"
 #include "crasher.h"
 #include "finish.h"
-#include "overdue.h"
 #include "replaced_handlers.h"
 #include "state.h"
 #include "trusted.h"

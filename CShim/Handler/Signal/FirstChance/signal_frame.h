@@ -39,6 +39,10 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
+// handler.c: handles the signal. `called_at` is where the return address of the call stands. Returns the program's
+// handler that the entry calls next, or no frame.
+cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
+
 // Called on the stack of the handler before it, for what must not happen on the stack of ours.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE;
 

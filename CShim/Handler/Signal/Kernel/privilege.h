@@ -4,6 +4,7 @@
 #define CS_PRIVILEGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cs_signal_safe.h"
 
@@ -13,5 +14,13 @@ bool cs_privilege_is_users(void) SIGNAL_SAFE;
 // Asks the kernel, and writes into the ring what follows: no memory is kept, and the report is root's. At the start, at
 // each hello and at each crash: a process changes it any time.
 void cs_privilege_note(void) SIGNAL_SAFE;
+
+// Whether the user may have what this process has: its ring, its files, its spool file. Root, the user whose crashd is
+// the system's, and the user who started this process; the last one only where the kernel would dump this process for
+// that user.
+bool cs_user_is_trusted(uint32_t uid) SIGNAL_SAFE;
+
+// The same of the user who listens at the other end of a socket, by the kernel's word.
+bool cs_peer_is_trusted(int socket) SIGNAL_SAFE;
 
 #endif

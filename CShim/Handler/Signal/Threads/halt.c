@@ -43,7 +43,6 @@
 #include "halt_turn.h"
 #include "own_threads.h"
 #include "reach.h"
-#include "sweep_signal.h"
 #include "sweep_turn.h"
 #include "task_list.h"
 

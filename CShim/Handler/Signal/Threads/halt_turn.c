@@ -3,7 +3,7 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "reach.h"
-#include "sweep_signal.h"
+#include "sweep_turn.h"
 
 // So much processor time: a crash at the same moment takes less.
 #define TURN_NS 200000

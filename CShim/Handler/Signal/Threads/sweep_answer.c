@@ -4,9 +4,8 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "../Unwind/unwind.h"
+#include "cs_ring_access.h"
 #include "halt.h"
-#include "ring_counts.h"
-#include "sweep_place.h"
 #include "sweep_turn.h"
 
 // Of a deep recursion of a thread that did not crash, less is kept; the rest of the places is for async callers.

@@ -1,11 +1,13 @@
-// What a thread that did not crash does when a sweep asks where it is.
+// What a thread that did not crash does when a sweep asks where it is, and the places of the ring that these threads
+// write, one each.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-#include "cs_signal_safe.h"
+#include "../Dispatch/state.h"
+#include "cs_ring_access.h"
 
 // The handler of SIGPROF while a sweep is under way.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
@@ -22,5 +24,27 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE;
 
 // In a forked child.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
+
+// The state of a place in the sweep of this crash. A thread that was too late for the sweep of an earlier one must not
+// take a place of this.
+static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
+  // acquire: pairs with the release store of cs_sweep_renew().
+  return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;
+}
+
+// One of the thread and the sweep writes the record.
+static inline bool cs_sweep_begin_to_write(cs_ring_thread *thread, uint64_t asked) SIGNAL_SAFE {
+  const uint64_t writing = (asked & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_WRITING;
+  // acquire: pairs with the release store of ask().
+  return __atomic_compare_exchange_n(&thread->state, &asked, writing, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void cs_sweep_commit(cs_ring_thread *thread) SIGNAL_SAFE {
+  const uint64_t writing = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+  const uint64_t committed = (writing & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_COMMITTED;
+  thread->crc = cs_ring_crc32c(0, &thread->record, sizeof thread->record);
+  // release: pairs with cs_ring_thread_state_acquire() of the reader.
+  __atomic_store_n(&thread->state, committed, __ATOMIC_RELEASE);
+}
 
 #endif

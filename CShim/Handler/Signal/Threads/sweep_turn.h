@@ -1,4 +1,4 @@
-// Which of the threads that crash together sweeps the others, and for which crash.
+// What a sweep has to itself: the turn among the threads that crash together, and SIGPROF.
 #ifndef CS_SWEEP_TURN_H
 #define CS_SWEEP_TURN_H
 
@@ -26,5 +26,12 @@ void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE;
 
 // In a forked child.
 void cs_sweep_forget_turn(void) SIGNAL_SAFE;
+
+// Makes SIGPROF ours. false: refused.
+bool cs_sweep_take_signal(void) SIGNAL_SAFE;
+bool cs_sweep_has_signal(void) SIGNAL_SAFE;
+
+// Puts the program's action back. Idempotent.
+void cs_sweep_give_signal_back(void) SIGNAL_SAFE;
 
 #endif

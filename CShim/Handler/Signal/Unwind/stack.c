@@ -1,5 +1,4 @@
-#include "stack.h"
-
+// Short walks of a stack, for what goes on afterwards: an incident, an allocation.
 #include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"

@@ -59,4 +59,7 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
 // Appends the resume entries of the chain of contexts to the list.
 void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_list *list) SIGNAL_SAFE;
 
+// stack.c: in a forked child, forgets the working memories that other threads of its parent had.
+void cs_stack_forget(void) SIGNAL_SAFE;
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "../../../../CShim/Handler/Signal/Threads/halt.h"
 #include "../../../../CShim/Handler/Signal/Threads/halt_turn.h"
-#include "../../../../CShim/Handler/Signal/Threads/sweep_signal.h"
+#include "../../../../CShim/Handler/Signal/Threads/sweep_turn.h"
 #include "ways.h"
 
 static pthread_t waiter;

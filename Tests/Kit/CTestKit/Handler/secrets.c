@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../../../../CShim/Handler/Signal/Capture/scrub.h"
+#include "../../../../CShim/Handler/Signal/Capture/record.h"
 #include "../../../../CShim/Handler/Signal/Capture/task.h"
 #include "ways.h"
 

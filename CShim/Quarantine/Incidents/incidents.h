@@ -1,6 +1,7 @@
-// Publishes incidents and counters of the quarantine through callbacks that the start of the shield sets.
-#ifndef CS_QUARANTINE_PUBLISH_H
-#define CS_QUARANTINE_PUBLISH_H
+// Uses of objects after their last release: counted here by kind, class, method and call stack (hits.c), and published
+// through callbacks that the start of the shield sets (publish.c).
+#ifndef CS_QUARANTINE_INCIDENTS_H
+#define CS_QUARANTINE_INCIDENTS_H
 
 #include "../Table/class.h"
 
@@ -18,6 +19,8 @@ typedef struct cs_use {
   cs_quarantine_kind kind;
   int64_t drift;
 } cs_use;
+
+void cs_hit(const cs_use *use);
 
 extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: none
 

@@ -1,14 +1,27 @@
-// What a self-test of the guards found, where crashd can read it.
+// What other parts of the shield publish in the ring: protected classes, and the last self-test of the guards.
 #include "../setup.h"
 
 #include "../../Signal/Dispatch/trusted.h"
+
+cs_ring_class *cs_shim_class(const cs_ring_class *class) {
+  cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
+  if (ring == NULL || class->name_bytes > CS_RING_SUBJECT_LIMIT_BYTES) return NULL;
+  // Precondition: one caller at a time. crashd reads the entry when it is whole.
+  const uint32_t index = ring->header.class_count;
+  __atomic_fetch_add(&ring->header.class_total, 1, __ATOMIC_RELAXED);
+  if (index >= CS_RING_CLASS_LIMIT) return NULL;
+  ring->classes[index] = *class;
+  // release: pairs with cs_ring_class_count_acquire().
+  __atomic_store_n(&ring->header.class_count, index + 1, __ATOMIC_RELEASE);
+  return &ring->classes[index];
+}
 
 void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32_t failures) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL) return;
   cs_ring_self_test *test = &ring->header.self_test;
   uint64_t sequence = __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
-  // Nobody waits: another one that is being written ended at this very moment, too.
+  // No wait: another test that is being written ended at this very moment, too.
   if (sequence % 2 != 0 || !__atomic_compare_exchange_n(&test->sequence, &sequence, sequence + 1, false,
                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;
