@@ -67,3 +67,9 @@ FAULT void cs_fault_kill_ill_from_outside(void) {
   kill_from_outside(SIGILL);
   cs_opaque(1);
 }
+
+extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
+
+bool cs_runtime_has_spoken(void) {
+  return swift_getFatalErrorMessageBuffer == NULL || *swift_getFatalErrorMessageBuffer() != NULL;
+}

@@ -1,4 +1,4 @@
-// Damage to the heap that glibc notices, or falls over.
+// Damage to the heap that glibc notices, or falls over, and a use after free.
 #include "faults.h"
 
 #include <malloc.h>
@@ -50,4 +50,25 @@ FAULT void cs_fault_stack_smash(void) {
   // What a function with a stack protector calls when its canary is gone; not every compiler's default.
   extern _Noreturn void __stack_chk_fail(void);
   __stack_chk_fail(); // fault: stack-smash
+}
+
+typedef struct job {
+  long count;
+  void (*finish)(long count);
+} job;
+
+static void finish(long count) {
+  cs_opaque((int)count);
+}
+
+// A C library calls back with a context that its owner has freed. glibc has put its mark where the function was.
+FAULT void cs_fault_c_callback_context(void) {
+  job *made = malloc(sizeof *made);
+  if (made == NULL) return;
+  *made = (job){.count = cs_opaque(3), .finish = finish};
+  // The compiler must not see that it is the same block.
+  job *volatile kept = made;
+  free(made);
+  kept->finish(kept->count); // fault: c-callback-context
+  cs_opaque(1);
 }

@@ -127,7 +127,7 @@ void cs_fault_reraise_pending(void);
 void cs_fault_reraise_overflow(void);
 void cs_fault_reraise_trap(void);
 
-// Whether Swift's runtime has printed a warning or more: runtime_words.c
+// Whether Swift's runtime has printed a warning or more: faults_abort.c
 bool cs_runtime_has_spoken(void);
 
 // A world that shrank: faults_world.c

@@ -1,9 +1,11 @@
-// Child processes that crash, and crashd's side of the attach socket.
+// Child processes that crash, their directories, and crashd's side of the attach socket.
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -212,4 +214,22 @@ int cs_test_run_crash_connects(const char *directory, int *ret_wait_status) {
   }
   *ret_wait_status = cs_test_wait(child);
   return line;
+}
+
+char *cs_test_make_directory(void) {
+  char *path = strdup("/tmp/csXXXXXX");
+  return path != NULL ? mkdtemp(path) : NULL;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+  (void)status;
+  (void)kind;
+  (void)place;
+  return remove(path);
+}
+
+bool cs_test_remove_directory(char *path) {
+  const bool is_removed = nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0;
+  free(path);
+  return is_removed;
 }

@@ -1,5 +1,5 @@
 // What the quarantine shows of a crash, without a crash.
-#include "cs_test_crash_pointers.h"
+#include "cs_quarantine_test_support.h"
 
 static cs_ring_incident shown[8];
 static uint32_t shown_count;

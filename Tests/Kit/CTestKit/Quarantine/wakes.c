@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cs_test_wakes.h"
+#include "cs_quarantine_test_support.h"
 
 bool cs_test_forbid_wakes(void) {
   static struct sock_filter code[] = {
