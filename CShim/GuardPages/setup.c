@@ -157,7 +157,7 @@ static bool start(void) {
   return true;
 }
 
-// Under the lock. Sizes that nobody looks for cost a comparison.
+// Under the lock. Sizes that are not sampled cost a comparison.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {

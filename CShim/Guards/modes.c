@@ -10,7 +10,7 @@ _Static_assert(CS_CONTROL_GUARD_OFF == CS_GUARD_OFF + 1 && CS_CONTROL_GUARD_OBSE
                    CS_CONTROL_GUARD_ABSORB == CS_GUARD_ABSORB + 1,
                "an operator's byte is 0, or a mode and 1");
 
-// Kept as the difference from what holds until somebody says otherwise.
+// Kept as the difference from what holds until it is overridden.
 #define STANDARD          CS_GUARD_ABSORB
 #define IMPLICIT_STANDARD CS_GUARD_OBSERVE
 

@@ -10,7 +10,7 @@ struct cs_guard_record {
   _Atomic uint64_t key;      // 0: free
   _Atomic uint32_t is_ready; // release: everything below is written
   _Atomic uint64_t count;
-  _Atomic uint64_t untold; // of them, what the ring does not know
+  _Atomic uint64_t unpublished; // of them, those that are not in the ring
   cs_guard_copy copy;
   cs_ring_incident incident;
 };
@@ -73,15 +73,15 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // Whoever has the place describes it, whatever others have counted meanwhile.
+      // The thread that has the place describes it, whatever others have counted meanwhile.
       atomic_fetch_add(&record->count, 1);
-      atomic_fetch_add(&record->untold, 1);
+      atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
       return record;
     }
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
-      atomic_fetch_add(&record->untold, 1);
+      atomic_fetch_add(&record->unpublished, 1);
       // 1 is the describer's.
       *ret_count = count > 1 ? count : 2;
       return record;
@@ -124,19 +124,19 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // In one order with what others add to `untold`: either they see that the record is ready, or this thread takes
+  // In one order with what others add to `unpublished`: either they see that the record is ready, or this thread takes
   // theirs.
   atomic_store(&record->is_ready, 1);
 }
 
-uint64_t cs_guard_take_untold(cs_guard_record *record, const cs_ring_incident **ret_incident) {
+uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident) {
   if (atomic_load(&record->is_ready) == 0) return 0;
   *ret_incident = &record->incident;
-  return atomic_exchange(&record->untold, 0);
+  return atomic_exchange(&record->unpublished, 0);
 }
 
 void cs_guard_give_back(cs_guard_record *record, uint64_t times) {
-  atomic_fetch_add(&record->untold, times);
+  atomic_fetch_add(&record->unpublished, times);
 }
 
 uint64_t cs_guard_lost(void) {

@@ -49,7 +49,7 @@ uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE {
     return 0;
   }
   cs_page_slot *slot = &cs_page_slots[index];
-  __atomic_fetch_add(&slot->tenant, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&slot->generation, 1, __ATOMIC_RELEASE);
   slot->object = page + CS_PAGES_BYTES - cs_page_rounded(bytes);
   slot->object_bytes = bytes;
   slot->class = 0;

@@ -7,11 +7,11 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// How often a thread looks whether another one is done with the slot: 500 × 20 µs.
+// How often a thread checks whether another one is done with the slot: 500 × 20 µs.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process: by a fault at an address that nothing opens. A handler that was there before ours may mend it.
+// Ends the process: by a fault at an address that nothing opens. A handler that was there before ours may repair it.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
@@ -83,7 +83,7 @@ static bool is_freed(uint32_t state) SIGNAL_SAFE {
 
 static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE {
   cs_page_slot copy;
-  const bool is_known = index < CS_PAGES_SLOT_LIMIT && cs_page_copy(index, &copy) && copy.tenant != 0;
+  const bool is_known = index < CS_PAGES_SLOT_LIMIT && cs_page_copy(index, &copy) && copy.generation != 0;
   const bool is_double = is_known && is_freed(copy.state) && copy.object == object;
   const bool is_fatal = is_known && cs_page_policy(&copy) == CS_PAGES_CRASH;
   const cs_page_event event = {.kind = is_double ? CS_RING_PAGES_DOUBLE_FREE : CS_RING_PAGES_INVALID_FREE,
@@ -108,7 +108,7 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // A page has one object at one place for its size; the next tenant may have had another size.
+    // A page has one object at one place for its size; the next object may have had another size.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

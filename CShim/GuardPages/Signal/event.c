@@ -6,7 +6,7 @@
 #include "cs_callees.h"
 #include "cs_shim.h"
 
-// How often a slot is copied until nobody has changed it meanwhile; how long between: 500 × 20 µs.
+// How often a slot is copied until it has not changed meanwhile; how long between: 500 × 20 µs.
 #define COPY_TRIES    500
 #define COPY_SLEEP_NS 20000
 
@@ -25,13 +25,13 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
   const cs_page_slot *slot = &cs_page_slots[index];
   for (int attempt = 0; attempt < COPY_TRIES; attempt++) {
     const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-    const uint32_t tenant = __atomic_load_n(&slot->tenant, __ATOMIC_ACQUIRE);
+    const uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
     if (state != CS_PAGE_BUSY) {
       memcpy(ret_copy, slot, sizeof *ret_copy);
-      // The copy before the second look.
+      // The copy before the second read.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == state &&
-          __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant && ret_copy->state == state) {
+          __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == generation && ret_copy->state == state) {
         if (state == CS_PAGE_LIVE)
           ret_copy->class = cs_page_class_with(first_word(ret_copy->object), ret_copy->object_bytes);
         return true;
@@ -50,7 +50,7 @@ cs_pages_policy cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE {
 static void describe(cs_ring_incident *incident, const cs_page_slot *slot) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_RECORD;
   incident->address = slot->object;
-  incident->id = slot->tenant;
+  incident->id = slot->generation;
   incident->object_bytes = slot->object_bytes;
   incident->origin_tid = slot->origin_tid;
   incident->origin_count =

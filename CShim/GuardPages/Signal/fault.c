@@ -87,7 +87,7 @@ static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy
   for (int attempt = 0; attempt < 2; attempt++) {
     const bool is_before = is_lower_half == (attempt == 0);
     if (is_before ? index == 0 : index >= CS_PAGES_SLOT_LIMIT) continue;
-    if (!cs_page_copy(is_before ? index - 1 : index, ret_copy) || ret_copy->tenant == 0) continue;
+    if (!cs_page_copy(is_before ? index - 1 : index, ret_copy) || ret_copy->generation == 0) continue;
     *ret_is_before = is_before;
     return true;
   }

@@ -43,7 +43,7 @@ typedef enum cs_page_guard : uint32_t {
 typedef struct cs_page_slot {
   uint32_t state;        // atomic: cs_page_state
   uint32_t guard;        // atomic: cs_page_guard, of the guard in front of it
-  uint32_t tenant;       // atomic: grows with each allocation
+  uint32_t generation;   // atomic: grows with each allocation
   uint32_t is_pooled;    // atomic: it is among those that the pool hands out
   uint64_t object;       // where the allocation begins
   uint32_t object_bytes; // what was asked for
@@ -148,9 +148,9 @@ typedef struct cs_page_event {
   bool is_fatal;          // the process is to end by it
   uint64_t fatal_address; // of that crash
 } cs_page_event;
-// Copies what a slot says, as far as nobody changes it meanwhile. False: somebody does all the time.
+// Copies a slot that does not change meanwhile. false: it changes all the time.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
-// Records what happened to the memory that `slot` describes, a copy or one that the caller owns; NULL: nobody knows.
+// Records what happened to the memory that `slot` describes, a copy or one that the caller owns; NULL: not known.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
 // What the class of a slot's object wants; that of no class goes on.
 cs_pages_policy cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;

@@ -1,6 +1,6 @@
 // The queue of slots that may be handed out: Vyukov's bounded queue, whose places are numbered so that a thread knows
 // from the number of a place whether it is there to be filled or to be emptied. A thread that stops in the middle
-// blocks nobody: the others find nothing, and go on without a slot.
+// blocks no other: they find nothing, and go on without a slot.
 #include "pages.h"
 
 #define PLACES 8192 // a power of two, more than there are slots

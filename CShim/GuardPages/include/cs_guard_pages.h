@@ -51,7 +51,7 @@ typedef struct cs_pages_counts {
   uint64_t others;    // allocations in slots that were no objects of listed classes
   uint64_t no_slot;   // drawn, but none was free
   uint64_t no_page;   // drawn or freed, but the system refused to change a page's protection
-  uint64_t unarmed;   // freed while SIGSEGV was handled by somebody else, so not guarded
+  uint64_t unarmed;   // freed while another handler had SIGSEGV, so not guarded
   uint64_t incidents;
   uint64_t opened; // slots that were opened again, and are not used any more
 } cs_pages_counts;

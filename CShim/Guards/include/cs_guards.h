@@ -31,7 +31,7 @@ typedef struct cs_guard_site {
                  // where there is one: what tells faults at one line apart; 0: nothing
 } cs_guard_site;
 
-// What is told of the first fault of a kind at a place.
+// The details of the first fault of a kind at a place.
 typedef struct cs_guard_details {
   const uint8_t *reason; // UTF-8, not terminated; the ring keeps what fits beside the file's name
   uint32_t reason_bytes;
@@ -79,28 +79,28 @@ void cs_guard_set_probe_line(uint64_t line);
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault. `*ret_count`: how often it has happened here by now; whoever gets 1 calls cs_guard_describe. NULL:
-// there is no room for another place, which is counted.
+// Counts a fault. `*ret_count`: how often it has happened here by now; the caller that gets 1 calls cs_guard_describe.
+// NULL: there is no room for another place, which is counted.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
 // Faults that found no room.
 uint64_t cs_guard_lost(void);
 
-// What the ring has not been told yet of a record that is described: the incident, and how often. Whoever gets a number
-// above 0 tells it, or gives it back.
-uint64_t cs_guard_take_untold(cs_guard_record *record, const cs_ring_incident **ret_incident);
+// Takes the faults of a described record that are not in the ring yet: the incident, and how often. A caller that gets
+// a number above 0 publishes it, or gives it back.
+uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
 // The record at a place of the table, below CS_GUARD_SITES; NULL: none that is described.
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Whether this thread is in a function that was told of a fault; such a function is not called again from within
+// Whether this thread is in a fault callback; such a function is not called again from within
 // itself.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// The innermost of the queues whose bodies this thread is in, as whoever entered it keeps them; NULL: none.
+// The innermost of the queues whose bodies this thread is in, as their callers keep them; NULL: none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 

@@ -136,7 +136,7 @@ size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNA
 // The same of the thread that a signal handler's `ucontext_t` tells of: the first is the instruction itself.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
-// How isolated work ended.
+// How contained work ended.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : uint32_t {
   CS_SHIM_CONTAINED_FINISHED = 1, // its thread has ended
   CS_SHIM_CONTAINED_TRAPPED = 2,  // its thread stays for ever where it trapped, with all that it had
@@ -163,7 +163,7 @@ void cs_shim_contained_set_budget(uint32_t threads);
 uint32_t cs_shim_contained_budget(void);
 uint32_t cs_shim_contained_parked(void);
 
-// The work of this thread, which stays in memory until it is released; NULL outside of isolated work.
+// The work of this thread, which stays in memory until it is released; NULL outside of contained work.
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 

@@ -52,7 +52,7 @@ size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit);
 // `header_offset`, with the pc at `pc_offset`. true when it found rules that can be applied.
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset);
 
-// Before the first isolated work: images whose names begin so are not recognized. The text must stay.
+// Before the first contained work: images whose names begin so are not recognized. The text must stay.
 void cs_testing_contained_ignore(const char *image);
 
 // The next start finds a kernel before Linux 5.1: one without F_SEAL_FUTURE_WRITE.

@@ -1,4 +1,4 @@
-// What crashd is shown of the quarantine, by functions that whoever starts the shield gives.
+// Publishes incidents and counters of the quarantine through callbacks that the start of the shield sets.
 #include <string.h>
 
 #include "../Machine/clock_x86_64.h"

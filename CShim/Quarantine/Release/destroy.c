@@ -1,7 +1,7 @@
-// What the stubs call: the last release of a listed class's object, and the touches of one in quarantine.
+// What the stubs call: the last release of a listed class's object, and uses of one in quarantine.
 //
-// Who enters an object claims it first, by so many unowned references that nobody else has them. A second "last"
-// release of it, at the same time or at any later one until its memory goes, sees the claim: it is a release too many.
+// An object is claimed first, by more unowned references than a program ever takes. A second "last" release, at the
+// same time or any time until its memory is freed, sees the claim: it is a release too many.
 #include "../Incidents/incidents.h"
 #include "../Table/classes.h"
 #include "queue.h"
@@ -32,14 +32,15 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy)
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
-  // The shortest do not look how large an object is.
+  // The shortest do not check how large an object is.
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
                        class->has_one_size && (policy == CS_QUARANTINE_DIAGNOSE || class->empties == NULL);
   return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
-// Whether the deinit has run to its end. It gives up the object's own unowned reference by then; before, nobody else
-// can: an object with others is not claimed, and who takes one meanwhile has but that to give back.
+// Whether the deinit has run to its end: then it has given up the object's own unowned reference. No other thread can
+// give that up: an object with further references is not claimed, and one that takes a reference meanwhile gives back
+// only that.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
   // It goes on elsewhere, on its actor, or has left a reference.
@@ -56,8 +57,8 @@ static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy,
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Also of an object whose place has another tenant already, while its memory is about to go. One that has not come to a
-// place yet is no zombie: a ghost at its address is of a life before.
+// Also of an object whose slot has another one already, while its memory is about to be freed. An object without a slot
+// yet is no zombie: a freed-object record at its address is of an earlier object.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_places_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
@@ -71,7 +72,7 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
   cs_hit(&use);
 }
 
-// Somebody refers to it weakly or as unowned, it is on the stack, or it has been claimed.
+// It has a weak or unowned reference, is on the stack, or has been claimed.
 __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object,
                                                            cs_quarantine_policy policy, const void *frame) {
   uint64_t *const word = cs_object_counts(object);
@@ -95,7 +96,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
   put(class, object, policy, frame);
 }
 
-// At the last release of an object that nobody refers to weakly or as unowned, one swap of its counts says both.
+// One swap of the counts finds the last release of an object without weak and unowned references.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   const void *const frame = __builtin_frame_address(0);

@@ -24,7 +24,7 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
-    // Whoever has retained it may be about to call it, and to release it again.
+    // The thread that has retained it may be about to call it, and to release it again.
     if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
       slot->label |= CS_LABEL_STAYED;
       return false;
@@ -44,7 +44,7 @@ static void leave(cs_class *class, cs_object *object) {
 void cs_claim_end(const cs_class *class, cs_object *object) {
   uint64_t *const word = cs_object_counts(object);
   uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  // The deinit has ended and nobody has a reference: this is what swift_unownedRelease comes to.
+  // The deinit has ended and there is no other reference: this is what swift_unownedRelease comes to.
   if (word == &object->counts && (counts & ~UINT64_C(1)) == (CS_COUNTS_DONE & ~UINT64_C(1))) {
     cs_object_free(class, object);
     return;

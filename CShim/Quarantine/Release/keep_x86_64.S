@@ -60,12 +60,12 @@
   lock xaddq %rsi, CLASS_TURN(%rcx)
   cmpq CLASS_BOUND(%rcx), %rsi
   jae 3f
-1:// rdi: what was in it. An empty place and one that somebody else has in hand lead to counts that no object has.
-  leaq cs_nobody(%rip), %rdi
+1:// rdi: what was in it. The marks of an empty slot and of a held one lead to counts that no object has.
+  leaq cs_slot_marks(%rip), %rdi
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Was it under the same policy, and has nobody written to its fields? It is as large as the one that comes, but for
+  // Was it under the same policy, and are its fields unchanged? It is as large as the one that comes, but for
   // the rest that malloc gives with it where that is too little for a chunk of its own; what was charged stays.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
@@ -80,7 +80,7 @@
   cmpq %r8, OBJECT_SECOND(%rdi)
   jne 5f
   .endif
-  // It becomes the ghost.
+  // It becomes the previous object.
   movq %rdi, SLOT_PAST(%rsi)
   movq SLOT_TICKS(%rsi), %r8
   movq %r8, SLOT_PAST_TICKS(%rsi)

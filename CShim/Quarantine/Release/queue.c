@@ -44,7 +44,7 @@ static uint32_t bytes_of(cs_object *object) {
   return cs_label_bytes(size_of(object)) + (uint32_t)sizeof(cs_slot);
 }
 
-// A place in hand.
+// A slot that the caller holds.
 typedef struct place {
   cs_slot *slot;  // NULL: there is none
   cs_object *old; // what was in it
@@ -65,7 +65,7 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   return (place){0};
 }
 
-// What is in the place that is in hand goes. False: it cannot go now.
+// Evicts the object of a slot that the caller holds. false: not now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
@@ -75,7 +75,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   return true;
 }
 
-// The place's own, as it is before its first tenant.
+// The slot's own number, before its first object.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
@@ -92,7 +92,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // As when the budget has become smaller: the older one goes, and nobody comes.
+  // As when the budget has become smaller: the older object goes, and no other comes.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
@@ -124,7 +124,7 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
   cs_thread_known();
-  const bool is_for_explorer = cs_sample_wins((uint32_t)cs_thread_random());
+  const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
   // Also in a forked child.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
@@ -132,7 +132,7 @@ void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_polic
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
   if (old != NULL) {
-    // What frees it looks at its class, in a guard slot for one.
+    // Its release reads its class, for instance of an object on a guard page.
     __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
     cs_object_free(class, old);
   }
@@ -148,7 +148,7 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
 // False: the reaper is behind.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // Who has it is about to leave: no code of the program runs meanwhile.
+  // The thread that holds it is about to leave: no code of the program runs meanwhile.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
     old = cs_slot_enter(slot);
@@ -161,7 +161,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // Not with the place in hand: a deinit that the reaper runs may want it.
+    // Not while holding the slot: a deinit that the reaper runs may want it.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
     }
@@ -170,7 +170,7 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // Who forks in a signal handler, in the middle of a release, has a place in hand for ever.
+  // A fork in a signal handler, in the middle of a release, leaves a slot held for ever.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

@@ -1,6 +1,6 @@
-// The way of an object into a place of its class: what each last release pays, so it is inlined, and what is usual
-// comes first: a queue that is full, and in its next place an object of the same size under the same policy. It calls
-// nothing on its way, so that no register has to be saved, and ends in the call of the allocator.
+// The fast path of an object into a slot of its class, which each last release pays: inlined, and the usual case first,
+// a full queue whose next slot has an object of the same size under the same policy. It calls nothing on its way, so
+// that no register is saved, and ends in the call of the allocator.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -29,14 +29,14 @@ void cs_queue_empty(cs_class *class);
 // The same without waiting: what cannot go now stays.
 void cs_queue_sweep(cs_class *class);
 
-// Whether the last tenant's chunk was as large as the object's, of glibc's heap.
+// Whether the slot's object has a chunk as large as the new object's, of glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
 // Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
-// a place, or its memory goes. The first is for one that has drawn no lot.
+// a slot, or its memory goes. The first is for one that has not been sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
                                         const void *frame);
-// The same with a place in hand, if `old` is not CS_SLOT_BUSY.
+// The same with a slot that the caller holds, if `old` is not CS_SLOT_BUSY.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object,
                                       cs_quarantine_policy policy, const void *frame);
 // The class was unlisted, or is being drained, while an object came in: it goes again. `old` goes at once.
@@ -44,14 +44,14 @@ CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
 
-// Of what was in a place that has been used: neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
-static inline bool cs_is_tenant(const cs_object *object) {
-  return (uintptr_t)object - (uintptr_t)cs_nobody >= sizeof cs_nobody;
+// Whether `object`, read from a used slot, is neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
+static inline bool cs_slot_has_object(const cs_object *object) {
+  return (uintptr_t)object - (uintptr_t)cs_slot_marks >= sizeof cs_slot_marks;
 }
 
-// Where the heap is glibc's: whether the last tenant was under the same policy, and its chunk as large as the object's.
-// Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for another;
-// what was charged stays.
+// Where the heap is glibc's: whether the slot's object is under the same policy, and its chunk as large as the new
+// one's. Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for
+// another; what was charged stays.
 static inline __attribute__((always_inline)) bool
 cs_slot_is_like(const cs_class *class, const cs_slot *slot, const cs_object *object, cs_quarantine_policy policy) {
   uint16_t mark;
@@ -73,7 +73,7 @@ static inline void cs_slot_renumber(cs_slot *slot) {
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,
                                    uint32_t thread, uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // The processor keeps the order of stores, the compiler has to be told.
+  // The processor keeps the order of stores; this keeps the compiler's.
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
@@ -91,9 +91,9 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   }
 }
 
-// The object is in the place; nobody has seen it yet. False: it has to go again.
+// Publishes the object in its slot. false: it has to go again.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
-  // Before the place is left: then another thread may take it, and give the object back to Swift.
+  // Before the slot is left: then another thread may take it, and give the object back to Swift.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
@@ -103,7 +103,7 @@ static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *o
   return CS_USUALLY(cs_is_one(&class->is_listed));
 }
 
-// Whether nobody has touched an object since its deinit ended.
+// Whether an object is unchanged since its deinit ended.
 static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
                                         cs_quarantine_policy policy, bool is_pair) {
   if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
   }
   cs_object *const old = cs_slot_enter(slot);
   if (!cs_slot_is_like(class, slot, object, policy) ||
-      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_is_tenant(old)) && CS_USUALLY(cs_reaper_give(slot, old))
+      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_slot_has_object(old)) && CS_USUALLY(cs_reaper_give(slot, old))
                                        : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);

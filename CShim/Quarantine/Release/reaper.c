@@ -75,7 +75,7 @@ static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   place->thread = slot->thread;
   place->stack = slot->stack;
   place->checksum = slot->checksum;
-  // For cs_reaper_find, which looks at a place that changes.
+  // For cs_reaper_find, which reads a place that changes.
   atomic_store_explicit(&place->object, object, memory_order_relaxed);
 }
 
@@ -110,7 +110,7 @@ static outcome reap_one(void) {
   return is_gone ? REAPED : STAYS;
 }
 
-// At exit other threads go on as they do; of the deinits that were put off only those run that somebody waits for.
+// At exit other threads go on; of the deferred deinits only those run that a thread waits for.
 static bool may_reap(void) {
   return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
 }
@@ -146,7 +146,7 @@ static void *reap(void *context) {
       sleep_on(&call, before, pause_ns);
       continue;
     }
-    // seq_cst: pairs with cs_reaper_give, which looks after it has raised `given`.
+    // seq_cst: pairs with cs_reaper_give, which reads it after it has raised `given`.
     atomic_store(&is_resting, 1);
     if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
     atomic_store(&is_resting, 0);

@@ -1,41 +1,41 @@
-// Which objects are an explorer's: one in twenty, as if each drew a lot of its own, so that no program's rhythm is in
-// step with it. To ask for each would cost more than the rest: one lot says how many objects come before the next one.
-// How often one has drawn makes no difference: what is left of such a wait is as long as a new one.
-#ifndef CS_QUARANTINE_LOTS_H
-#define CS_QUARANTINE_LOTS_H
+// Geometric sampling, 1 in 20: independent of allocation patterns, as the SampleRate of GWP-ASan. One random number
+// gives the distance to the next sampled object, which costs less than one for each object. A distance may be drawn
+// anew at any time: what is left of it is distributed as a new one.
+#ifndef CS_QUARANTINE_SAMPLING_H
+#define CS_QUARANTINE_SAMPLING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "../Table/class.h"
 
-#define CS_SAMPLE_WINNERS 20 // one in so many
-#define CS_SAMPLE_TURNS   128
-#define CS_SAMPLE_GUIDES  256
+#define CS_SAMPLE_RATE      20 // one in so many
+#define CS_SAMPLE_DISTANCES 128
+#define CS_SAMPLE_GUIDES    256
 
 #pragma GCC visibility push(hidden)
 
-// Out of 2^32: the probability that more objects than this come before the next winner.
-extern uint32_t cs_sample_turns[CS_SAMPLE_TURNS + 1]; // the last is 0
-// Of a lot, by its first eight bits: how many of these are above all such lots.
+// Out of 2^32: the probability that more objects than this come before the next sampled one.
+extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last is 0
+// Where the search begins for a random number, by its first eight bits.
 extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop
 
-static inline bool cs_sample_wins(uint32_t lot) {
-  return lot < UINT32_MAX / CS_SAMPLE_WINNERS + 1;
+static inline bool cs_sample_is_chosen(uint32_t random) {
+  return random < UINT32_MAX / CS_SAMPLE_RATE + 1;
 }
 
-// Of a lot longer than the table: it goes on as it began.
-CS_SELDOM uint32_t cs_sample_draw_more(void) __attribute__((visibility("hidden")));
+// A distance beyond the table.
+CS_SELDOM uint32_t cs_sample_distance_beyond(void) __attribute__((visibility("hidden")));
 
-// Which of the objects from now on wins, from 1. By a thread that is known.
-static inline uint32_t cs_sample_draw(uint32_t lot) {
-  uint32_t first = cs_sample_guide[lot / (UINT32_MAX / CS_SAMPLE_GUIDES + 1)];
+// The distance to the next sampled object, from 1. Precondition: cs_thread_known() on this thread.
+static inline uint32_t cs_sample_distance(uint32_t random) {
+  uint32_t first = cs_sample_guide[random / (UINT32_MAX / CS_SAMPLE_GUIDES + 1)];
 #pragma clang loop unroll(disable)
-  while (lot < cs_sample_turns[first])
+  while (random < cs_sample_probability[first])
     first++;
-  return __builtin_expect(first < CS_SAMPLE_TURNS, true) ? first + 1 : cs_sample_draw_more();
+  return __builtin_expect(first < CS_SAMPLE_DISTANCES, true) ? first + 1 : cs_sample_distance_beyond();
 }
 
 #endif

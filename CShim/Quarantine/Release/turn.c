@@ -10,15 +10,15 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// The place behind the last, if it still is that; before it is counted, as no place that is has NULL in it.
+// The slot behind the last, if it still is that. It is marked before it is counted: no counted slot has NULL in it.
 static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   cs_object *nothing = NULL;
   atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);
   return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
 }
 
-// NULL: the explorer has no place.
-CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t lot) {
+// NULL: the explorer has no slot.
+CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
   if (present < most && cs_budget_has_room(bytes, 0)) {
@@ -26,23 +26,23 @@ CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint3
     if (slot != NULL) return slot;
   }
   if (present > most) present = most;
-  return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)lot * present >> 32));
+  return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)number * present >> 32));
 }
 
-// From now on the short way through cs_queue_put is open.
+// Opens the fast path through cs_queue_put.
 static void set_full(cs_class *class, uint32_t places) {
-  // Who goes that way reads the size of a chunk, and the thread's number.
+  // It reads the size of a chunk, and the thread's number.
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
-  // Not 0, and not the same for another number of places.
+  // Not 0, and not the same for another number of slots.
   atomic_store(&class->bound, places);
-  // Else cs_class_close may have been between, whose caller changed one of these before.
+  // Else cs_class_close may have come between, whose caller changed one of these before.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_budget_left) < 0)
     cs_class_close(class);
 }
 
-// The slow way takes a turn of its own: else each second place would not be visited while the short one is closed.
-// Where another thread has taken one meanwhile, a place is passed over.
+// The slow path takes a turn of its own: else each second slot would not be visited while the fast one is closed. Where
+// another thread has taken a turn meanwhile, a slot is passed over.
 static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   uintptr_t next = turn + sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->turn, &next, instead);
@@ -53,34 +53,33 @@ static uint32_t usual_bytes(const cs_class *class) {
   return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
 }
 
-// Whether the queue may have no more places than it has now; and no fewer.
+// Whether the queue may have no more slots than it has now; and no fewer.
 static bool stays_full(const cs_class *class, uint32_t full) {
   const int64_t left = atomic_load_explicit(&cs_budget_left, memory_order_relaxed);
   return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
 }
 
-// The explorer's place for a lot; where it has all that it may have, without a detour.
-static inline cs_slot *explore(cs_class *class, uint32_t lot) {
+// The explorer's slot for a random number; where it has all that it may have, without a detour.
+static inline cs_slot *explore(cs_class *class, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
-    return explorer_slot(class, (uint32_t)((uint64_t)lot * most >> 32));
-  return explore_or_grow(class, usual_bytes(class), lot);
+    return explorer_slot(class, (uint32_t)((uint64_t)number * most >> 32));
+  return explore_or_grow(class, usual_bytes(class), number);
 }
 
-// Where the explorer's next object is drawn, if the turn after this one is `next`. `bound` is what was seen of it.
-static inline void draw_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t lot) {
-  const uintptr_t drawn = next + (cs_sample_draw(lot) - 1) * sizeof(cs_slot);
-  atomic_compare_exchange_strong(&class->bound, &bound, drawn < end ? drawn : end);
+// Samples the explorer's next object, if the turn after this one is `next`. `bound` is the value that was read.
+static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t number) {
+  const uintptr_t sampled = next + (cs_sample_distance(number) - 1) * sizeof(cs_slot);
+  atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Of a turn that is not at a bound which was drawn: of a new round, or of a thread that was overtaken. It draws a lot
-// of its own.
+// A turn that is not at a sampled bound, of a new round or of a thread that was overtaken: it is sampled by itself.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
   // Before `full`: where they do not belong together, the bound stays as it is.
   const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
-  // Who is not known draws no lots.
+  // A thread without a random state samples nothing.
   bool is_open = bound != 0 && full != 0 && cs_this_thread.number != 0;
   if (is_open && turn >= end && !stays_full(class, full)) {
     cs_class_close(class);
@@ -92,29 +91,28 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   }
   if (turn < bound && turn < end) return (cs_slot *)turn;
   const uint64_t random = cs_thread_random();
-  const uint32_t lot = (uint32_t)random;
+  const uint32_t number = (uint32_t)random;
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // Of a lot that has won the rest is as good as any other.
-  cs_slot *const slot = turn == bound && turn < end ? explore(class, lot)
-                        : cs_sample_wins(lot)       ? explore(class, lot * CS_SAMPLE_WINNERS)
-                                                    : NULL;
+  // Of a number that was chosen the rest is as random as before.
+  cs_slot *const slot = turn == bound && turn < end   ? explore(class, number)
+                        : cs_sample_is_chosen(number) ? explore(class, number * CS_SAMPLE_RATE)
+                                                      : NULL;
   // Before the turns begin anew: until then each one is behind it.
-  draw_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
+  sample_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
   if (slot != NULL) {
     give_back_turn(class, turn, at);
     return slot;
   }
   if (turn != at) {
-    // What is left of a turn by all places stays the same, whoever does this, and however often.
+    // The turn modulo the slots stays the same, whichever thread does this, and however often.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }
   return (cs_slot *)at;
 }
 
-// Whoever comes here draws how far away the explorer's next object is. A turn at the bound was drawn before; one behind
-// it draws a lot of its own. So each object has one chance, whoever draws, and very nearly so where threads overtake
-// each other.
+// Samples the distance to the explorer's next object. A turn at the bound was sampled before; one behind it is sampled
+// by itself. So each object has one chance, and very nearly so where threads overtake each other.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uintptr_t bound = atomic_load(&class->bound);
   const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
@@ -124,8 +122,8 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uint64_t random = cs_thread_random();
   cs_slot *const slot = explore(class, (uint32_t)random);
   if (!CS_USUALLY(slot != NULL)) return turn_behind(class, turn);
-  draw_bound(class, bound, turn, end, (uint32_t)(random >> 32));
-  // The queue's place is the next one's.
+  sample_bound(class, bound, turn, end, (uint32_t)(random >> 32));
+  // The queue's slot is the next object's.
   give_back_turn(class, turn, turn);
   return slot;
 }
@@ -134,7 +132,7 @@ cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn) {
   return cs_queue_turn(class, turn);
 }
 
-// NULL: there is no place at all.
+// NULL: there is no slot at all.
 static cs_slot *queue(cs_class *class, uint32_t bytes) {
   const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed);

@@ -48,7 +48,7 @@ typedef struct cs_object {
 #define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
-// At the last release of an object that nobody refers to weakly or as unowned: deiniting, its own unowned reference,
+// At the last release of an object without weak and unowned references: deiniting, its own unowned reference,
 // and the mark of an object that Swift frees itself.
 #define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
@@ -59,11 +59,11 @@ static inline uint64_t *cs_object_counts(cs_object *object) {
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
-// What an object in quarantine has beside: more unowned references than anybody comes to.
+// What an object in quarantine has beside: more unowned references than a program ever takes.
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
-// After the deinit of an object that is claimed and that nobody else refers to.
+// After the deinit of an object that is claimed and has no other reference.
 #define CS_COUNTS_DONE (CS_COUNTS_DEINITING | CS_COUNTS_CLAIM | 1)
 
 static inline uint64_t cs_counts_unowned(uint64_t counts) {

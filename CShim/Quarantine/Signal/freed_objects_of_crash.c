@@ -10,14 +10,14 @@
 #include "../Table/places.h"
 
 #define POINTERS    40 // addresses that are looked for
-#define GHOST_LIMIT 4  // of one crash
+#define FREED_LIMIT 4  // of one crash
 #define HELD_LIMIT  4  // of one crash
 // A process may survive its crashes, and the ring has so many entries for incidents.
 #define CRASH_LIMIT 8
 // Of all classes: half a million would be 32 MiB to read, at a moment when time counts.
 #define PLACE_LIMIT (1 << 17)
-// A place that changes meanwhile has a newer tenant soon; one that stays in hand is of a thread that was stopped.
-#define LOOKS        3
+// A slot that changes meanwhile has a newer object soon; one that stays held is of a thread that was stopped.
+#define READS        3
 #define MARKS        256
 #define ADDRESS_BITS 47
 #define ALIGNMENT    UINT64_C(16)
@@ -30,13 +30,13 @@ typedef struct pointer {
   uint32_t thread;
   uint32_t stack;
   bool is_held; // the object is in quarantine
-  bool has_ghost;
+  bool is_freed;
 } pointer;
 
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // A bit for each address, by some of its own: most ghosts are passed over by one look.
+  // A bit for each address, by some of its own bits: most records are passed over by one test.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -62,7 +62,7 @@ static void add_registers(pointers *pointers, const cs_ring_registers *registers
   }
 }
 
-// NULL: nobody looks for it.
+// NULL: it is not searched for.
 static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   if ((pointers->marks[mark_of(address) / 64] >> mark_of(address) % 64 & 1) == 0) return NULL;
   for (uint32_t index = 0; index < pointers->count; index++)
@@ -72,13 +72,13 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
 
 // An object in quarantine has its address for itself; of freed-object records the youngest counts.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
-  if (!is_held && (pointer->is_held || (pointer->has_ghost && record->ticks <= pointer->ticks))) return;
+  if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;
   pointer->label = record->label;
   pointer->thread = record->thread;
   pointer->stack = record->stack;
   pointer->is_held = is_held;
-  pointer->has_ghost = !is_held;
+  pointer->is_freed = !is_held;
 }
 
 static void search_place(const cs_slot *slot, const cs_object *object, bool is_past, pointers *pointers) SIGNAL_SAFE {
@@ -86,8 +86,8 @@ static void search_place(const cs_slot *slot, const cs_object *object, bool is_p
   if (pointer == NULL) return;
   int found = -1;
   cs_slot record;
-  for (uint32_t look = 0; look < LOOKS && found < 0; look++)
-    found = cs_slot_look(slot, object, is_past, &record);
+  for (uint32_t attempt = 0; attempt < READS && found < 0; attempt++)
+    found = cs_slot_read(slot, object, is_past, &record);
   if (found > 0) keep(pointer, &record, !is_past);
 }
 
@@ -109,12 +109,12 @@ static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-static void search_ghosts(pointers *pointers) SIGNAL_SAFE {
+static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_FREED_OBJECTS; index++) {
     const cs_object *const object = atomic_load_explicit(&cs_freed_objects[index].object, memory_order_relaxed);
     pointer *const pointer = find(pointers, (uintptr_t)object);
-    cs_slot ghost;
-    if (pointer != NULL && cs_freed_object_look(&cs_freed_objects[index], object, &ghost)) keep(pointer, &ghost, false);
+    cs_slot freed;
+    if (pointer != NULL && cs_freed_object_read(&cs_freed_objects[index], object, &freed)) keep(pointer, &freed, false);
   }
 }
 
@@ -125,7 +125,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   const uint32_t number = cs_label_number(pointer->label);
   const cs_class *const class = cs_classes[cs_number_class(number)];
   if (class == NULL) return false;
-  const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_GHOST;
+  const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_FREED;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
       // Each crash has its own; an odd number is never 0.
@@ -164,11 +164,11 @@ void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE {
   for (uint32_t index = 0; index < cs_class_count() && left != 0; index++)
     search_places(cs_classes[index], &pointers, &left);
   search_waiting(&pointers);
-  search_ghosts(&pointers);
-  uint32_t ghosts = 0, held = 0;
+  search_freed_objects(&pointers);
+  uint32_t freed = 0, held = 0;
   for (uint32_t index = 0; index < pointers.count; index++) {
     const pointer *const pointer = &pointers.list[index];
-    if (pointer->has_ghost && ghosts < GHOST_LIMIT && show(pointer, record, sink)) ghosts++;
+    if (pointer->is_freed && freed < FREED_LIMIT && show(pointer, record, sink)) freed++;
     if (pointer->is_held && held < HELD_LIMIT && show(pointer, record, sink)) held++;
   }
 }

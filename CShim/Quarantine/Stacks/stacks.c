@@ -177,7 +177,7 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
   const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
-  // More only where somebody wrote over the table: a handler reads it, too.
+  // More only where the table was written over: a handler reads it, too.
   const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
   for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];

@@ -40,7 +40,7 @@ bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_livene
     is_found = true;
   }
   for (uint32_t index = 0; index < CS_FREED_OBJECTS; index++) {
-    if (!cs_freed_object_look(&cs_freed_objects[index], object, &candidate)) continue;
+    if (!cs_freed_object_read(&cs_freed_objects[index], object, &candidate)) continue;
     if (is_found && candidate.ticks <= found.ticks) continue;
     found = candidate;
     is_found = true;

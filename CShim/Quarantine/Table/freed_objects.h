@@ -31,7 +31,7 @@ extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 #pragma GCC visibility pop
 
 // False: it is another object's, or changes now.
-static inline bool cs_freed_object_look(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
+static inline bool cs_freed_object_read(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
   // The mark of a record that is being written is an address, too.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&record->ticks, __ATOMIC_RELAXED);

@@ -7,7 +7,7 @@
 
 _Atomic uint64_t cs_budget = 1 << 20;
 _Atomic int64_t cs_budget_left = 1 << 20;
-const uint64_t cs_nobody[2][2];
+const uint64_t cs_slot_marks[2][2];
 
 // The youngest of those that there are.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
@@ -17,7 +17,7 @@ static bool find(const cs_class *class, const cs_object *object, bool is_past, c
     bool is_busy = false, is_found = false;
     for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
       cs_slot candidate;
-      const int found = cs_slot_look(slot, object, is_past, &candidate);
+      const int found = cs_slot_read(slot, object, is_past, &candidate);
       if (found < 0) is_busy = true;
       if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
       *ret_slot = candidate;

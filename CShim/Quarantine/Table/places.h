@@ -37,7 +37,7 @@ static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&slot->object, object, memory_order_release);
 }
 
-// The tenant has gone; what it was stays.
+// Keeps the record of the object that leaves the slot, as that of the previous one.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;
@@ -56,9 +56,9 @@ static inline cs_slot *cs_slots_end(const cs_class *class) {
   return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
 }
 
-// One look at a place: 1 found, 0 not here, -1 busy. `is_past`: the object is the tenant before, its record made of the
-// ghost.
-static inline int cs_slot_look(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
+// Reads a slot once: 1 found, 0 not here, -1 busy. `is_past`: searches for the slot's previous object, and makes the
+// record of its freed-object record.
+static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;
   if ((is_past ? __atomic_load_n(&slot->past, __ATOMIC_RELAXED) : before) != object) return 0;

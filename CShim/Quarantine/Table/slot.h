@@ -10,18 +10,17 @@
 #include "../Runtime/abi.h"
 #include "cs_quarantine.h"
 
-// The record of one object in quarantine, and its place: one cache line. Who swaps CS_SLOT_BUSY for what `object` was
-// has the place in hand until it stores something else there; it writes `ticks` before the rest of the first half, so
-// that a reader who sees them unchanged has seen one tenant only.
+// One cache line. The thread that swaps CS_SLOT_BUSY for `object` holds the slot until it stores something else there.
+// It writes `ticks` before the rest of the first half: a reader that sees them unchanged has read one object's record.
 typedef struct cs_slot {
-  cs_object *_Atomic object; // or CS_SLOT_EMPTY; NULL: the place has never been used
-  uint64_t ticks;            // of the last release; 0: the place has had no tenant yet
+  cs_object *_Atomic object; // or CS_SLOT_EMPTY; NULL: the slot has never been used
+  uint64_t ticks;            // of the last release; 0: the slot has had no object yet
   uint64_t label;
   // One word, so that both are written at once.
   uint32_t thread;
   uint32_t stack;
-  // The ghost of the tenant before: the same words. Under absorb ghosts are elsewhere: NULL, and what follows is the
-  // checksum of the fields.
+  // The freed-object record of the slot's previous object: the same words. Under absorb it is elsewhere
+  // (freed_objects.h): NULL, and what follows is the checksum of the fields.
   const cs_object *past;
   union {
     uint64_t past_ticks;
@@ -32,20 +31,20 @@ typedef struct cs_slot {
   uint32_t past_stack;
 } cs_slot;
 
-// What stands for no object can be looked at as one: its counts are those of none that is in quarantine. So who comes
-// to a place asks once.
-extern const uint64_t cs_nobody[2][2] __attribute__((visibility("hidden")));
-#define CS_SLOT_BUSY  ((cs_object *)(uintptr_t)cs_nobody[0])
-#define CS_SLOT_EMPTY ((cs_object *)(uintptr_t)cs_nobody[1])
+// Marks that stand for no object. They can be read as one, with counts that no object in quarantine has: so one test
+// covers them as well.
+extern const uint64_t cs_slot_marks[2][2] __attribute__((visibility("hidden")));
+#define CS_SLOT_BUSY  ((cs_object *)(uintptr_t)cs_slot_marks[0])
+#define CS_SLOT_EMPTY ((cs_object *)(uintptr_t)cs_slot_marks[1])
 
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
 
 // A label: 16 bits for the bytes of the object's chunk, 32 of the record's number, and 16 that are the mark of its
-// policy. Under diagnose the object's fields are filled with its label. So no two records have the same filling, and
-// whether nobody wrote is one comparison a field. That of diagnose has bit 63, which makes the runtime's retain and
-// release of such a field do nothing, and makes no address: every dereference is a fault whose register tells the
-// record, also where an offset was added to it, as the lowest half is about in the middle of what it can be.
+// policy. Under diagnose the object's fields are filled with its label: no two records have the same filling, and a
+// write shows by one comparison a field. The mark of diagnose has bit 63: retain and release of such a field do
+// nothing, and it is no address. Every dereference is a fault whose register leads to the record, also with an offset
+// added, as the lowest half is about in the middle of its range.
 #define CS_LABEL_SIZE_BITS     16
 #define CS_LABEL_SIZE          UINT64_C(0xFFFF)
 #define CS_LABEL_NUMBER        (UINT64_C(0xFFFFFFFF) << CS_LABEL_SIZE_BITS)
@@ -53,7 +52,7 @@ _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
 #define CS_LABEL_MARK_ABSORB   UINT64_C(2)
 #define CS_LABEL_MARK_ZERO     UINT64_C(1)
 #define CS_LABEL_MARK_DIAGNOSE UINT64_C(0xEFED)
-// Beside it: somebody had retained the object when its time had come, so it got more.
+// Beside it: the object was retained when its time had come, so it got more.
 #define CS_LABEL_STAYED (UINT64_C(1) << 60)
 _Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0, "no bit of a mark");
 
@@ -100,8 +99,8 @@ static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
   return cs_label_bytes(slot->label) + (uint32_t)sizeof *slot;
 }
 
-// A record's number: its class, whether its place is the explorer's, and above an ordinal that begins with the place's
-// index and grows by a stride with each tenant. The stride is 2^20 divided by the golden ratio, so that some 400,000
+// A record's number: its class, whether its place is the explorer's, and above an ordinal that begins with the slot's
+// index and grows by a stride with each object. The stride is 2^20 divided by the golden ratio, so that some 400,000
 // objects of a class have different ones, whatever its limit is.
 #define CS_NUMBER_CLASS_BITS    11
 #define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)

@@ -93,7 +93,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_FILE 8u
 // exception_text is the class of the object that the message is about, as `Module.Outer.Class`.
 #define CS_RING_RECORD_CLASS 16u
-// A trap in isolated work that was not contained: as many threads are parked as the budget allows.
+// A trap in contained work that was not contained: as many threads are parked as the budget allows.
 #define CS_RING_RECORD_BUDGET 32u
 // In a spool file whose owner must not know the process: no address, registers, memory and texts, and addresses of code
 // are those of images at other places.
@@ -130,7 +130,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source :
   CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
   CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
   CS_RING_INCIDENT_PAGES = 3,      // memory of a guard slot was used where or when it must not be
-  CS_RING_INCIDENT_CONTAINED = 4,  // isolated work ended by a trap
+  CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
 } cs_ring_incident_source;
 
 // How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
@@ -143,7 +143,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_HANDLE = 6,       // a C callback's handle was asked for an object that had gone
   // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
   // record's sequence. No use by itself: the address may have been given to others since.
-  CS_RING_DANGLING_GHOST = 7,
+  CS_RING_DANGLING_FREED = 7,
   // At a crash a register has the address of an object in quarantine. The mode is the policy that it is kept under;
   // `amount` is the record's sequence. It stands for a use that no stub saw: a direct call, or an access to a field.
   CS_RING_DANGLING_HELD = 8,
@@ -161,7 +161,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t 
   CS_RING_PAGES_TRAMPLED = 7,     // found when it was freed: bytes beside it were written
 } cs_ring_pages;
 
-// How isolated work ended: cs_ring_incident.kind where the source is that. The subject is what the Swift runtime said.
+// How contained work ended: cs_ring_incident.kind where the source is that. The subject is what the Swift runtime said.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
   CS_RING_CONTAINED_TRAP = 1, // each has a key of its own: it is no other's second time
 } cs_ring_contained;
@@ -428,7 +428,7 @@ typedef struct cs_ring_incident {
 // A class that is or was protected. The counters are atomic words.
 typedef struct cs_ring_class {
   uint64_t admitted;
-  uint64_t evicted; // each left a ghost
+  uint64_t evicted; // each left a freed-object record
   uint64_t hits;
   uint64_t skipped_budget;
   uint64_t skipped_busy;

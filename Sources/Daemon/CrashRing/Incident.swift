@@ -73,7 +73,7 @@ public struct Incident: Sendable, Equatable {
   ///
   /// `amount` is the sequence of the crash's record.
   public var isGhost: Bool {
-    source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_GHOST.rawValue
+    source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
   /// Whether a register of a crash had the address of an object that was in quarantine, under the policy `mode`.

@@ -137,7 +137,7 @@ static void replace_handler(void) {
   sigaction(SIGSEGV, &action, &before);
 }
 
-// Isolated work that ends by it.
+// Contained work that ends by it.
 static void trap(void *unused) {
   (void)unused;
   __builtin_trap();
@@ -176,7 +176,7 @@ int main(int count, char **arguments) {
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
   // Another signal than that of a trap that is not contained.
-  if (strcmp(way, "isolated") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
+  if (strcmp(way, "contained") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);
     *nowhere = 1;

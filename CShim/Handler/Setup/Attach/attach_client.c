@@ -26,8 +26,8 @@
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
-  cs_shim_status told; // what the callback was last called with
-  bool has_told;
+  cs_shim_status reported; // what the callback was last called with
+  bool has_reported;
   bool is_remote_allowed;
   uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none
   char text[CS_SHIM_STATUS_TEXT_BYTES];
@@ -37,11 +37,11 @@ _Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "a refusa
 
 static attach_client client;
 
-static void tell(cs_shim_status status, const char *text) {
-  const bool is_news = !client.has_told || client.told != status;
-  client.told = status;
+static void report(cs_shim_status status, const char *text) {
+  const bool is_news = !client.has_reported || client.reported != status;
+  client.reported = status;
   cs_last_status_set(status, text);
-  client.has_told = !is_news || cs_caller_tell(status, text);
+  client.has_reported = !is_news || cs_caller_report_status(status, text);
 }
 
 // Connects and introduces the process; the socket, or negative: -errno.
@@ -60,7 +60,7 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
-static cs_control_result obey(int socket, const cs_shim_control *control, uint32_t *ret_count) {
+static cs_control_result apply(int socket, const cs_shim_control *control, uint32_t *ret_count) {
   if (!client.is_remote_allowed || !cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
   // The shim's own matter, also where no library above it can do anything.
   if (control->kind == CS_CONTROL_WITHHOLD) {
@@ -68,15 +68,15 @@ static cs_control_result obey(int socket, const cs_shim_control *control, uint32
     return CS_CONTROL_DONE;
   }
   if (control->kind == CS_CONTROL_SWEEP) cs_memory_mode_sweep(control->round);
-  return cs_caller_obey(control, ret_count);
+  return cs_caller_apply(control, ret_count);
 }
 
 // Does what crashd asks for, and says what came of it.
-static void take_control(int socket, const uint8_t *message, size_t size) {
+static void handle_control(int socket, const uint8_t *message, size_t size) {
   cs_shim_control control;
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
-  if (answer.result == CS_CONTROL_DONE) answer.result = obey(socket, &control, &answer.count);
+  if (answer.result == CS_CONTROL_DONE) answer.result = apply(socket, &control, &answer.count);
   // A crashd that does not read its answers gets no more of them.
   if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -84,16 +84,16 @@ static void take_control(int socket, const uint8_t *message, size_t size) {
 // Of the shield's own thread, whose stack is small.
 static uint8_t message[CS_CONTROL_LIMIT_BYTES];
 
-// What comes right after the reply: as soon as the program is told that it is attached, it is in force.
-static void take_first_controls(int socket, uint32_t count) {
+// Applies the controls that follow the reply, before the program gets the status: then they are in force.
+static void handle_first_controls(int socket, uint32_t count) {
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
   // A crashd that asks for nothing takes back what one before it has asked for.
-  if (count == 0) (void)obey(socket, &nothing, &unused);
+  if (count == 0) (void)apply(socket, &nothing, &unused);
   for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
     const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
     if (size <= 0) return;
-    take_control(socket, message, (size_t)size);
+    handle_control(socket, message, (size_t)size);
   }
 }
 
@@ -102,7 +102,7 @@ static void refuse(const cs_attach_reply *reply) {
   memcpy(client.text, reply->text, size);
   client.text[size] = 0;
   __atomic_store_n(&cs_process.is_refused, 1, __ATOMIC_RELAXED);
-  tell(CS_SHIM_STATUS_REFUSED, client.text);
+  report(CS_SHIM_STATUS_REFUSED, client.text);
 }
 
 // Reads the reply. false: there is none.
@@ -123,23 +123,23 @@ static bool stay_attached(int socket) {
     }
     client.greeted = inode;
     cs_replaced_handlers_note();
-    take_first_controls(socket, reply.control_count);
+    handle_first_controls(socket, reply.control_count);
   }
   cs_own_link_attached(cs_link_can_be_woken());
-  tell(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
+  report(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
   ssize_t received = 0;
   while ((received = receive(socket, message, sizeof message, -1)) > 0)
-    take_control(socket, message, (size_t)received);
+    handle_control(socket, message, (size_t)received);
   cs_own_link_attached(false);
   return true;
 }
 
-static void tell_unreachable(int error) {
+static void report_unreachable(int error) {
   char reason[96];
   const char *text = error == EPERM ? "a user whom this process does not trust listens there"
                                     : strerror_r(error, reason, sizeof reason);
   (void)snprintf(client.text, sizeof client.text, "%s: %s", cs_process.socket_address.sun_path, text);
-  tell(CS_SHIM_STATUS_UNREACHABLE, client.text);
+  report(CS_SHIM_STATUS_UNREACHABLE, client.text);
 }
 
 void cs_attach_client_pause(uint64_t duration_ns) {
@@ -156,10 +156,10 @@ static void keep_connection(void) {
       socket = cs_link_use(socket);
       if (socket >= 0 && !stay_attached(socket)) return;
       if (cs_own_are_dismissed()) return;
-      if (client.has_told && client.told == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
+      if (client.has_reported && client.reported == CS_SHIM_STATUS_ATTACHED) backoff_ns = BACKOFF_FIRST_NS;
       error = -ECONNRESET;
     }
-    tell_unreachable(-error);
+    report_unreachable(-error);
     cs_attach_client_pause(backoff_ns);
     if (backoff_ns < BACKOFF_LIMIT_NS)
       backoff_ns = backoff_ns * 2 < BACKOFF_LIMIT_NS ? backoff_ns * 2 : BACKOFF_LIMIT_NS;

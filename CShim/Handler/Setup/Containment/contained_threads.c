@@ -1,4 +1,4 @@
-// The threads of isolated work. What happens when one of them traps is in Signal/Containment/containment.c.
+// The threads of contained work. What happens when one of them traps is in Signal/Containment/containment.c.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>

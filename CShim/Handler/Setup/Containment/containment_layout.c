@@ -1,4 +1,4 @@
-// Where isolated work must not be stopped, found out before the first.
+// Where contained work must not be stopped, found out before the first.
 #include <link.h>
 #include <stdio.h>
 #include <string.h>

@@ -105,7 +105,7 @@ static bool post(void) {
   }
 }
 
-bool cs_caller_tell(cs_shim_status status, const char *text) {
+bool cs_caller_report_status(cs_shim_status status, const char *text) {
   if (callbacks.status == NULL) return true;
   now.control = NULL;
   now.status = status;
@@ -113,7 +113,7 @@ bool cs_caller_tell(cs_shim_status status, const char *text) {
   return post();
 }
 
-cs_control_result cs_caller_obey(const cs_shim_control *control, uint32_t *ret_count) {
+cs_control_result cs_caller_apply(const cs_shim_control *control, uint32_t *ret_count) {
   if (callbacks.control == NULL) return CS_CONTROL_UNAVAILABLE;
   now.control = control;
   now.result = CS_CONTROL_UNAVAILABLE;

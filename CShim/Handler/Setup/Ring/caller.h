@@ -21,8 +21,8 @@ void cs_caller_wake(void);
 
 // For the thread of the connection: each returns when the callback has. false: it was not called, because the threads
 // are dismissed.
-bool cs_caller_tell(cs_shim_status status, const char *text);
-// CS_CONTROL_UNAVAILABLE where nothing in this process can do it.
-cs_control_result cs_caller_obey(const cs_shim_control *control, uint32_t *ret_count);
+bool cs_caller_report_status(cs_shim_status status, const char *text);
+// CS_CONTROL_UNAVAILABLE where no library in this process can apply it.
+cs_control_result cs_caller_apply(const cs_shim_control *control, uint32_t *ret_count);
 
 #endif

@@ -10,10 +10,10 @@
 #define TEXT_SEARCH_ROUNDS      64
 
 // Exchanges that fail because another thread tells of its trap.
-#define TOLD_TRIES 100
+#define RECORDED_TRIES 100
 
 // Of it, what was said of traps that the process has survived.
-static size_t told_bytes; // atomic
+static size_t recorded_bytes; // atomic
 
 // Stands where a text is cut: a horizontal ellipsis.
 static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
@@ -87,40 +87,40 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   return text;
 }
 
-// What the Swift runtime has said that is not told; where it was quiet, `ret_size` is 0. Of two threads that trap at
-// once one may find what both said, and the other nothing.
-static uint64_t untold(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
+// The text of the Swift runtime that no record has yet; where there is none, `ret_size` is 0. Of two threads that trap
+// at once one may find what both said, and the other nothing.
+static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
   // acquire: pairs with cs_message_mark_recorded(). Before the text: one that is read later is no shorter.
-  const size_t told = __atomic_load_n(&told_bytes, __ATOMIC_ACQUIRE);
+  const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
-  if (told > 0 && cs_memory_text_bytes(text + told - 1, 1) == 0) return 0;
+  if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
   // Only from there on: all that was ever said may be more than is looked at.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
-    const size_t more = cs_memory_text_bytes(text + told + size, TEXT_SEARCH_LIMIT_BYTES);
+    const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;
     if (more < TEXT_SEARCH_LIMIT_BYTES) break;
   }
   *ret_size = size;
-  *ret_end = told + size;
-  return text + told;
+  *ret_end = recorded + size;
+  return text + recorded;
 }
 
 uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
   size_t size = 0;
-  const uint64_t text = untold(&size, ret_end);
+  const uint64_t text = unrecorded(&size, ret_end);
   return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
 }
 
 void cs_message_mark_recorded(size_t end) SIGNAL_SAFE {
-  size_t told = __atomic_load_n(&told_bytes, __ATOMIC_RELAXED);
-  for (int attempt = 0; attempt < TOLD_TRIES && told < end; attempt++) {
-    // release: pairs with untold().
-    if (__atomic_compare_exchange_n(&told_bytes, &told, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+  size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_RELAXED);
+  for (int attempt = 0; attempt < RECORDED_TRIES && recorded < end; attempt++) {
+    // release: pairs with unrecorded().
+    if (__atomic_compare_exchange_n(&recorded_bytes, &recorded, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
   }
 }
 
@@ -129,7 +129,7 @@ void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
   uint64_t text = 0;
   size_t size = 0;
   size_t end = 0;
-  uint64_t said = untold(&size, &end);
+  uint64_t said = unrecorded(&size, &end);
   if (size != 0) said = last_part(said, &size);
   if (size != 0) record->message_bytes = copy_report(record->message, said, size, sizeof record->message);
 

@@ -1,4 +1,4 @@
-// What becomes of a trap in isolated work:
+// What becomes of a trap in contained work:
 //
 // clang-format off
 // | situation                                     | what happens                                                      |

@@ -95,9 +95,9 @@ static bool write_file(bool is_new) SIGNAL_SAFE {
   // Beyond its limit SIGXFSZ would be pending behind the crash, and end the process in its place.
   const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
   const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
-  const bool is_told = is_whole || (is_new && cs_ftruncate(file, 0) == 0);
+  const bool is_complete = is_whole || (is_new && cs_ftruncate(file, 0) == 0);
   cs_close(file);
-  if (is_told && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
+  if (is_complete && cs_renameat(place.directory, place.partial, place.whole) == 0) return is_whole;
   cs_unlinkat(place.directory, place.partial);
   return false;
 }

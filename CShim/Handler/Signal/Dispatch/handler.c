@@ -20,7 +20,7 @@
 // | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
 // | a later handler calls ours without siginfo  | the signal happens again, to us alone                               |
 // | a thread faults while it answers a sweep    | it stays there until the process ends; no record of its own         |
-// | isolated work traps                         | its thread stays, and nobody else does (containment.c)                 |
+// | contained work traps                        | its thread stays, and no other one does (containment.c)             |
 // | a guard slot is touched                     | no crash where that is so wanted; also in a forked child            |
 // | a forked child crashes                      | not ours: the previous action, nothing is written                   |
 // | vfork, clone(CLONE_VM)                      | the same: the memory is the parent's                                |
@@ -56,53 +56,53 @@
 // Threads that were running when the first one crashed, or were not asked, may be about to crash as well. Where the
 // process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
 // processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
-#define COMPANY_TRIES    200
-#define COMPANY_QUIET    40
-#define COMPANY_SLEEP_NS 500000
+#define OTHERS_TRIES    200
+#define OTHERS_QUIET    40
+#define OTHERS_SLEEP_NS 500000
 
 // How long the end waits for the sweep of another crash, which has SIGPROF: 10,000 × 0.1 ms.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 
 // How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
-#define STAY_TRIES    25
-#define STAY_SLEEP_NS 200000000
+#define END_TRIES    25
+#define END_SLEEP_NS 200000000
 
-static void begin(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+static void enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   if (cs_watch_enter(information)) cs_sweep_renew(context);
   // Sequentially consistent, like end(): of two threads that crash, one sees the other.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool is_anybody_busy(void) SIGNAL_SAFE {
+static bool is_any_busy(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) != 0;
 }
 
-// Whoever finishes first ends the process: so not before the others are safe, and in the copy. One who crashes while
-// that is written is waited for as well.
+// The thread that finishes first ends the process: so not before the records of the others are safe, and in the copy. A
+// thread that crashes while that is written is waited for as well.
 static void end_and_wait(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
   int left = WAIT_TRIES;
   for (uint32_t round = 0; round < CS_RING_SLOT_LIMIT; round++) {
-    for (; left > 0 && is_anybody_busy(); left--)
+    for (; left > 0 && is_any_busy(); left--)
       cs_sleep_ns(WAIT_SLEEP_NS);
     cs_deliver_copy();
-    if (left == 0 || !is_anybody_busy()) return;
+    if (left == 0 || !is_any_busy()) return;
   }
 }
 
-static void wait_for_company(void) SIGNAL_SAFE {
+static void wait_for_other_crashes(void) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   const uint32_t share = cs_process.sweep_ms / CS_SWEEP_DEFAULT_MS;
-  const uint32_t patience = COMPANY_QUIET * (share > 1 ? share : 1);
+  const uint32_t patience = OTHERS_QUIET * (share > 1 ? share : 1);
   uint64_t seen = 0;
   uint32_t quiet = 0;
-  for (int attempt = 0; attempt < COMPANY_TRIES && quiet < patience; attempt++) {
+  for (int attempt = 0; attempt < OTHERS_TRIES && quiet < patience; attempt++) {
     const uint64_t count = cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
     const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
     quiet = count == seen && is_alone ? quiet + 1 : 0;
     seen = count;
-    cs_sleep_ns(COMPANY_SLEEP_NS);
+    cs_sleep_ns(OTHERS_SLEEP_NS);
   }
 }
 
@@ -115,7 +115,7 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A signal that somebody sent and the program had chosen to ignore is no crash. abort() is one whatever is chosen.
+// A signal that was sent and that the program ignores is no crash. abort() is one whatever is chosen.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
@@ -130,7 +130,7 @@ static uint64_t open_signals(int signal) SIGNAL_SAFE {
   return before;
 }
 
-static void tell_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
+static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_deliver();
   crasher->is_counted = false;
   end_and_wait();
@@ -174,7 +174,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
     // A fault ends the process for certain. Before, the record was not there yet.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
-    tell_and_wait(crasher);
+    deliver_and_wait(crasher);
   }
   const ucontext_t *first = crasher->context;
   bool ends = true;
@@ -190,29 +190,29 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
 
 // A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
 // the process.
-static void stay(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < STAY_TRIES; attempt++)
-    cs_sleep_ns(STAY_SLEEP_NS);
+static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < END_TRIES; attempt++)
+    cs_sleep_ns(END_SLEEP_NS);
   cs_finish_by_default(signal, information);
 }
 
 // The first thread asks where the others are, and the first whose crash ends the process stops them. The crash itself
 // is safe by now; others that crash wait for the end.
-static void look_around(int signal, const siginfo_t *information) SIGNAL_SAFE {
+static void sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE {
   // Before the sweep: threads that it interrupts do not return to the program.
   const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
   const bool sweeps = cs_sweep_claim();
   const bool has_swept = sweeps && cs_sweep();
   const bool is_halted = halts ? halt_others() : cs_halt_has_begun();
   if (has_swept) cs_deliver();
-  if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_company();
+  if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_other_crashes();
   if (sweeps) cs_sweep_release();
 }
 
 static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   const int signal = information->si_signo;
   const uint64_t mask = open_signals(signal);
-  begin(information, context);
+  enter(information, context);
   cs_first_chance_is_crash(tid, context);
   cs_privilege_note();
   const cs_cause cause = cs_first_chance_cause(tid, information, context);
@@ -227,7 +227,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
   cs_inject_here(CS_INJECT_SWEEP);
-  look_around(signal, information);
+  sweep_and_halt(signal, information);
   end_and_wait();
   cs_sigmask(SIG_SETMASK, &mask);
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
@@ -244,7 +244,7 @@ static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, 
   if (is_ignored(signal, information)) return true;
   if (cs_containment_takes(signal, information, context)) return true;
   if (!cs_sweep_is_answering(tid)) return false;
-  stay(signal, information);
+  wait_for_end(signal, information);
   return true;
 }
 

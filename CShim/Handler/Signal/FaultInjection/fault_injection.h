@@ -1,4 +1,4 @@
-// What tests let happen inside the handler: cs_testing.h. In a program it costs a load and a branch a place.
+// Fault injection points for tests (cs_testing.h). In a program each costs a load and a branch.
 #ifndef CS_FAULT_INJECTION_H
 #define CS_FAULT_INJECTION_H
 
@@ -6,7 +6,7 @@
 #include "cs_signal_safe.h"
 #include "cs_testing.h"
 
-// Injects what was asked for at this point; does not return then.
+// Injects the fault that a test has set for this point; does not return then.
 void cs_inject(void) SIGNAL_SAFE;
 
 // The process that holds a thread; 0 when none does.

@@ -46,11 +46,11 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// Running threads are let go until no thread has crashed for COMPANY_NS, or for so many ROUNDS.
-#define COMPANY_NS UINT64_C(3000000)
-#define ROUNDS     100
-#define STEPS      5
-#define STEP_NS    200000
+// Running threads are let go until no thread has crashed for OTHERS_NS, or for so many ROUNDS.
+#define OTHERS_NS UINT64_C(3000000)
+#define ROUNDS    100
+#define STEPS     5
+#define STEP_NS   200000
 
 // A staying thread checks whether the process lives on: after 20 × 50 ms with no thread in the handler it does. At most
 // 2400 × 50 ms, twice the longest deadline of the watcher.
@@ -244,7 +244,7 @@ bool cs_halt_all(void) SIGNAL_SAFE {
     const uint64_t time_ns = cs_clock_ns(CLOCK_MONOTONIC);
     if (count != seen || !is_alone) quiet_since_ns = time_ns;
     seen = count;
-    if (time_ns - quiet_since_ns >= COMPANY_NS) __atomic_store_n(&is_last, 1, __ATOMIC_RELAXED);
+    if (time_ns - quiet_since_ns >= OTHERS_NS) __atomic_store_n(&is_last, 1, __ATOMIC_RELAXED);
   }
   return true;
 }

@@ -9,7 +9,7 @@ package enum GuardRecords {
   package static func publish(_ record: OpaquePointer) {
     var incident: UnsafePointer<cs_ring_incident>?
     // The incident is the record's, which stays.
-    let times = unsafe cs_guard_take_untold(record, &incident)
+    let times = unsafe cs_guard_take_unpublished(record, &incident)
     guard times > 0, let incident = unsafe incident else { return }
     if unsafe incident.pointee.kind == UInt32(CS_GUARD_KIND_HANDLE) { return }
     if !(unsafe cs_shim_incident_times(incident, times)) { unsafe cs_guard_give_back(record, times) }

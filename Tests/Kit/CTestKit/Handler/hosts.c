@@ -57,7 +57,7 @@ static void note_each_status(void *context, cs_shim_status status, const char *t
   if (status <= CS_SHIM_STATUS_UNREACHABLE) sem_post(&told[status]);
 }
 
-static void wait_until_told(cs_shim_status status) {
+static void wait_for_status(cs_shim_status status) {
   while (sem_wait(&told[status]) != 0) {
   }
 }
@@ -74,13 +74,13 @@ static int reuses_connection(const char *directory) {
   unlink(path);
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC, .version = CS_ATTACH_VERSION};
   if (send(daemon, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 2;
-  wait_until_told(CS_SHIM_STATUS_ATTACHED);
+  wait_for_status(CS_SHIM_STATUS_ATTACHED);
 
   int pair[2];
   const int number = cs_connection_now.number;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], number) != number) return 3;
   if (write(pair[1], "request", 7) != 7 || close(daemon) != 0) return 4;
-  wait_until_told(CS_SHIM_STATUS_UNREACHABLE);
+  wait_for_status(CS_SHIM_STATUS_UNREACHABLE);
   char text[16];
   return recv(number, text, sizeof text, MSG_DONTWAIT) == 7 ? 0 : 5;
 }

@@ -167,7 +167,7 @@ static void wait_for_watcher(uint32_t rounds) {
     nanosleep(&nap, NULL);
 }
 
-static void mend_late(int signal_number, siginfo_t *information, void *context) {
+static void repair_late(int signal_number, siginfo_t *information, void *context) {
   (void)signal_number;
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)4095;
@@ -176,7 +176,7 @@ static void mend_late(int signal_number, siginfo_t *information, void *context) 
 }
 
 static int outlived_by_handler(const char *directory) {
-  const struct sigaction action = {.sa_sigaction = mend_late, .sa_flags = SA_SIGINFO};
+  const struct sigaction action = {.sa_sigaction = repair_late, .sa_flags = SA_SIGINFO};
   sigaction(SIGSEGV, &action, NULL);
   cs_test_start(directory);
   wait_for_watcher(1);

@@ -50,7 +50,7 @@ static int answer_process(int listener, cs_attach_status status) {
   return send(connection, &reply, sizeof reply, MSG_NOSIGNAL) == sizeof reply ? connection : -1;
 }
 
-static bool is_told(void) {
+static bool is_reported(void) {
   char byte;
   return read(told[0], &byte, 1) == 1;
 }
@@ -69,7 +69,7 @@ static int reconnect_in_shared_table(const char *directory) {
   if (!refuse_tables()) return 1;
   const int listener = start(directory, CS_SHIM_STATUS_ATTACHED);
   int connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
-  if (connection < 0 || !is_told()) return 3;
+  if (connection < 0 || !is_reported()) return 3;
   for (int restart = 0; restart < 2; restart++) {
     close(connection);
     connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
@@ -78,7 +78,7 @@ static int reconnect_in_shared_table(const char *directory) {
     struct pollfd events[] = {{.fd = told[0], .events = POLLIN}, {.fd = listener, .events = POLLIN}};
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }
-    if (events[0].revents == 0 || !is_told()) return 5;
+    if (events[0].revents == 0 || !is_reported()) return 5;
   }
   return 0;
 }
@@ -86,7 +86,7 @@ static int reconnect_in_shared_table(const char *directory) {
 static int forget_refused_thread(const char *directory) {
   const int listener = start(directory, CS_SHIM_STATUS_REFUSED);
   const int tid = cs_own_tid(CS_OWN_LINK);
-  if (answer_process(listener, CS_ATTACH_STATUS_LIMIT) < 0 || !is_told() || tid == 0) return 1;
+  if (answer_process(listener, CS_ATTACH_STATUS_LIMIT) < 0 || !is_reported() || tid == 0) return 1;
   while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
     usleep(1000);
   return cs_own_tid(CS_OWN_LINK) == 0 ? 0 : 2;
@@ -96,14 +96,14 @@ static int restart_from_other_thread(const char *directory) {
   sigset_t fault;
   const int listener = start(directory, CS_SHIM_STATUS_ATTACHED);
   const int connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
-  if (connection < 0 || !is_told() || !has_fault_open) return 1;
+  if (connection < 0 || !is_reported() || !has_fault_open) return 1;
   sigemptyset(&fault);
   sigaddset(&fault, SIGSEGV);
   pthread_sigmask(SIG_BLOCK, &fault, NULL);
   awaited = CS_SHIM_STATUS_UNREACHABLE;
   if (unshare(CLONE_NEWUSER) != 0) return 2;
   close(connection);
-  return is_told() && has_fault_open ? 0 : 3;
+  return is_reported() && has_fault_open ? 0 : 3;
 }
 
 int cs_test_reattach_run(cs_test_own_way way, const char *directory) {

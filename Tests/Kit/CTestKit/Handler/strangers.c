@@ -219,8 +219,8 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
 
 static void tell_text(void *told, cs_shim_status status, const char *text) {
   (void)status;
-  const bool is_told = write(*(int *)told, text, strlen(text)) >= 0;
-  _exit(is_told ? 0 : 1);
+  const bool is_reported = write(*(int *)told, text, strlen(text)) >= 0;
+  _exit(is_reported ? 0 : 1);
 }
 
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]) {

@@ -33,7 +33,7 @@ struct CrashPointerTests {
       Shield.drainQuarantine()
       var incident = cs_ring_incident()
       check(unsafe cs_test_crash_with(address, &incident) == 1)
-      check(incident.kind == cs_ring_dangling.CS_RING_DANGLING_GHOST.rawValue && incident.mode == 4)
+      check(incident.kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue && incident.mode == 4)
       Glibc.exit(right)
     }
   }
