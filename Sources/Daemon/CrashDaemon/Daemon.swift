@@ -59,7 +59,10 @@ public final class Daemon: Sendable {
         allowsAutomaticProtection: configuration.allowsAutomaticProtection, limits: configuration.limits))
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols),
-      places: LookPlaces(limit: configuration.limits.looks, limitPerUser: configuration.limits.looksPerUser),
+      permits: FairSemaphore(
+        PermitLimit(
+          total: configuration.limits.looks, perUser: configuration.limits.looksPerUser, hasReserve: false),
+        configuration.limits.accounts),
       lookTime: CPUAccounts(
         CPUAccounts.Allowance(
           burst_ms: configuration.limits.lookBurst_ms, share_percent: configuration.limits.lookShare_percent),

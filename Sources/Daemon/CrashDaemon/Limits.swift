@@ -200,8 +200,11 @@ public struct Limits: Sendable, Equatable {
 
   /// How many of all places a user may take: a sixteenth, or one, is kept for root and for crashd's own user.
   func places(_ all: Int, for uid: UInt32) -> Int {
-    UserAccounts.isTrusted(uid) || all < 2 ? all : all - max(1, all / 16)
+    UserAccounts.isTrusted(uid) ? all : Self.placesOfOthers(all)
   }
+
+  /// Those that are not kept.
+  static func placesOfOthers(_ all: Int) -> Int { all < 2 ? all : all - max(1, all / 16) }
 
   /// Whether a user may take one more of `all` places, beside those whose accounts are given, and `most` for one account.
   func hasPlace(_ uid: UInt32, beside taken: some Collection<UInt32>, of all: Int, most: Int) -> Bool {

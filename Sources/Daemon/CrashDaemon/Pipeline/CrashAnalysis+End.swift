@@ -14,9 +14,8 @@ extension CrashAnalysis {
   /// late ones when they come.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
-    let account = limits.account(of: ended.process.facts.peer.uid)
-    await places.enter(account)
-    defer { places.leave(account) }
+    let permit = await permits.enter(ended.process.facts.peer.uid)
+    defer { permit.giveBack() }
     for _ in 0..<Self.endAttempts {
       do throws(StoreError) {
         return try await noteEndOnce(ended.process, signal, report: id)

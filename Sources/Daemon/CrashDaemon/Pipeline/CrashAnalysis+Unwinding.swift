@@ -12,7 +12,7 @@ extension CrashAnalysis {
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
-        with: images, for: process.facts.peer.uid, after: places, read: { read(process, isFinal: true) })
+        with: images, for: process.facts.peer.uid, after: permits, read: { read(process, isFinal: true) })
     else { return }
     do throws(StoreError) {
       let stored = try store.report(idPrefix: id)

@@ -15,7 +15,8 @@ struct CrashAnalysis: Sendable {
 
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
-  var places: LookPlaces
+  /// For rings that are read, symbolicated and stored.
+  var permits: FairSemaphore
   /// Time that reading the rings of each user takes.
   ///
   /// Those of a user beyond its allowance are read with a lower priority.
@@ -79,15 +80,15 @@ struct CrashAnalysis: Sendable {
 
   /// Looks at the ring of a process that is attached, or was until now, and stores what is new.
   ///
-  /// Precondition: the caller has a permit.
   /// - Parameters:
   ///   - process: Whose ring.
+  ///   - permit: The caller's; it is given back while the ring's symbols are waited for.
   ///   - seen: What the last look found.
   ///   - isFinal: The process can write no more. It is asked when it is its turn: in a storm most end while they wait,
   ///     and one that was read as a living one would have to wait once more.
   /// - Returns: What it led to, and whether something was seen while the process went on.
   func look(
-    at process: AttachedProcess, seen: Seen?, isFinal: Bool
+    at process: AttachedProcess, _ permit: FairSemaphore.Permit, seen: Seen?, isFinal: Bool
   ) async -> (outcome: Outcome, hasIncidents: Bool) {
     process.ring.keepPages()
     defer {
@@ -95,25 +96,23 @@ struct CrashAnalysis: Sendable {
       preliminary.remove(RingKey(process.facts))
     }
     var hasIncidents = false
-    let outcome = await lookInPlace(at: process, seen: seen, isFinal: isFinal, isFile: false, &hasIncidents)
+    let outcome = await lookInPlace(at: process, permit, seen: seen, isFinal: isFinal, isFile: false, &hasIncidents)
     return (outcome, hasIncidents)
   }
 
   /// Looks at the ring of a file, which stays until this has stored it.
   func look(atFile process: AttachedProcess) async -> Outcome {
-    let account = limits.account(of: process.facts.peer.uid)
-    await places.enter(account)
-    defer {
-      places.leave(account)
-      preliminary.remove(RingKey(process.facts))
+    await permits.withPermit(for: process.facts.peer.uid) { permit in
+      defer { preliminary.remove(RingKey(process.facts)) }
+      var hasIncidents = false
+      return await lookInPlace(at: process, permit, seen: nil, isFinal: true, isFile: true, &hasIncidents)
     }
-    var hasIncidents = false
-    return await lookInPlace(at: process, seen: nil, isFinal: true, isFile: true, &hasIncidents)
   }
 
   @inline(never)
   private func lookInPlace(
-    at process: AttachedProcess, seen: Seen?, isFinal: Bool, isFile: Bool, _ hasIncidents: inout Bool
+    at process: AttachedProcess, _ permit: FairSemaphore.Permit, seen: Seen?, isFinal: Bool, isFile: Bool,
+    _ hasIncidents: inout Bool
   ) async -> Outcome {
     let user = process.facts.peer.uid
     var stamp = process.ring.stamp()
@@ -134,17 +133,15 @@ struct CrashAnalysis: Sendable {
     }
 
     let question = SymbolQuestion(contents)
-    let ready = await caches.ready(question.wanted, question.images, for: user)
-    if ready == nil {
+    var symbols: OpenCaches
+    if let ready = await caches.ready(question.wanted, question.images, for: user) {
+      symbols = await openCaches(question, ready, for: user)
+    } else {
       await showPreliminary(contents, of: process)
       // Releases the permit and the ring copy while symbols are built.
       contents.forgetAll()
       if !isFile { process.ring.letGoOfPages() }
-      places.leave(limits.account(of: user))
-    }
-    var symbols = await openCaches(question, ready, for: user)
-    if ready == nil {
-      await places.enter(limits.account(of: user))
+      symbols = await permit.whileReleased { await openCaches(question, nil, for: user) }
       if !isFile { process.ring.keepPages() }
       stamp = process.ring.stamp()
       contents = read(process, isFinal: isFinal)
@@ -195,15 +192,13 @@ struct CrashAnalysis: Sendable {
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
-    let user = ended.process.facts.peer.uid
-    let account = limits.account(of: user)
-    await places.enter(account)
-    defer { places.leave(account) }
-    return await buryInPlace(ended, hasCrashed: hasCrashed)
+    return await permits.withPermit(for: ended.process.facts.peer.uid) { _ in
+      await report(ended, hasCrashed: hasCrashed)
+    }
   }
 
   @inline(never)
-  private func buryInPlace(_ ended: EndedProcess, hasCrashed: Bool) async -> Outcome {
+  private func report(_ ended: EndedProcess, hasCrashed: Bool) async -> Outcome {
     let process = ended.process
     let contents = read(process, isFinal: true)
     guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {

@@ -10,10 +10,10 @@ extension CrashPipeline {
   func begin(_ process: AttachedProcess) {
     let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
-      analysis.places.enter(limits.account(of: uid)) {
+      analysis.permits.enter(uid) { permit in
         // Each priority has threads of its own: rings that always have news keep no other user's crash waiting.
         let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
-        Task.detached(priority: priority) { await self.drain(process) }
+        Task.detached(priority: priority) { await self.drain(process, permit) }
       }
     }
     // Sees to it that symbols are there, or under way.
@@ -24,21 +24,12 @@ extension CrashPipeline {
     }
   }
 
-  /// One turn: the place is its own until it has looked.
-  private func drain(_ process: AttachedProcess) async {
+  /// One turn.
+  private func drain(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async {
     let number = process.number
-    let user = limits.account(of: process.facts.peer.uid)
     let start_ns = Moment.monotonic_ns()
     defer { analysis.chargeLook(of: process.facts.peer.uid, since: start_ns) }
-    guard let entry = takeTurn(number) else {
-      analysis.places.leave(user)
-      return finish(number, process)
-    }
-    // Lowered before the look: what is written after it is announced again.
-    process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
-    let isFinal = process.hasEnded.load(ordering: .acquiring)
-    let hasIncidents = entry.isRead ? false : await look(at: process, entry, isFinal: isFinal)
-    analysis.places.leave(user)
+    guard let (isFinal, hasIncidents) = await read(process, permit) else { return finish(number, process) }
     if hasIncidents {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
@@ -51,6 +42,18 @@ extension CrashPipeline {
       await end(number)
     }
     finish(number, process)
+  }
+
+  /// The part of a turn that holds the permit.
+  /// - Returns: Whether the process had ended when its ring was read, and whether something was seen while it went on.
+  private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
+    defer { permit.giveBack() }
+    guard let entry = takeTurn(process.number) else { return nil }
+    // Lowered before the look: what is written after it is announced again.
+    process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
+    let isFinal = process.hasEnded.load(ordering: .acquiring)
+    if entry.isRead { return (isFinal, false) }
+    return (isFinal, await look(at: process, permit, entry, isFinal: isFinal))
   }
 
   private func takeTurn(_ number: UInt64) -> PipelineEntry? {
@@ -72,8 +75,10 @@ extension CrashPipeline {
   }
 
   /// - Returns: Whether something was seen while the process went on.
-  private func look(at process: AttachedProcess, _ entry: PipelineEntry, isFinal: Bool) async -> Bool {
-    let (outcome, hasIncidents) = await analysis.look(at: process, seen: entry.seen, isFinal: isFinal)
+  private func look(
+    at process: AttachedProcess, _ permit: FairSemaphore.Permit, _ entry: PipelineEntry, isFinal: Bool
+  ) async -> Bool {
+    let (outcome, hasIncidents) = await analysis.look(at: process, permit, seen: entry.seen, isFinal: isFinal)
     let crash = change(process.number) { entry in
       entry.note(look: outcome, isFinal: isFinal)
       return entry.hasCrashed ? entry.reports.last : nil

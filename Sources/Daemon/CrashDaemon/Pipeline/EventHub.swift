@@ -12,11 +12,12 @@ final class EventHub: Sendable {
   }
 
   /// Subscribers that hold a page of events.
-  let pages: LookPlaces
+  let pages: FairSemaphore
   private let state = Mutex(State())
 
   init(_ limits: Limits = Limits()) {
-    pages = LookPlaces(limit: limits.connections, limitPerUser: limits.eventPagesPerUser)
+    pages = FairSemaphore(
+      PermitLimit(total: limits.connections, perUser: limits.eventPagesPerUser, hasReserve: false), limits.accounts)
   }
 
   /// Something was stored.

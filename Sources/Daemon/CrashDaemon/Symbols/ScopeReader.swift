@@ -9,8 +9,7 @@ import Logging
 /// as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
-  /// The account of each job.
-  private var running: [UInt32] = []
+  private let permits: FairSemaphore
   /// What was asked of a place: a program that crashes again and again there costs one process.
   private struct Question: Hashable {
     var user: UInt32
@@ -25,7 +24,11 @@ actor ScopeReader {
   /// Afterwards it is asked again: debug information may have come.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
-  init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
+  init(_ configuration: SymbolCaches.Configuration) {
+    self.configuration = configuration
+    let limits = configuration.limits
+    permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
+  }
 
   /// What the place at a link address of an image can see; nil when nothing tells, or too many ask.
   ///
@@ -47,11 +50,9 @@ actor ScopeReader {
     if let known = known[question], now - known.time_ns < Self.knowledge_ns { return known.answer }
     let limits = configuration.limits
     guard let program = configuration.program, configuration.cpu.wait_ns(for: user) == 0,
-      limits.hasPlace(user, beside: running, of: limits.scopes, most: limits.scopesPerUser)
+      let permit = permits.enterIfFree(user)
     else { return nil }
-    let account = limits.account(of: user)
-    running.append(account)
-    defer { if let place = running.firstIndex(of: account) { running.remove(at: place) } }
+    defer { permit.giveBack() }
     let job = Job(
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       charge: configuration.charge(user),

@@ -11,9 +11,7 @@ extension SymbolCaches {
     /// Of the crash's waiter.
     var number: UInt64
     /// Whose crash it is.
-    var user: UInt32
-    /// Under which the user counts.
-    var account: UInt32
+    var user: FairUser
     var addresses: Set<UInt64>
   }
 
@@ -23,9 +21,8 @@ extension SymbolCaches {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
         addresses.count <= configuration.limits.hastyAddresses
       else { continue }
-      let account = configuration.limits.account(of: user)
-      hastyWaiting.append(
-        HastyJob(name: name, number: number, user: user, account: account, addresses: addresses))
+      let user = configuration.limits.accounts.fairUser(user)
+      hastyJobs.append(HastyJob(name: name, number: number, user: user, addresses: addresses), of: user)
     }
     startHastyJobs()
   }
@@ -33,42 +30,36 @@ extension SymbolCaches {
   /// Fair between users: one that has fewer jobs comes before one that has more, and none has all places.
   private func startHastyJobs() {
     // No crash waits for these any more.
-    hastyWaiting.removeAll { waiters[$0.number]?.names.contains($0.name) != true }
-    let limits = configuration.limits
-    let taken = { (index: Int) in self.hastyRunning.count { $0 == self.hastyWaiting[index].account } }
-    while true {
-      let possible = hastyWaiting.indices.filter {
-        let user = hastyWaiting[$0].user
-        // A user without CPU time waits for the whole caches, as long as a crash waits.
-        return limits.hasPlace(
-          user, beside: hastyRunning, of: limits.hastySymbolJobs, most: limits.hastySymbolJobsPerUser)
-          && configuration.cpu.wait_ns(for: user) == 0
-      }
-      guard let next = possible.min(by: { (taken($0), $0) < (taken($1), $1) }) else { return }
-      start(hastyWaiting.remove(at: next))
+    hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
+    // A user without CPU time waits for the whole caches, as long as a crash waits.
+    while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
+      if !start(next) { hastyJobs.giveBack(next.user) }
     }
   }
 
-  private func start(_ hasty: HastyJob) {
-    guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return }
+  /// - Returns: Whether it runs.
+  private func start(_ hasty: HastyJob) -> Bool {
+    guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return false }
     let job = SymbolJob(
       program: configuration.program ?? "", image: source.image, buildID: hasty.name.buildID,
       output: hasty.name.path(in: configuration.directory), timeout_ms: configuration.limits.hastySymbolJob_ms,
-      debugFiles: debugFiles(of: source.path, hasty.name, for: source.user), charge: configuration.charge(hasty.user))
+      debugFiles: debugFiles(of: source.path, hasty.name, for: source.user),
+      charge: configuration.charge(hasty.user.uid))
     do throws(SystemError) {
       // A thread a job: it waits for a child in the kernel, and there are only a few at once.
       try Thread.start(named: "symbols-hasty") { [self] in
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
       }
-      hastyRunning.append(hasty.account)
+      return true
     } catch {
       configuration.logger.warning("cannot make symbols in haste: \(error), waiting for the whole cache")
+      return false
     }
   }
 
   private func finish(_ hasty: HastyJob, _ result: Result<SymbolCache, any Error>) {
-    if let place = hastyRunning.firstIndex(of: hasty.account) { hastyRunning.remove(at: place) }
+    hastyJobs.giveBack(hasty.user)
     switch result {
     case .success(let cache):
       waiters[hasty.number]?.hasty[hasty.name] = cache

@@ -42,10 +42,10 @@ extension SymbolCaches {
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {
       let source = Source(image: file.descriptor, path: image.path, user: user)
       guard sources.updateValue(source, forKey: file.identity) == nil else { continue }
-      waiting.append(
-        Job(
-          name: name, path: image.path, user: user, account: configuration.limits.account(of: user),
-          image: file.descriptor, file: file.identity, isUrgent: image.isExecutable, order: tick(), isDebugFile: true))
+      let job = Job(
+        name: name, path: image.path, user: configuration.limits.accounts.fairUser(user), image: file.descriptor,
+        file: file.identity, number: tick(), isDebugFile: true)
+      jobs.append(job, of: job.user, isUrgent: image.isExecutable)
     }
     if sources.isEmpty { return }
     entries[name] = .pending(sources)

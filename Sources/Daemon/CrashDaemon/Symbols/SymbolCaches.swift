@@ -27,13 +27,10 @@ actor SymbolCaches {
   struct Job {
     var name: CacheName
     var path: String
-    var user: UInt32
-    /// Under which the user counts.
-    var account: UInt32
+    var user: FairUser
     var image: Descriptor
     var file: ImageFile.Identity
-    var isUrgent: Bool
-    var order: UInt64
+    var number: UInt64
     /// Whether the file is the debug information of an image whose cache has names only.
     var isDebugFile = false
   }
@@ -75,15 +72,14 @@ actor SymbolCaches {
   private var wrongClaims: WrongClaims
   /// How often a file is tried that fails by passing trouble: a job that takes too long costs its minute each time.
   private static let attempts = 3
-  var waiting: [Job] = []
+  /// Fair between users, of whom none has all permits; what a crash waits for is urgent.
+  var jobs: FairQueue<Job>
   private var running: [Job] = []
   /// Starts jobs of users who have CPU time again.
   private var alarm = Alarm()
   private var clock: UInt64 = 0
   var waiters: [UInt64: Waiter] = [:]
-  var hastyWaiting: [HastyJob] = []
-  /// The account of each.
-  var hastyRunning: [UInt32] = []
+  var hastyJobs: FairQueue<HastyJob>
   var queue = FetchQueue()
   /// Paths at which nothing could be opened, and when that was.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
@@ -113,7 +109,12 @@ actor SymbolCaches {
 
   init(_ configuration: Configuration) {
     self.configuration = configuration
-    wrongClaims = WrongClaims(most: configuration.limits.openCaches)
+    let limits = configuration.limits
+    wrongClaims = WrongClaims(most: limits.openCaches)
+    jobs = FairQueue(
+      PermitLimit(total: limits.symbolJobs, perUser: limits.symbolJobsAtOncePerUser), order: .arrival)
+    hastyJobs = FairQueue(
+      PermitLimit(total: limits.hastySymbolJobs, perUser: limits.hastySymbolJobsPerUser), order: .arrival)
     judge = NameJudge(configuration)
     scopes = ScopeReader(configuration)
     (lateReports, lateContinuation) = AsyncStream.makeStream(
@@ -176,10 +177,10 @@ extension SymbolCaches {
         let source = Source(image: opened.descriptor, path: image.path, user: user)
         guard files.updateValue(source, forKey: opened.identity) == nil else { continue }
         entries[name] = .pending(files)
-        waiting.append(
-          Job(
-            name: name, path: image.path, user: user, account: claim.account, image: opened.descriptor,
-            file: opened.identity, isUrgent: image.isExecutable, order: tick()))
+        let job = Job(
+          name: name, path: image.path, user: FairUser(uid: user, account: claim.account), image: opened.descriptor,
+          file: opened.identity, number: tick())
+        jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
         // A process in a container names files that are not here; it can send them.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
@@ -201,8 +202,8 @@ extension SymbolCaches {
 
   private func hasRoom(for user: UInt32) -> Bool {
     let limits = configuration.limits
-    return limits.hasPlace(
-      user, beside: waiting.lazy.map(\.account), of: limits.heldDescriptors, most: limits.symbolJobsPerUser)
+    return jobs.mayWait(
+      limits.accounts.fairUser(user), PermitLimit(total: limits.heldDescriptors, perUser: limits.symbolJobsPerUser))
   }
 
   func startJobs() {
@@ -211,7 +212,8 @@ extension SymbolCaches {
       let job = SymbolJob(
         program: configuration.program ?? "", image: next.image, buildID: next.name.buildID,
         output: next.name.path(in: configuration.directory), timeout_ms: configuration.limits.symbolJob_ms,
-        debugFiles: debugFiles(of: next.path, next.name, for: next.user), charge: configuration.charge(next.user))
+        debugFiles: debugFiles(of: next.path, next.name, for: next.user.uid),
+        charge: configuration.charge(next.user.uid))
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
@@ -226,25 +228,16 @@ extension SymbolCaches {
     }
   }
 
-  /// Fair between users, of whom none has all places; then what a crash waits for, then first come.
+  /// Those of users without CPU time wait.
   private func takeNext() -> Job? {
-    let (limits, taken) = (configuration.limits, running.map(\.account))
-    var waits_ns: [UInt32: UInt64] = [:]
-    for user in Set(waiting.map(\.user)) { waits_ns[user] = configuration.cpu.wait_ns(for: user) }
-    let possible = waiting.indices.filter {
-      let user = waiting[$0].user
-      return waits_ns[user] == 0
-        && limits.hasPlace(user, beside: taken, of: limits.symbolJobs, most: limits.symbolJobsAtOncePerUser)
+    var soonest_ns = UInt64.max
+    let next = jobs.next { user in
+      let wait_ns = configuration.cpu.wait_ns(for: user)
+      if wait_ns > 0 { soonest_ns = min(soonest_ns, wait_ns) }
+      return wait_ns == 0
     }
-    if let wait_ns = waits_ns.values.filter({ $0 > 0 }).min() { alarm.set(after: wait_ns) { await self.startAgain() } }
-    let index = possible.min { left, right in
-      rank(waiting[left]) < rank(waiting[right])
-    }
-    return index.map { waiting.remove(at: $0) }
-  }
-
-  private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (running.count { $0.account == job.account }, job.isUrgent ? 0 : 1, job.order)
+    if soonest_ns < .max { alarm.set(after: soonest_ns) { await self.startAgain() } }
+    return next?.waiter
   }
 
   private func startAgain() {
@@ -257,19 +250,20 @@ extension SymbolCaches {
   }
 
   private func finish(_ job: Job, _ result: Result<[String], any Error>) {
-    running.removeAll { $0.order == job.order }
+    running.removeAll { $0.number == job.number }
+    jobs.giveBack(job.user)
     do {
       for problem in try result.get() {
         configuration.logger.notice("a debug file of '\(job.path)' is not used: \(problem)")
       }
       try open(job.name)
-      if !job.isDebugFile { wrongClaims.forget(claim(of: job.user, to: job.file)) }
+      if !job.isDebugFile { wrongClaims.forget(claim(of: job.user.uid, to: job.file)) }
       fetchDebugInformation(of: job.name)
     } catch {
       fail(job, error)
       fetchDebugInformation(of: job.name)
       configuration.ledger.refuse(
-        "image", from: Peer(pid: 0, uid: job.user), because: "no symbols for '\(job.path)': \(error)")
+        "image", from: Peer(pid: 0, uid: job.user.uid), because: "no symbols for '\(job.path)': \(error)")
     }
     prune()
     for number in waiters.keys { wake(number) }
@@ -299,9 +293,9 @@ extension SymbolCaches {
   /// The build ids for which jobs of a claim wait or run.
   private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
     let isOfClaim = { (job: Job) in
-      job.account == claim.account && job.file == claim.file && !job.isDebugFile
+      job.user.account == claim.account && job.file == claim.file && !job.isDebugFile
     }
-    return Set(waiting.filter(isOfClaim).map(\.name.buildID) + running.filter(isOfClaim).map(\.name.buildID))
+    return Set((jobs.waiting(where: isOfClaim) + running.filter(isOfClaim)).map(\.name.buildID))
   }
 
   /// The next file may have what this one has not.
@@ -317,7 +311,7 @@ extension SymbolCaches {
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
-      wrongClaims.note(job.name.buildID, of: claim(of: job.user, to: job.file))
+      wrongClaims.note(job.name.buildID, of: claim(of: job.user.uid, to: job.file))
     }
     // Passing trouble says little about it, the first times.
     failures[Failure(name: job.name, file: job.file), default: 0] += failure.isPassing ? 1 : Self.attempts
@@ -355,7 +349,7 @@ extension SymbolCaches {
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
     let names = Set(wanted.keys.flatMap { find($0, user) })
-    for index in waiting.indices where names.contains(waiting[index].name) { waiting[index].isUrgent = true }
+    jobs.makeUrgent { names.contains($0.name) }
     let waits = timeout_ms > 0 && !isSettled(names)
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)

@@ -12,14 +12,19 @@ actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
   /// Asked for by each crash of a storm, so in no turn of this actor.
-  private nonisolated let places: Mutex<UnwindPlaces>
+  private nonisolated let permits: FairSemaphore
+  /// Permits to wait for tables and for one of `permits`: those that get none are skipped.
+  private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) {
     self.configuration = configuration
     tables = UnwindTables(configuration)
-    places = Mutex(UnwindPlaces(configuration.limits))
+    let limits = configuration.limits
+    permits = FairSemaphore(PermitLimit(total: limits.unwinds), limits.accounts)
+    admissions = FairSemaphore(
+      PermitLimit(total: limits.unwinds + limits.waitingUnwinds, perUser: limits.unwindsPerUser), limits.accounts)
   }
 
   /// What came of the unwindings since crashd started, by kind: of threads the agreements and `failed`, and how many
@@ -30,7 +35,7 @@ actor SnapshotUnwinder {
   }
 
   /// Unwindings that wait for a permit.
-  nonisolated var waitingCount: Int { places.withLock { $0.waitingCount } }
+  nonisolated var waitingCount: Int { permits.waitingCount }
 
   /// What a second unwinding led to.
   struct Outcome: Sendable {
@@ -52,7 +57,7 @@ actor SnapshotUnwinder {
 
   /// Whether one more unwinding is let in; one that is not is counted.
   nonisolated func isOpen(for user: UInt32) -> Bool {
-    if configuration.program == nil || places.withLock({ $0.isOpen(for: user) }) { return true }
+    if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
     return false
   }
@@ -68,7 +73,7 @@ actor SnapshotUnwinder {
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
     // Nothing that has to be counted: the report stays as it is, and the caller may ask again.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
-      !places.withLock({ $0.hasRoom(for: user) })
+      !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
       throw Busy()
     }
@@ -78,14 +83,14 @@ actor SnapshotUnwinder {
   /// The same of a ring that is read when it is its turn, and when no ring waits for its first look: until then only the
   /// names of its `images` are kept.
   func unwind(
-    with images: [ImageFile], for user: UInt32, after looks: LookPlaces? = nil, read: @Sendable () -> RingContents
+    with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
     guard let program = configuration.program else { return nil }
-    guard places.withLock({ $0.enter(user) }) else {
+    guard let admission = admissions.enterIfFree(user) else {
       skipped.add(1, ordering: .relaxed)
       return nil
     }
-    defer { places.withLock { $0.leave(user) } }
+    defer { admission.giveBack() }
     // Those of an attached process are there, or under way; those of a spooled ring may be made now. No permit is held
     // while they are waited for.
     await tables.prepare(images, for: user)
@@ -93,11 +98,12 @@ actor SnapshotUnwinder {
     // Crashes come first; the report is stored already.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
-    guard await withCheckedContinuation({ continuation in places.withLock { $0.take(user, continuation) } }) else {
+    let permit = await permits.enter(user)
+    guard permit.isHeld else {
       skipped.add(1, ordering: .relaxed)
       return nil
     }
-    defer { places.withLock { $0.giveBack() } }
+    defer { permit.giveBack() }
     let contents = read()
     guard let question = UnwindQuestion(contents) else { return nil }
     let files = await tables.files(of: Set(question.images.map(\.buildID)), for: user)
@@ -113,7 +119,8 @@ actor SnapshotUnwinder {
 
   /// Lets what runs come to its end, which takes two seconds at most, and ends the waiting of all others.
   func stop() async {
-    places.withLock { $0.stop() }
+    admissions.stop()
+    permits.stop()
     await tables.stop()
   }
 

@@ -10,13 +10,10 @@ import Logging
 actor UnwindTables {
   private struct Job {
     var name: CacheName
-    var user: UInt32
-    /// Under which the user counts.
-    var account: UInt32
+    var user: FairUser
     var image: Descriptor
     var file: ImageFile.Identity
-    var isUrgent: Bool
-    var order: UInt64
+    var number: UInt64
   }
 
   /// A file that has no tables for this build id.
@@ -31,7 +28,8 @@ actor UnwindTables {
   }
 
   private let configuration: SymbolCaches.Configuration
-  private var waiting: [Job] = []
+  /// Fair between users; what a crash waits for is urgent.
+  private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []
   private var wrongClaims: WrongClaims
@@ -43,7 +41,10 @@ actor UnwindTables {
 
   init(_ configuration: SymbolCaches.Configuration) {
     self.configuration = configuration
-    wrongClaims = WrongClaims(most: configuration.limits.openCaches)
+    let limits = configuration.limits
+    wrongClaims = WrongClaims(most: limits.openCaches)
+    jobs = FairQueue(
+      PermitLimit(total: limits.unwindTableJobs, perUser: limits.unwindTableJobsPerUser), order: .arrival)
   }
 
   private func tick() -> UInt64 {
@@ -69,10 +70,8 @@ extension UnwindTables {
     let limits = configuration.limits
     var unseen: [ImageFile] = []
     for image in images where !names(image.buildID, user).contains(where: isThere) {
-      guard
-        limits.hasPlace(
-          user, beside: waiting.lazy.map(\.account), of: limits.heldDescriptors, most: limits.unwindTablesPerUser)
-      else {
+      let most = PermitLimit(total: limits.heldDescriptors, perUser: limits.unwindTablesPerUser)
+      guard jobs.mayWait(limits.accounts.fairUser(user), most) else {
         configuration.ledger.refuse(
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
@@ -87,16 +86,16 @@ extension UnwindTables {
         opened = found
       } catch { continue }
       let name = CacheName(buildID: image.buildID, owner: opened.owner)
-      let ofFile = (waiting + running).filter { $0.file == opened.identity }
+      let ofFile = jobs.waiting { $0.file == opened.identity } + running.filter { $0.file == opened.identity }
       let claim = claim(of: user, to: opened.identity)
-      let begun = ofFile.filter { $0.account == claim.account }.map(\.name.buildID)
+      let begun = ofFile.filter { $0.user.account == claim.account }.map(\.name.buildID)
       let isKnown =
         failures.contains(Failure(name: name, file: opened.identity)) || ofFile.contains { $0.name == name }
       if isKnown || !wrongClaims.admit(image.buildID, of: claim, beside: Set(begun)) { continue }
-      waiting.append(
-        Job(
-          name: name, user: user, account: claim.account, image: opened.descriptor, file: opened.identity,
-          isUrgent: false, order: tick()))
+      let job = Job(
+        name: name, user: FairUser(uid: user, account: claim.account), image: opened.descriptor,
+        file: opened.identity, number: tick())
+      jobs.append(job, of: job.user)
     }
     startJobs()
     return unseen
@@ -107,20 +106,13 @@ extension UnwindTables {
   }
 
   private func startJobs() {
-    // Fair between users, then what a crash waits for, then first come.
-    while let index = waiting.indices.filter({ mayStart(waiting[$0].user) })
-      .min(by: { rank(waiting[$0]) < rank(waiting[$1]) })
-    {
-      start(waiting.remove(at: index))
-    }
+    while let (next, isUrgent) = jobs.next(where: hasTime) { start(next, isUrgent: isUrgent) }
   }
 
-  private func mayStart(_ user: UInt32) -> Bool {
-    let (limits, taken) = (configuration.limits, running.lazy.map(\.account))
+  private func hasTime(_ user: UInt32) -> Bool {
     let wait_ns = configuration.cpu.wait_ns(for: user)
     if wait_ns > 0 { alarm.set(after: wait_ns) { await self.startAgain() } }
     return wait_ns == 0
-      && limits.hasPlace(user, beside: taken, of: limits.unwindTableJobs, most: limits.unwindTableJobsPerUser)
   }
 
   private func startAgain() {
@@ -128,11 +120,11 @@ extension UnwindTables {
     startJobs()
   }
 
-  private func start(_ job: Job) {
+  private func start(_ job: Job, isUrgent: Bool) {
     let work = UnwindTableJob(
       program: configuration.program ?? "", image: job.image, buildID: job.name.buildID,
       output: job.name.unwindPath(in: configuration.directory), timeout_ms: configuration.limits.unwindTables_ms,
-      isUrgent: job.isUrgent, charge: configuration.charge(job.user))
+      isUrgent: isUrgent, charge: configuration.charge(job.user.uid))
     do {
       try Directories.make(job.name.directory(in: configuration.directory), mode: 0o700)
       try Thread.start(named: "unwind-tables") { [self] in
@@ -141,16 +133,14 @@ extension UnwindTables {
       }
       running.append(job)
     } catch {
+      jobs.giveBack(job.user)
       note(job, .failure(error))
     }
   }
 
-  private func rank(_ job: Job) -> (Int, Int, UInt64) {
-    (running.count { $0.account == job.account }, job.isUrgent ? 0 : 1, job.order)
-  }
-
   private func finish(_ job: Job, _ result: Result<Void, any Error>) {
-    running.removeAll { $0.order == job.order }
+    running.removeAll { $0.number == job.number }
+    jobs.giveBack(job.user)
     note(job, result)
     startJobs()
   }
@@ -158,13 +148,13 @@ extension UnwindTables {
   private func note(_ job: Job, _ result: Result<Void, any Error>) {
     do {
       try result.get()
-      wrongClaims.forget(claim(of: job.user, to: job.file))
+      wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
       // Also an image without any: then libunwind has none, as the handler had none. Passing trouble says nothing of it.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
-        wrongClaims.note(job.name.buildID, of: claim(of: job.user, to: job.file))
+        wrongClaims.note(job.name.buildID, of: claim(of: job.user.uid, to: job.file))
       }
       configuration.logger.debug("no unwind tables of build \(job.name.buildID): \(error)")
     } catch {
@@ -184,7 +174,7 @@ extension UnwindTables {
   /// Waits for the files of these build ids that are being made.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
-    for index in waiting.indices where wanted.contains(waiting[index].name) { waiting[index].isUrgent = true }
+    jobs.makeUrgent { wanted.contains($0.name) }
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
@@ -224,7 +214,7 @@ extension UnwindTables {
   }
 
   private func isSettled(_ names: Set<CacheName>) -> Bool {
-    !(waiting + running).contains { names.contains($0.name) }
+    jobs.waiting { names.contains($0.name) }.isEmpty && !running.contains { names.contains($0.name) }
   }
 
   /// A user's own file, or one for all users.

@@ -59,9 +59,8 @@ struct EventPages: Sendable {
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     let uid = client.peer.uid
     try await server.waitForCPU(of: client.peer)
-    let (places, account) = (UserAccounts.isTrusted(uid) ? nil : server.hub.pages, server.limits.account(of: uid))
-    await places?.enter(account)
-    defer { places?.leave(account) }
+    let permit = UserAccounts.isTrusted(uid) ? nil : await server.hub.pages.enter(uid)
+    defer { permit?.giveBack() }
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
     progress.cursor = page.end

@@ -95,23 +95,24 @@ struct CrashPipelineTests {
     let process = try Process(ring).attached
     let daemon = try TestDaemon(directory, analysePath: program)
     var analysis = daemon.analysis
-    let (places, account) = (analysis.places, analysis.limits.account(of: process.facts.peer.uid))
+    let (permits, uid) = (analysis.permits, process.facts.peer.uid)
     // The image's symbols are being made as long as the gate is closed.
     analysis.limits.symbolWait_ms = 1
-    await places.enter(account)
-    guard case .stored(let id, _) = await analysis.look(at: process, seen: nil, isFinal: true).outcome else {
+    let permit = await permits.enter(uid)
+    guard case .stored(let id, _) = await analysis.look(at: process, permit, seen: nil, isFinal: true).outcome else {
       Issue.record("it is not stored")
       return
     }
     analysis.limits.symbolWait_ms = 600_000
-    for _ in 1..<analysis.limits.looksPerUser { await places.enter(account) }
+    var held = [permit]
+    for _ in 1..<analysis.limits.looksPerUser { held.append(await permits.enter(uid)) }
     let isOver = try MutexFlag.alarm { Self.pass(writer) }
     let noting = Task { [analysis] in
       await analysis.noteEnd(EndedProcess(process: process, end: .status(SIGSEGV)), report: id)
     }
-    while places.waitingCount == 0 && !isOver.isSet { await Task.yield() }
-    #expect(places.waitingCount == 1)
-    for _ in 0..<analysis.limits.looksPerUser { places.leave(account) }
+    while permits.waitingCount == 0 && !isOver.isSet { await Task.yield() }
+    #expect(permits.waitingCount == 1)
+    for permit in held { permit.giveBack() }
     await noting.value
     #expect(!isOver.isSet)
     #expect(try daemon.store.report(idPrefix: id).report.signal.name == "SIGSEGV")

@@ -240,26 +240,6 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 4, "skipped": 7])
   }
 
-  @Test("F11: unwindings of a user's subordinate uids count as that user's own; one permit is kept for root")
-  func accounts() async throws {
-    let directory = try TestDirectory()
-    var limits = Limits()
-    (limits.unwinds, limits.waitingUnwinds, limits.unwindsPerUser) = (2, 1, 1)
-    limits.accounts = UserAccounts(
-      ranges: try directory.write(Array("54021:54300:16\n".utf8), to: "subuid"), users: "/nowhere")
-    var places = UnwindPlaces(limits)
-    var entered = [54_021, 54_300].map { places.enter($0) }
-    #expect(entered == [true, false])
-    let mayRun = await withCheckedContinuation { places.take(54_021, $0) }
-    #expect(mayRun && !places.hasRoom(for: 1_001) && places.hasRoom(for: geteuid()))
-    entered = [1_001, 1_002, geteuid()].map { places.enter($0) }
-    #expect(entered == [true, false, true])
-    places.leave(54_021)
-    #expect(!places.isOpen(for: 54_300))
-    places.leave(1_001)
-    #expect(places.isOpen(for: 54_300))
-  }
-
   @Test("when crashd stops, what runs ends and nobody waits any more", .timeLimit(.minutes(20)))
   func stop() async throws {
     let directory = try TestDirectory()

@@ -1,0 +1,170 @@
+/// How many permits there are for one kind of work.
+struct PermitLimit: Sendable {
+  /// In all.
+  var total: Int
+  /// Of one user.
+  var perUser = Int.max
+  /// Keeps a sixteenth, or one, for root and for crashd's own user.
+  var hasReserve = true
+
+  fileprivate func allows(_ isTrusted: Bool, beside all: Int, own: Int) -> Bool {
+    all < (hasReserve && !isTrusted ? Limits.placesOfOthers(total) : total) && own < perUser
+  }
+}
+
+/// Whose permit it is: the account stays the same from `append` to `giveBack`, whatever `UserAccounts` says meanwhile.
+struct FairUser: Sendable {
+  var uid: UInt32
+  var account: UInt32
+
+  fileprivate var isTrusted: Bool { UserAccounts.isTrusted(uid) }
+}
+
+extension UserAccounts {
+  func fairUser(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: account(of: uid)) }
+}
+
+/// The permits of one kind of work, and what waits for them, fair between users.
+///
+/// Next is what waits for the user with the fewest permits. Of several such users, `Order` says whose is next. Uids count
+/// as one user as `UserAccounts` says.
+///
+/// A value: an actor keeps its jobs in one, tasks wait in a `FairSemaphore`.
+///
+/// Complexity: linear in the users that wait, constant in what waits.
+struct FairQueue<Waiter> {
+  enum Order: Sendable {
+    /// What is urgent; then the user whose last turn was longest ago; then first come, first served.
+    case turns
+    /// What is urgent; then first come, first served.
+    case arrival
+  }
+
+  /// The users of one line: all that the limits treat alike.
+  private struct LineKey: Hashable {
+    var account: UInt32
+    var isTrusted: Bool
+  }
+
+  private struct Account {
+    var permits = 0
+    /// When its last permit was handed out.
+    var turn: UInt64 = 0
+  }
+
+  private let limit: PermitLimit
+  private let order: Order
+  private var lines: [LineKey: WaitingLine<Waiter>] = [:]
+  /// Of the accounts that wait or have a permit.
+  private var known: [UInt32: Account] = [:]
+  private var clock: UInt64 = 0
+  /// Permits in use.
+  private(set) var permitCount = 0
+  private(set) var waitingCount = 0
+  /// Permits that were handed out so far.
+  private(set) var handedOut: UInt64 = 0
+
+  init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
+
+  /// What waits, or some of it, in no order.
+  func waiting(where isMeant: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
+    lines.values.flatMap { $0.waiters(where: isMeant) }
+  }
+
+  /// Whether one more of a user may wait, beside those that do.
+  func mayWait(_ user: FairUser, _ limit: PermitLimit) -> Bool {
+    let own = Self.keys(of: user.account).reduce(0) { $0 + (lines[$1]?.count ?? 0) }
+    return limit.allows(user.isTrusted, beside: waitingCount, own: own)
+  }
+
+  /// Whether one more of a user would wait for nothing.
+  func hasRoom(for user: FairUser) -> Bool { waitingCount == 0 && hasPermit(for: Self.key(user)) }
+
+  mutating func append(_ waiter: Waiter, of user: FairUser, isUrgent: Bool = false) {
+    clock += 1
+    lines[Self.key(user), default: WaitingLine()].append(waiter, user.uid, clock, isUrgent: isUrgent)
+    if known[user.account] == nil { known[user.account] = Account() }
+    waitingCount += 1
+  }
+
+  /// Hands a permit to what is next.
+  /// - Parameter mayRun: Asked for each user that waits.
+  /// - Returns: Nil: nothing waits for which there is a permit.
+  mutating func next(
+    where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
+  ) -> (waiter: Waiter, isUrgent: Bool)? {
+    var next: (key: LineKey, rank: (Int, Int, UInt64, UInt64))?
+    for (key, line) in lines {
+      guard let head = line.head, mayRun(head.uid), hasPermit(for: key) else { continue }
+      let account = known[key.account] ?? Account()
+      let turn = order == .turns ? account.turn : 0
+      let rank = (account.permits, line.isUrgent ? 0 : 1, turn, head.order)
+      if next.map({ rank < $0.rank }) ?? true { next = (key, rank) }
+    }
+    guard let (key, rank) = next, let waiter = lines[key]?.removeHead() else { return nil }
+    if lines[key]?.head == nil { lines[key] = nil }
+    waitingCount -= 1
+    take(key.account)
+    return (waiter, rank.1 == 0)
+  }
+
+  /// Takes a permit without waiting.
+  /// - Returns: false: there is none, or others wait.
+  mutating func take(_ user: FairUser) -> Bool {
+    guard hasRoom(for: user) else { return false }
+    take(user.account)
+    return true
+  }
+
+  mutating func giveBack(_ user: FairUser) {
+    precondition(known[user.account].map { $0.permits > 0 } ?? false, "BUG: a permit is given back that nothing has")
+    known[user.account]?.permits -= 1
+    permitCount -= 1
+    forgetIfIdle(user.account)
+  }
+
+  /// Moves some of what waits before the rest of its user's.
+  mutating func makeUrgent(where isMeant: (Waiter) -> Bool) {
+    for key in Array(lines.keys) { lines[key]?.makeUrgent(where: isMeant) }
+  }
+
+  /// Removes some of what waits.
+  /// - Returns: It.
+  @discardableResult
+  mutating func remove(where isMeant: (Waiter) -> Bool) -> [Waiter] {
+    var removed: [Waiter] = []
+    for key in Array(lines.keys) {
+      removed += lines[key]?.remove(where: isMeant) ?? []
+      guard lines[key]?.head == nil else { continue }
+      lines[key] = nil
+      forgetIfIdle(key.account)
+    }
+    waitingCount -= removed.count
+    return removed
+  }
+
+  private func hasPermit(for key: LineKey) -> Bool {
+    limit.allows(key.isTrusted, beside: permitCount, own: known[key.account]?.permits ?? 0)
+  }
+
+  private mutating func take(_ account: UInt32) {
+    clock += 1
+    handedOut += 1
+    permitCount += 1
+    known[account, default: Account()].permits += 1
+    known[account]?.turn = clock
+  }
+
+  private mutating func forgetIfIdle(_ account: UInt32) {
+    guard known[account]?.permits == 0 else { return }
+    if Self.keys(of: account).allSatisfy({ lines[$0] == nil }) { known[account] = nil }
+  }
+
+  private static func key(_ user: FairUser) -> LineKey { LineKey(account: user.account, isTrusted: user.isTrusted) }
+
+  private static func keys(of account: UInt32) -> [LineKey] {
+    [false, true].map { LineKey(account: account, isTrusted: $0) }
+  }
+}
+
+extension FairQueue: Sendable where Waiter: Sendable {}

@@ -1,0 +1,167 @@
+import Synchronization
+
+/// The permits of one kind of work, for tasks and callbacks: so many in all, so many of one user, fair between users.
+///
+/// Thousands that wait by callback have no stack of a task each (docs/decisions/0113).
+///
+/// Ordering: each callback runs once, outside of the lock, in the call that made room for it.
+final class FairSemaphore: Sendable {
+  private typealias Callback = @Sendable (_ isGranted: Bool) -> Void
+
+  private struct State {
+    var queue: FairQueue<Callback>
+    var waitingForCalm: [CheckedContinuation<Void, Never>] = []
+    var isStopped = false
+  }
+
+  private let state: Mutex<State>
+  private let accounts: UserAccounts
+
+  init(_ limit: PermitLimit, _ accounts: UserAccounts) {
+    self.accounts = accounts
+    state = Mutex(State(queue: FairQueue(limit, order: .turns)))
+  }
+
+  /// How many wait.
+  var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+  /// How many wait until nothing waits for a permit.
+  var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
+
+  /// Whether one more of a user would wait for nothing.
+  func hasRoom(for uid: UInt32) -> Bool {
+    let user = accounts.fairUser(uid)
+    return state.withLock { !$0.isStopped && $0.queue.hasRoom(for: user) }
+  }
+
+  /// Runs `body` when there is a permit, which comes back when `body` ends.
+  func withPermit<Value>(for uid: UInt32, _ body: (Permit) async -> Value) async -> Value {
+    let permit = await enter(uid)
+    defer { permit.giveBack() }
+    return await body(permit)
+  }
+
+  /// Returns when there is a permit, which the caller gives back.
+  ///
+  /// After `stop` it is void.
+  func enter(_ uid: UInt32) async -> Permit {
+    await withCheckedContinuation { continuation in enter(uid) { continuation.resume(returning: $0) } }
+  }
+
+  /// Calls back when there is a permit, which the callback has given back; returns at once.
+  func enter(_ uid: UInt32, then begin: @escaping @Sendable (Permit) -> Void) {
+    let user = accounts.fairUser(uid)
+    enqueue(user) { isGranted in begin(Permit(self, user, isHeld: isGranted)) }
+  }
+
+  /// A permit, unless one would have to be waited for.
+  func enterIfFree(_ uid: UInt32) -> Permit? {
+    let user = accounts.fairUser(uid)
+    let isGranted = state.withLock { !$0.isStopped && $0.queue.take(user) }
+    return isGranted ? Permit(self, user, isHeld: true) : nil
+  }
+
+  /// Ends the waiting of all, now and later: what they get are void permits.
+  func stop() {
+    let (ended, calm) = state.withLock { state in
+      state.isStopped = true
+      defer { state.waitingForCalm = [] }
+      return (state.queue.remove { _ in true }, state.waitingForCalm)
+    }
+    for callback in ended { callback(false) }
+    for continuation in calm { continuation.resume() }
+  }
+
+  private func enqueue(_ user: FairUser, _ callback: @escaping Callback) {
+    let (next, isStopped): (Callback?, Bool) = state.withLock { state in
+      if state.isStopped { return (nil, true) }
+      state.queue.append(callback, of: user)
+      return (state.queue.next()?.waiter, false)
+    }
+    if isStopped { callback(false) }
+    next?(true)
+  }
+
+  /// One gets the permit at most: there is room for one.
+  private func giveBack(_ user: FairUser) {
+    let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+      state.queue.giveBack(user)
+      let next = state.queue.next()?.waiter
+      guard state.queue.waitingCount == 0 else { return (next, []) }
+      defer { state.waitingForCalm = [] }
+      return (next, state.waitingForCalm)
+    }
+    next?(true)
+    for continuation in calm { continuation.resume() }
+  }
+}
+
+// A permit.
+extension FairSemaphore {
+  /// One permit of a semaphore, in use until it is given back.
+  ///
+  /// One task at a time uses it.
+  final class Permit: Sendable {
+    private let user: FairUser
+    private let semaphore: FairSemaphore
+    private let held: Atomic<Bool>
+
+    /// False: it was given back, or is void.
+    var isHeld: Bool { held.load(ordering: .acquiring) }
+
+    fileprivate init(_ semaphore: FairSemaphore, _ user: FairUser, isHeld: Bool) {
+      (self.semaphore, self.user) = (semaphore, user)
+      held = Atomic(isHeld)
+    }
+
+    /// Gives the permit back; one that is not held stays so.
+    func giveBack() {
+      if held.exchange(false, ordering: .acquiringAndReleasing) { semaphore.giveBack(user) }
+    }
+
+    /// Gives the permit back while `body` runs, and returns when there is one again.
+    func whileReleased<Value>(_ body: () async -> Value) async -> Value {
+      giveBack()
+      let value = await body()
+      await withCheckedContinuation { continuation in
+        semaphore.enqueue(user) { isGranted in
+          self.held.store(isGranted, ordering: .releasing)
+          continuation.resume()
+        }
+      }
+      return value
+    }
+  }
+}
+
+// Waiting until there is time for what is not urgent.
+extension FairSemaphore {
+  /// Returns when nothing waits for a permit.
+  func calm() async {
+    await withCheckedContinuation { continuation in
+      let isCalm = state.withLock { state in
+        if state.queue.waitingCount > 0 { state.waitingForCalm.append(continuation) }
+        return state.queue.waitingCount == 0
+      }
+      if isCalm { continuation.resume() }
+    }
+  }
+
+  /// Returns when no permit was handed out for so long, thus not between two crashes of a storm, in which nothing waits for
+  /// a moment; or when that does not happen in `patience_ms`, and nothing waits.
+  func calm(
+    quiet_ms: Int, patience_ms: Int,
+    sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) async {
+    let deadline = ContinuousClock.now + .milliseconds(patience_ms)
+    while true {
+      await calm()
+      guard ContinuousClock.now < deadline else { return }
+      let before = handedOut
+      do { try await sleep(.milliseconds(quiet_ms)) } catch { return }
+      if handedOut == before { return }
+    }
+  }
+
+  /// How many permits were handed out so far.
+  private var handedOut: UInt64 { state.withLock { $0.queue.handedOut } }
+}
