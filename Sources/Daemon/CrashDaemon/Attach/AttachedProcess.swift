@@ -79,10 +79,19 @@ struct RingSource: Sendable {
   /// What tells one state of its records from another.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps its pages between several readings, until `letGoOfPages`.
-  func keepPages() { mapping.keepPages() }
+  /// Keeps its pages between the readings of `body`.
+  func withPages<Value>(_ body: () async -> Value) async -> Value {
+    mapping.keepPages()
+    defer { mapping.letGoOfPages() }
+    return await body()
+  }
 
-  func letGoOfPages() { mapping.letGoOfPages() }
+  /// Inside of `withPages`: lets go of the pages while `body` runs.
+  func withoutPages<Value>(_ body: () async -> Value) async -> Value {
+    mapping.letGoOfPages()
+    defer { mapping.keepPages() }
+    return await body()
+  }
 
   /// Only what was seen while the process went on.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {

@@ -53,4 +53,46 @@ extension CrashAnalysis {
     let late = symbols.gaps.filter { $0.value.mayFill }.keys
     if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
   }
+
+  /// Reports how a process ended that no record tells of, unless it ended well.
+  ///
+  /// One that crashed before, and did not end by that, has two reports.
+  func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
+    guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
+    return await permits.withPermit(for: ended.process.facts.peer.uid) { _ in
+      await report(ended, hasCrashed: hasCrashed)
+    }
+  }
+
+  @inline(never)
+  private func report(_ ended: EndedProcess, hasCrashed: Bool) async -> Outcome {
+    let process = ended.process
+    let contents = read(process, isFinal: true)
+    guard var death = SilentDeath(ended, losses: contents.losses, hasCrashed: hasCrashed) else {
+      if ended.end == .unknown && !hasCrashed {
+        ledger.lose(["end": 1], of: process.facts.peer, process: process.facts.identity.name)
+      }
+      return .nothingNew
+    }
+    let raw: [UInt8]
+    do throws(SystemError) { raw = try excerpt(process) } catch { return notStored(process, error) }
+    let time = Moment.now()
+    if let unit = process.facts.unit, let signal = death.death.signal,
+      let result = await units.of(unit: unit, pid: process.facts.peer.pid, signal: signal)
+    {
+      var known = death.death
+      known.unitResult = result.word
+      death = SilentDeath(known, losses: contents.losses)
+    }
+    let ring = AttachedRing(process: process, seen: nil, isFinal: true)
+    var builder = ReportBuilder(contents, process: process.facts, symbols: OpenCaches())
+    builder.noteHistory()
+    do {
+      let (id, place) = try put(raw, of: ring, isSecond: hasCrashed) { builder.report(id: $0, of: death, at: time) }
+      let seen = Seen(contents)
+      return place == .store ? .stored(id: id, seen: seen) : .held(id: id, seen: seen)
+    } catch {
+      return notStored(process, error)
+    }
+  }
 }

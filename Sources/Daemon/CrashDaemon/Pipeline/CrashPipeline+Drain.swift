@@ -78,7 +78,8 @@ extension CrashPipeline {
   private func look(
     at process: AttachedProcess, _ permit: FairSemaphore.Permit, _ entry: PipelineEntry, isFinal: Bool
   ) async -> Bool {
-    let (outcome, hasIncidents) = await analysis.look(at: process, permit, seen: entry.seen, isFinal: isFinal)
+    let ring = AttachedRing(process: process, seen: entry.seen, isFinal: isFinal)
+    let (outcome, hasIncidents) = await analysis.analyse(ring, permit)
     let crash = change(process.number) { entry in
       entry.note(look: outcome, isFinal: isFinal)
       return entry.hasCrashed ? entry.reports.last : nil

@@ -213,7 +213,7 @@ extension SpoolTaker {
       analysis.trouble.leaveFile(because: error)
       return false
     case .news(let process):
-      switch await analysis.look(atFile: process) {
+      switch await analysis.analyse(SpooledFile(process: process)) {
       case .unanswered(let error):
         analysis.trouble.leaveFile(because: error)
         return false

@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import Logging
 
-// The last step of a crash: into the store, or into memory as long as the store takes nothing.
+// The third step of a crash: into the store, or into memory as long as the store takes nothing.
 extension CrashAnalysis {
   /// Where a report is now.
   enum Place: Sendable {
@@ -11,25 +11,85 @@ extension CrashAnalysis {
     case memory
   }
 
-  /// Stores a report, and tells whoever follows.
-  /// - Throws: `StoreError`; one that is an outage when it stands in a file, or there is no room in memory either.
-  func keep(
-    _ report: CrashReport, raw: [UInt8], of process: AttachedProcess, isFile: Bool = false
+  /// How many ids are tried for a report.
+  static let attempts = 8
+
+  /// Makes the report of a snapshot, and stores it.
+  @inline(never)
+  func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
+    let process = source.process
+    // A process can take its records back.
+    guard !snapshot.contents.records.isEmpty else { return .nothingNew }
+    let builder = await builder(snapshot.contents, of: process, symbols)
+    do {
+      var made: CrashReport?
+      let (id, place) = try put(snapshot.raw, of: source) { id in
+        made = builder.report(id: id)
+        return made
+      }
+      source.count(snapshot.losses, isSettled: true, in: ledger)
+      if let made, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
+      guard place == .store else { return .held(id: id, seen: snapshot.seen) }
+      let late = symbols.gaps.filter { $0.value.mayFill }.keys
+      if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
+      return .stored(id: id, seen: snapshot.seen)
+    } catch {
+      return (error as? StoreError).flatMap(source.outcome(of:)) ?? notStored(process, error)
+    }
+  }
+
+  /// Stores under the ring's id.
+  ///
+  /// When a report of another process has that id, by chance or on purpose, under one that is derived from who the
+  /// process is; so is the id of a process's second report.
+  func put(
+    _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
+  ) throws -> (String, Place) {
+    let facts = source.process.facts
+    let first = isSecond ? Self.attempts : 0
+    for attempt in first..<first + Self.attempts {
+      let id = attempt == 0 ? facts.identity.ringID : Self.derived(facts, attempt)
+      guard var report = make(id) else { return (id, .store) }
+      report.timing?.stored_ns = Moment.monotonic_ns()
+      do throws(StoreError) {
+        return (id, try keep(report, raw: raw, of: source))
+      } catch .identifierTaken {
+        continue
+      }
+    }
+    throw StoreError.identifierTaken(id: facts.identity.ringID)
+  }
+
+  static func derived(_ facts: ProcessFacts, _ attempt: Int) -> String {
+    let text = "\(facts.identity.ringID) \(facts.peer.uid) \(facts.peer.pid) \(attempt)"
+    return String(SHA256.hexadecimal(text).prefix(32))
+  }
+
+  /// Stores a report, and notifies subscribers.
+  /// - Throws: `StoreError`; one that is an outage when the source keeps it, or there is no room in memory.
+  private func keep(
+    _ report: CrashReport, raw: [UInt8], of source: some CrashSource
   ) throws(StoreError) -> Place {
-    let facts = process.facts
+    let facts = source.process.facts
     do throws(StoreError) {
       if try store.put(report, raw: raw, knownAs: Int(facts.identity.pid)) == .unchanged { return .store }
     } catch {
-      guard error.isOutage, !isFile else { throw error }
+      guard error.isOutage else { throw error }
       let item = StoreTrouble.Held(
         report: report, raw: raw, owner: facts.peer, process: facts.identity.name, ownPID: Int(facts.identity.pid),
-        keptName: process.keptName)
-      guard trouble.hold(item, because: error) else { throw error }
+        keptName: source.process.keptName)
+      guard source.hold(item, in: trouble, because: error) else { throw error }
       return .memory
     }
     hub.notify()
     ledger.report(report.id, of: facts.peer, process: facts.identity.name, sentence: report.diagnosis.sentence)
     return .store
+  }
+
+  func notStored(_ process: AttachedProcess, _ error: any Error) -> Outcome {
+    logger.error("cannot store the report of '\(process.facts.identity.name)' (\(process.facts.peer)): \(error)")
+    ledger.lose(["store": 1], of: process.facts.peer, process: process.facts.identity.name)
+    return .failed
   }
 
   /// Makes a report anew from a raw record whose report is lost.

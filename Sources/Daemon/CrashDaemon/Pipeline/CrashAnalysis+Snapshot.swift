@@ -1,0 +1,73 @@
+import CrashReport
+import CrashRing
+import Logging
+
+// The first step of a crash: what its ring holds.
+extension CrashAnalysis {
+  /// What a ring held at a moment.
+  struct Snapshot: Sendable {
+    var contents: RingContents
+    var stamp: RingStamp
+    /// The copy of the ring that is stored beside the report.
+    var raw: [UInt8] = []
+    /// Contents and copy are of one moment, and the stamp is that moment's.
+    var isConsistent = false
+    /// Something was seen while the process went on.
+    var hasIncidents: Bool
+    /// Of the first reading.
+    var losses: [String: Int]
+
+    /// What the report is made of.
+    var seen: Seen { Seen(contents, stamp: isConsistent ? stamp : nil) }
+  }
+
+  /// What the first reading of a ring found.
+  enum FirstReading: Sendable {
+    case nothingNew(hasIncidents: Bool)
+    case news(Snapshot)
+  }
+
+  @inline(never)
+  func takeSnapshot(of source: some CrashSource) -> FirstReading {
+    let ring = source.process.ring
+    let stamp = ring.stamp()
+    if let seen = source.seen, seen.isAll(of: stamp) {
+      let (incidents, classes, _) = ring.observations()
+      return .nothingNew(hasIncidents: !incidents.isEmpty || !classes.isEmpty)
+    }
+    let contents = read(source.process, isFinal: source.isFinal)
+    let losses = source.isFinal ? contents.losses : [:]
+    source.count(losses, isSettled: false, in: ledger)
+    guard !contents.records.isEmpty, Seen(contents) != source.seen else {
+      source.count(losses, isSettled: true, in: ledger)
+      return .nothingNew(hasIncidents: contents.hasObservations)
+    }
+    return .news(
+      Snapshot(contents: contents, stamp: stamp, hasIncidents: contents.hasObservations, losses: losses))
+  }
+
+  func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {
+    var contents = process.ring.contents(hasEnded: isFinal)
+    if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
+    if withholdsMemory(of: process) { contents.withholdMemory() }
+    // While the process lives, a record without an end is being written, and a thread may still answer.
+    if !isFinal { contents.losses["torn"] = nil }
+    if !isFinal { contents.losses["silentThreads"] = nil }
+    return contents
+  }
+
+  /// Whether nothing of its memory is kept, whatever it has put into its ring: an operator wants it, or the process had
+  /// more rights than its user and a library that does not mind that.
+  func withholdsMemory(of process: AttachedProcess) -> Bool {
+    !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
+  }
+
+  func excerpt(_ process: AttachedProcess) throws(SystemError) -> [UInt8] {
+    try RingExcerpt.read(
+      descriptor: process.ring.descriptor.number, withoutMemory: withholdsMemory(of: process))
+  }
+}
+
+extension RingContents {
+  var hasObservations: Bool { !incidents.isEmpty || !protectedClasses.isEmpty }
+}

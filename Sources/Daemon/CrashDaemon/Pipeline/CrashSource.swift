@@ -1,0 +1,53 @@
+import CrashStore
+
+/// A ring that is read for a crash: of an attached process, or of a file in the spool.
+protocol CrashSource: Sendable {
+  var process: AttachedProcess { get }
+  /// What the last reading found.
+  var seen: CrashAnalysis.Seen? { get }
+  /// The process can write no more.
+  var isFinal: Bool { get }
+
+  /// Counts what a final reading found lost: when the ring was read, and when it `isSettled`, thus all of it is stored, or
+  /// nothing of it is new.
+  func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
+  /// Keeps a report in memory that the store does not take now.
+  /// - Returns: false: there is no room, or the source keeps it.
+  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool
+  /// What comes of a report that is neither stored nor held; nil: it is lost.
+  func outcome(of error: StoreError) -> CrashAnalysis.Outcome?
+}
+
+/// The ring of a process that is attached, or was until now.
+struct AttachedRing: CrashSource {
+  let process: AttachedProcess
+  let seen: CrashAnalysis.Seen?
+  let isFinal: Bool
+
+  func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger) {
+    if !isSettled { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
+  }
+
+  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool {
+    trouble.hold(report, because: error)
+  }
+
+  func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { nil }
+}
+
+/// The ring in a spool file, which stays, and is read again, until its report is stored.
+struct SpooledFile: CrashSource {
+  let process: AttachedProcess
+  var seen: CrashAnalysis.Seen? { nil }
+  var isFinal: Bool { true }
+
+  /// Each reading before would count them again.
+  func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger) {
+    if isSettled { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
+  }
+
+  /// The file is as safe a place as memory.
+  func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool { false }
+
+  func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { error.isOutage ? .unanswered(error) : nil }
+}
