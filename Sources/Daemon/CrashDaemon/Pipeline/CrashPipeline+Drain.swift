@@ -38,7 +38,7 @@ extension CrashPipeline {
     if isFinal, let now = self.entry(number), let ended = now.end {
       if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
-      change(number) { $0.note(outcome) }
+      change(number) { $0.noteSilentDeath(outcome) }
       await end(number)
     }
     finish(number, process)
@@ -52,36 +52,32 @@ extension CrashPipeline {
     // Lowered before the look: what is written after it is announced again.
     process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
     let isFinal = process.hasEnded.load(ordering: .acquiring)
-    if entry.isRead { return (isFinal, false) }
+    if entry.ring == .read { return (isFinal, false) }
     return (isFinal, await look(at: process, permit, entry, isFinal: isFinal))
   }
 
-  private func takeTurn(_ number: UInt64) -> PipelineEntry? {
+  private func takeTurn(_ number: UInt64) -> ProcessLife? {
     change(number) { entry in
-      entry.isDirty = false
+      entry.takeTurn()
       return entry
     }
   }
 
   /// More news, and another turn; else the next news begins it.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
-    let isDirty = change(number) { entry in
-      entry.isBusy = entry.isDirty
-      return entry.isDirty
-    }
-    if isDirty == true { return begin(process) }
+    if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)
     drains.end()
   }
 
   /// - Returns: Whether something was seen while the process went on.
   private func look(
-    at process: AttachedProcess, _ permit: FairSemaphore.Permit, _ entry: PipelineEntry, isFinal: Bool
+    at process: AttachedProcess, _ permit: FairSemaphore.Permit, _ entry: ProcessLife, isFinal: Bool
   ) async -> Bool {
     let ring = AttachedRing(process: process, seen: entry.seen, isFinal: isFinal)
     let (outcome, hasIncidents) = await analysis.analyse(ring, permit)
     let crash = change(process.number) { entry in
-      entry.note(look: outcome, isFinal: isFinal)
+      entry.noteReading(outcome, isFinal: isFinal)
       return entry.hasCrashed ? entry.reports.last : nil
     }
     if isFinal, let id = crash ?? nil { unwindings.start(process, report: id, after: entry.tables) }
@@ -107,6 +103,6 @@ extension CrashPipeline {
     // Everything of it is stored: a crashd that comes later has nothing to do for it.
     if let name = entry.process.keptName, analysis.trouble.mayForget(name) { store?.forget(name) }
     // What has failed would fail again: its file is for the next start.
-    if !entry.isDone && !entry.hasFailed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
+    if !entry.isDone && entry.crash != .failed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }
 }

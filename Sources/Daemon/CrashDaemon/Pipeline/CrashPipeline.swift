@@ -11,7 +11,7 @@ import Synchronization
 /// was looked at would stay until the storm is over (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
-    var entries: [UInt64: PipelineEntry] = [:]
+    var entries: [UInt64: ProcessLife] = [:]
     var ended: [Ended] = []
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
@@ -101,18 +101,14 @@ final class CrashPipeline: Service {
       if announce(process) { begin(process) }
     case .ended(let ended):
       let number = ended.process.number
-      let begins = change(number) { entry in
-        entry.end = ended
-        return entry.isToBegin(drains)
-      }
-      if begins == true { begin(ended.process) }
+      if change(number, { counted($0.noteEnd(ended)) }) == .begins { begin(ended.process) }
     case .spooled(let names): group.addTask { await self.spooler.take(names) }
     case .settled(let continuation): continuation.resume()
     }
   }
 
   private func attach(_ process: AttachedProcess, _ files: [ImageFile]) {
-    var entry = PipelineEntry(process: process)
+    var entry = ProcessLife(process: process)
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
@@ -132,22 +128,25 @@ final class CrashPipeline: Service {
   /// - Returns: Whether somebody has to look at its ring.
   private func announce(_ process: AttachedProcess) -> Bool {
     let hasEnded = process.hasEnded.load(ordering: .acquiring)
-    let (begins, isIgnored) =
-      change(process.number) { entry in
-        let isIgnored = entry.emptyWakes >= limits.emptyWakes && !hasEnded
-        if hasEnded, entry.end == nil { entry.isEnding = true }
-        return (!isIgnored && entry.isToBegin(drains), isIgnored)
-      } ?? (false, false)
-    if isIgnored {
+    let announcement = change(process.number) { entry in
+      counted(entry.announce(isClosed: hasEnded, emptyWakesLimit: limits.emptyWakes))
+    }
+    if announcement == .isIgnored {
       analysis.ledger.refuse(
         "wake-up", from: process.facts.peer, because: "they bring nothing new; ignored from now on")
     }
-    return begins
+    return announcement == .begins
+  }
+
+  /// Under the lock: a stop waits for every turn that was begun before it.
+  private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
+    if announcement == .begins { drains.begin() }
+    return announcement
   }
 
   /// Nil: there is no such entry.
   @discardableResult
-  func change<Result>(_ number: UInt64, _ body: (inout PipelineEntry) -> Result) -> Result? {
+  func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in
       guard var entry = state.entries[number] else { return nil }
       defer { state.entries[number] = entry }
@@ -155,7 +154,7 @@ final class CrashPipeline: Service {
     }
   }
 
-  func entry(_ number: UInt64) -> PipelineEntry? { state.withLock { $0.entries[number] } }
+  func entry(_ number: UInt64) -> ProcessLife? { state.withLock { $0.entries[number] } }
 
   /// How many processes are attached, and how many of them have ended and wait for their last look.
   func count(mayRead: (Peer) -> Bool) -> (all: Int, ending: Int) {
