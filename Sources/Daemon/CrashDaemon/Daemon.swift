@@ -140,8 +140,7 @@ public final class Daemon: Sendable {
           makeDirectories: {
             do throws(SystemError) { try directories.make() } catch { analysis.logger.warning("\(error), ignoring") }
           },
-          pulse: pulses.store,
-          whenStored: { isWell in await pipeline.takeLeft(isWell: isWell) }))
+          pulse: pulses.store))
       let interface = CrashdInterface(
         store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, trouble: analysis.trouble,

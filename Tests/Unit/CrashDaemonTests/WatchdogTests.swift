@@ -146,15 +146,15 @@ struct WatchdogTests {
       report: try .sample(id: "aa"), raw: [1], owner: Peer(pid: 7, uid: 1_000), process: "shop")
     #expect(daemon.analysis.trouble.hold(held, because: .unavailable(path: "/x", reason: "full")))
     let pulse = Pulse("store")
-    let (calls, called) = AsyncStream.makeStream(of: Bool.self)
+    let changes = daemon.analysis.trouble.changes()
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        pulse: pulse, whenStored: { called.yield($0) }))
+        pulse: pulse))
     let before = pulse.beats
     let running = Task { try await keeper.run() }
-    var wells = calls.makeAsyncIterator()
-    #expect(await wells.next() == true)
+    var iterator = changes.makeAsyncIterator()
+    #expect(await iterator.next()?.isWell == true)
     #expect(pulse.beats > before)
     #expect(daemon.analysis.trouble.count == 0)
     running.cancel()
@@ -171,8 +171,7 @@ struct WatchdogTests {
     let keeper = StoreKeeper(
       StoreKeeper.Configuration(
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
-        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: pulse,
-        whenStored: { _ in }))
+        setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), pulse: pulse))
     let running = Task { try await keeper.run() }
     // Told in the same turn in which the reading begins.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }

@@ -69,10 +69,4 @@ extension CrashPipeline {
       waiter.continuation.resume()
     }
   }
-
-  /// Reports that waited in memory are stored, and who waits for them may go on, or files of the spool are due again.
-  func takeLeft(isWell: Bool) async {
-    wakeWaiters()
-    await spooler.takeLeft(isWell: isWell)
-  }
 }

@@ -52,6 +52,10 @@ final class CrashPipeline: Service {
   private let events: AsyncStream<PipelineEvent>
   private let pulse: Pulse
   private let images: RecentImages
+  /// Of the store, for those that wait for a process, and for the spool.
+  private let changes: (waiters: AsyncStream<StoreTrouble.Change>, spooler: AsyncStream<StoreTrouble.Change>)
+  /// They follow the store as long as there is a pipeline: its keeper stores the last reports when `run` has returned.
+  private let following = Mutex<[Task<Void, Never>]>([])
   /// How often a report that changes meanwhile is improved.
   private static let improvements = 4
 
@@ -68,11 +72,17 @@ final class CrashPipeline: Service {
     images = RecentImages(memory_ms: analysis.limits.recentImages_ms)
     register = PolicyRegister(analysis.policy)
     unwindings = SecondUnwindings(analysis)
+    changes = (analysis.trouble.changes(), analysis.trouble.changes())
     spooler = SpoolTaker(analysis: analysis, spool: spool, rings: rings, unwindings: unwindings)
+  }
+
+  deinit {
+    for task in following.withLock({ $0 }) { task.cancel() }
   }
 
   /// Takes events until the attach thread ends, then finishes what is begun.
   func run() async throws {
+    followStore()
     await withDiscardingTaskGroup { group in
       group.addTask { await self.improveLateReports() }
       let watching = Task { await self.watch() }
@@ -90,6 +100,19 @@ final class CrashPipeline: Service {
     await register.settle()
     // A service that returns before its turn counts as failed.
     try await gracefulShutdown()
+  }
+
+  private func followStore() {
+    let (changes, spooler) = (changes, spooler)
+    let tasks = [
+      Task { [weak self] in
+        for await _ in changes.waiters { self?.wakeWaiters() }
+      },
+      Task {
+        for await change in changes.spooler { await spooler.takeLeft(isWell: change.isWell) }
+      },
+    ]
+    following.withLock { $0 += tasks }
   }
 
   private func handle(_ event: PipelineEvent, in group: inout DiscardingTaskGroup) {

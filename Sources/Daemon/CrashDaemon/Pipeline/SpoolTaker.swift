@@ -21,8 +21,8 @@ actor SpoolTaker {
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
   /// Names of files that were refused for want of something, which is told once.
   private var toldFiles: Set<String> = []
-  /// The keeper of the store wants to know when these were looked at, and how many had been left until then.
-  private var asked: (names: Set<String>, leavings: UInt64?)?
+  /// Files that are read again after a change of the store, and how many had been left until then.
+  private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
   /// When the directory was tidied last, and whether that is to be done again.
@@ -37,33 +37,32 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// The keeper of the store finds nobody any more who takes files for it.
+  /// From now on changes of the store begin nothing.
   func stop() { isStopping = true }
 
   /// Returns when those are taken that were asked for before.
   func finish() async { await taking?.value }
 }
 
-// For the keeper of the store.
+// After a change of the store.
 extension SpoolTaker {
-  /// Files are due again.
+  /// Has all files read again; those that failed as well, when the store is well again.
   ///
-  /// The keeper does not wait for them: as long as somebody puts files there, there are more.
+  /// Returns before they are: as long as somebody puts files there, there are more.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
-    guard !isStopping, asked == nil else { return }
+    guard !isStopping, pass == nil else { return }
     let leavings = analysis.trouble.leavings
     guard queueSpool(nil) else { return }
-    asked = (spooled, leavings)
+    pass = (spooled, leavings)
     if !isSpoolBusy { taking = Task { await take([]) } }
-    answerKeeper()
+    endPassIfDone()
   }
 
-  private func answerKeeper(_ name: String? = nil) {
-    if let name { asked?.names.remove(name) }
-    guard let asked, asked.names.isEmpty else { return }
-    self.asked = nil
-    analysis.trouble.looked(since: asked.leavings)
+  private func endPassIfDone() {
+    guard let pass, pass.names.isEmpty else { return }
+    self.pass = nil
+    analysis.trouble.readLeftFiles(since: pass.leavings)
   }
 }
 
@@ -131,7 +130,8 @@ extension SpoolTaker {
       let before = settledFiles
       while let name = spooled.popFirst() {
         await takeSpoolFile(name)
-        answerKeeper(name)
+        pass?.names.remove(name)
+        endPassIfDone()
       }
       // There were more than a list has: those that follow, as long as there is room for them.
       guard isListFull, settledFiles != before else { break }

@@ -20,10 +20,6 @@ actor StoreKeeper: Service {
     var makeDirectories: @Sendable () -> Void = {}
     /// Shows the watchdog that it moves while it works.
     var pulse = Pulse("store")
-    /// Has whoever waits for a process look again, and files of the spool that were left.
-    ///
-    /// Those that failed as well, when the store is well again. Does not wait for them.
-    var whenStored: @Sendable (_ isWell: Bool) async -> Void
   }
 
   private static let hour_ms = 3_600_000
@@ -56,7 +52,7 @@ actor StoreKeeper: Service {
     await cancelWhenGracefulShutdown { await self.work() }
     // Nobody stores anything any more; files that were left are for the next crashd.
     await keepOpen()
-    if storeHeld() { await configuration.whenStored(false) }
+    if storeHeld() { trouble.publish(StoreTrouble.Change(isWell: false)) }
     let lost = trouble.count
     guard lost > 0 else { return }
     logger.critical("\(lost) reports were never stored: \(trouble.sentences.first ?? "")")
@@ -116,7 +112,7 @@ actor StoreKeeper: Service {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
       retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
     }
-    if isStored || isWell || isDue { await configuration.whenStored(isWell) }
+    if isStored || isWell || isDue { trouble.publish(StoreTrouble.Change(isWell: isWell)) }
   }
 
   /// Reports that wait, the oldest first.

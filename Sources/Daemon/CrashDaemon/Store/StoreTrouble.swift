@@ -22,7 +22,14 @@ final class StoreTrouble: Sendable {
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
+  /// The store takes more than it did: reports that waited are stored, or spool files that were left are due again.
+  struct Change: Sendable {
+    /// The store did not work before, and nothing waits any more: what failed may succeed now.
+    var isWell: Bool
+  }
+
   private struct State {
+    var listeners: [AsyncStream<Change>.Continuation] = []
     var held: [Held] = []
     var bytes = 0
     var failure: String?
@@ -50,6 +57,18 @@ final class StoreTrouble: Sendable {
 
   /// Has the keeper look after the store.
   func wake() { waker.yield() }
+
+  /// All changes from now on; they wait for a consumer.
+  func changes() -> AsyncStream<Change> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Change.self)
+    state.withLock { $0.listeners.append(continuation) }
+    return stream
+  }
+
+  /// For the keeper, which brings each change about.
+  func publish(_ change: Change) {
+    for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
+  }
 
   /// Keeps a report that the store did not take.
   /// - Returns: false: there is no room.
@@ -100,8 +119,8 @@ final class StoreTrouble: Sendable {
   /// How often a file was left; nil: none waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// The files were looked at that were there when there had been so many `leavings`.
-  func looked(since leavings: UInt64?) {
+  /// Those files were read again that were there when there had been so many `leavings`.
+  func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
     }
