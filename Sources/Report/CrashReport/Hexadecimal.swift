@@ -4,7 +4,7 @@ extension FixedWidthInteger {
   /// Its digits, with zeros in front up to so many.
   package func hexadecimal(digits count: Int) -> String {
     let digits = String(self, radix: 16)
-    return String(repeating: "0", count: max(0, count - digits.count)) + digits
+    return String(repeating: "0", count: Swift.max(0, count - digits.count)) + digits
   }
 }
 

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// A thread of our own, for work that waits in the kernel. (Foundation's Thread would bring all of Foundation.)
-public enum Thread {
+public enum Thread: Sendable {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

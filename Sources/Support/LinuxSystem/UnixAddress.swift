@@ -1,7 +1,7 @@
 import Glibc
 
 /// The address of a Unix socket.
-public struct UnixAddress {
+public struct UnixAddress: Sendable {
   private var address = sockaddr_un()
   private var size = socklen_t(MemoryLayout<sockaddr_un>.size)
 
