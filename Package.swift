@@ -313,7 +313,8 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards", "CrashStore",
+          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards",
+          "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],

@@ -30,8 +30,8 @@ extension Shield.Connection {
   /// The last state; nil while there is none.
   static var last: Self? {
     var status = cs_shim_status.CS_SHIM_STATUS_ATTACHED
-    let text = [CChar](unsafeUninitializedCapacity: Int(CS_SHIM_STATUS_TEXT_BYTES)) { buffer, count in
-      // The C side fills the buffer, with a NUL within it, or leaves both as they are.
+    // The C side fills the buffer, with a NUL within it, or leaves both as they are.
+    let text = unsafe [CChar](unsafeUninitializedCapacity: Int(CS_SHIM_STATUS_TEXT_BYTES)) { buffer, count in
       if unsafe cs_shim_last_status(&status, buffer.baseAddress) { count = buffer.count }
     }
     guard !text.isEmpty else { return nil }

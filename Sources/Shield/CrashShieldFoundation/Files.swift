@@ -1,5 +1,5 @@
 public import CrashShield
-public import CrashShieldGuards
+internal import CrashShieldGuards
 internal import Glibc
 public import Foundation
 

@@ -1,4 +1,4 @@
-public import CrashShield
+internal import CrashShield
 public import CrashShieldGuards
 internal import Foundation
 

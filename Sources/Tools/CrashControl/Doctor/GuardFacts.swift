@@ -1,5 +1,5 @@
 import CrashClient
-public import CrashShield
+internal import CrashShield
 public import CrashShieldGuards
 import Dispatch
 import Synchronization
