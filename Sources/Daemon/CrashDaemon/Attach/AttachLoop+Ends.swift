@@ -1,5 +1,6 @@
 import CrashRing
 import Glibc
+import LinuxSystem
 import Synchronization
 
 // Connections that end, and what became of their processes.
