@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// What is left of a program's memory when somebody has switched that off: nothing, in whatever crashd keeps.

@@ -2,6 +2,7 @@ import CrashClient
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// A crash while no crashd runs, in a process whose world has shrunk: the ring comes to the spool, or the loss is counted.

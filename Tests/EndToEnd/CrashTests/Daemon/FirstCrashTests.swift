@@ -1,6 +1,7 @@
 import CrashClient
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 @Suite("The first crash of a build, end to end")

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestKit
 import Testing
 
 /// Events on their way to a collector, from the crash on.

@@ -2,6 +2,7 @@ import CrashClient
 import CrashReport
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 /// No crash is lost, whatever happens to crashd; and what is lost is counted.

@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 /// crashd's settings, from its file to what it does.

@@ -2,6 +2,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -3,6 +3,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import CrashDaemon

@@ -1,6 +1,7 @@
 import CrashSymbols
 import Foundation
 import Glibc
+import LinuxSystem
 import TestKit
 import Testing
 
