@@ -2,7 +2,7 @@ import Synchronization
 
 /// The permits of one kind of work, for tasks and callbacks: so many in all, so many of one user, fair between users.
 ///
-/// Thousands that wait by callback have no stack of a task each (docs/decisions/0113).
+/// Thousands that wait by callback have no stack of a task each (docs/decisions/0099).
 ///
 /// Ordering: each callback runs once, outside of the lock, in the call that made room for it.
 final class FairSemaphore: Sendable {
