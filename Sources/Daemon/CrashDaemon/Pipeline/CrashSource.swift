@@ -1,3 +1,4 @@
+import CrashRing
 import CrashStore
 
 /// A ring that is read for a crash: of an attached process, or of a file in the spool.

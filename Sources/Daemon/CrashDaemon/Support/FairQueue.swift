@@ -166,5 +166,3 @@ struct FairQueue<Waiter> {
     [false, true].map { LineKey(account: account, isTrusted: $0) }
   }
 }
-
-extension FairQueue: Sendable where Waiter: Sendable {}

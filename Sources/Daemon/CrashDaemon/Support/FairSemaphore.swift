@@ -62,7 +62,7 @@ final class FairSemaphore: Sendable {
 
   /// Ends the waiting of all, now and later: what they get are void permits.
   func stop() {
-    let (ended, calm) = state.withLock { state in
+    let (ended, calm): ([Callback], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.isStopped = true
       defer { state.waitingForCalm = [] }
       return (state.queue.remove { _ in true }, state.waitingForCalm)

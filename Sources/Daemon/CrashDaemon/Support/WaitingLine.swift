@@ -69,7 +69,3 @@ struct WaitingLine<Waiter> {
     }
   }
 }
-
-extension WaitingLine: Sendable where Waiter: Sendable {}
-extension WaitingLine.Entry: Sendable where Waiter: Sendable {}
-extension WaitingLine.Lane: Sendable where Waiter: Sendable {}
