@@ -25,7 +25,7 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let changes = ConnectionLog()
       try Shield.start(
-        Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { status in
+        Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { connection in
           changes.append(connection)
         })
       guard Shield.isStarted, case .unreachable(let why) = changes.first(), !why.isEmpty else { Glibc.exit(1) }
