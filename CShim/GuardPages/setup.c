@@ -192,7 +192,7 @@ static cs_page_class *enter(const void *metadata, uint32_t bytes, const char *na
 }
 
 static cs_pages_error list(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes,
-                           cs_pages_policy policy) {
+                           cs_mode policy) {
   if (!start()) return CS_PAGES_NO_MEMORY;
   cs_page_class *class = find(metadata);
   if (class == NULL) class = enter(metadata, bytes, name, name_bytes);
@@ -207,7 +207,7 @@ static cs_pages_error list(const void *metadata, uint32_t bytes, const char *nam
 }
 
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
-                             uint32_t name_bytes, cs_pages_policy policy) {
+                             uint32_t name_bytes, cs_mode policy) {
   if (cs_pages_unavailable()[0] != 0) return CS_PAGES_UNAVAILABLE;
   if (bytes < 16 || bytes > CS_PAGES_OBJECT_LIMIT || alignment > 16) return CS_PAGES_TOO_LARGE;
   pthread_mutex_lock(&lock);
@@ -250,7 +250,7 @@ bool cs_pages_class_at(uint32_t index, cs_pages_class_counts *ret_counts) {
   const cs_page_class *const class = &cs_page_classes[index];
   *ret_counts = (cs_pages_class_counts){
       .metadata = (const void *)(uintptr_t)class->metadata,
-      .policy = (cs_pages_policy)__atomic_load_n(&class->policy, __ATOMIC_RELAXED),
+      .policy = (cs_mode)__atomic_load_n(&class->policy, __ATOMIC_RELAXED),
       .is_listed = __atomic_load_n(&class->is_listed, __ATOMIC_RELAXED),
       .guarded = __atomic_load_n(&class->guarded, __ATOMIC_RELAXED),
       .incidents = __atomic_load_n(&class->incidents, __ATOMIC_RELAXED),

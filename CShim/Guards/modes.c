@@ -6,41 +6,44 @@
 #include "cs_guards.h"
 
 _Static_assert(CS_CONTROL_GUARD_KINDS == CS_GUARD_KINDS, "a message has a byte for each kind");
-_Static_assert(CS_CONTROL_GUARD_OFF == CS_GUARD_OFF + 1 && CS_CONTROL_GUARD_OBSERVE == CS_GUARD_OBSERVE + 1 &&
-                   CS_CONTROL_GUARD_ABSORB == CS_GUARD_ABSORB + 1,
-               "an operator's byte is 0, or a mode and 1");
-
 // Kept as the difference from what holds until it is overridden.
-#define STANDARD          CS_GUARD_ABSORB
-#define IMPLICIT_STANDARD CS_GUARD_OBSERVE
+#define STANDARD          CS_MODE_ABSORB
+#define IMPLICIT_STANDARD CS_MODE_OBSERVE
 
 static _Atomic uint8_t modes[CS_GUARD_KINDS];
 static _Atomic uint8_t implicit_modes[CS_GUARD_KINDS];
-// 0: the operator says nothing.
+// Each a cs_control_guard.
 static _Atomic uint8_t operator_words[CS_GUARD_KINDS];
 static _Atomic uint8_t implicit_operator_words[CS_GUARD_KINDS];
 static _Atomic uint32_t operator_round;
 static __thread uint64_t probe_line, probe_pc;
 
-cs_guard_mode cs_guard_mode_of(uint32_t kind) {
-  if (kind >= CS_GUARD_KINDS) return CS_GUARD_OFF;
+// Precondition: the operator has set one; control.c refuses other numbers.
+static cs_mode mode_of(cs_control_guard word) {
+  return word == CS_CONTROL_GUARD_OBSERVE  ? CS_MODE_OBSERVE
+         : word == CS_CONTROL_GUARD_ABSORB ? CS_MODE_ABSORB
+                                           : CS_MODE_OFF;
+}
+
+cs_mode cs_guard_mode_of(uint32_t kind) {
+  if (kind >= CS_GUARD_KINDS) return CS_MODE_OFF;
   const uint8_t word = atomic_load_explicit(&operator_words[kind], memory_order_relaxed);
-  if (word != 0) return word - 1;
+  if (word != CS_CONTROL_GUARD_PROGRAM) return mode_of(word);
   return atomic_load_explicit(&modes[kind], memory_order_relaxed) ^ STANDARD;
 }
 
-void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode) {
+void cs_guard_set_mode(uint32_t kind, cs_mode mode) {
   if (kind < CS_GUARD_KINDS) atomic_store_explicit(&modes[kind], mode ^ STANDARD, memory_order_relaxed);
 }
 
-cs_guard_mode cs_guard_implicit_mode_of(uint32_t kind) {
-  if (kind >= CS_GUARD_KINDS) return CS_GUARD_OFF;
+cs_mode cs_guard_implicit_mode_of(uint32_t kind) {
+  if (kind >= CS_GUARD_KINDS) return CS_MODE_OFF;
   const uint8_t word = atomic_load_explicit(&implicit_operator_words[kind], memory_order_relaxed);
-  if (word != 0) return word - 1;
+  if (word != CS_CONTROL_GUARD_PROGRAM) return mode_of(word);
   return atomic_load_explicit(&implicit_modes[kind], memory_order_relaxed) ^ IMPLICIT_STANDARD;
 }
 
-void cs_guard_set_implicit_mode(uint32_t kind, cs_guard_mode mode) {
+void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode) {
   if (kind < CS_GUARD_KINDS)
     atomic_store_explicit(&implicit_modes[kind], mode ^ IMPLICIT_STANDARD, memory_order_relaxed);
 }

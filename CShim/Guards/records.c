@@ -118,7 +118,7 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->key = atomic_load(&record->key);
   incident->source = CS_RING_INCIDENT_GUARD;
   incident->kind = copy->kind;
-  incident->mode = details->mode == CS_GUARD_ABSORB ? CS_RING_INCIDENT_ABSORB : CS_RING_INCIDENT_OBSERVE;
+  incident->mode = details->mode;
   incident->word = copy->line;
   incident->use_tid = details->thread;
   incident->use_count = copy->frame_count;

@@ -51,10 +51,10 @@ require(unsafe cs_quarantine_check(metadata(Probe.self), instance, 32))
 cs_quarantine_set_stacks(way.hasSuffix("s"))
 switch way.first {
 case "n": break
-case "o": require(unsafe cs_quarantine_list(metadata(Other.self), .CS_QUARANTINE_ABSORB, 50).rawValue == 0)
+case "o": require(unsafe cs_quarantine_list(metadata(Other.self), .CS_MODE_ABSORB, 50).rawValue == 0)
 default:
-  let policies: [Character: cs_quarantine_policy] = [
-    "0": .CS_QUARANTINE_ABSORB, "1": .CS_QUARANTINE_ZERO, "2": .CS_QUARANTINE_DIAGNOSE,
+  let policies: [Character: cs_mode] = [
+    "0": .CS_MODE_ABSORB, "1": .CS_MODE_ZERO, "2": .CS_MODE_DIAGNOSE,
   ]
   guard let policy = way.first.flatMap({ policies[$0] }) else { fatalError("cost: no such way") }
   require(unsafe cs_quarantine_list(metadata(Victim.self), policy, 50).rawValue == 0)

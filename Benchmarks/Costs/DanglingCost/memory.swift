@@ -35,7 +35,7 @@ let budget = UInt64(CommandLine.arguments[2]) ?? 0
 let instance = unsafe Unmanaged.passRetained(Probe()).toOpaque()
 require(unsafe cs_quarantine_check(metadata(Probe.self), instance, 32))
 cs_quarantine_set_budget(budget)
-if let number = UInt32(way), let policy = cs_quarantine_policy(rawValue: number) {
+if let number = UInt32(way), let policy = cs_mode(rawValue: number) {
   require(unsafe cs_quarantine_list(metadata(Wide.self), policy, 4096).rawValue == 0)
 }
 for _ in 0..<200_000 {

@@ -74,7 +74,7 @@ _ = measure(ms: ms)
 var counts = unsafe cs_quarantine_counts()
 for _ in 0..<pairs {
   let before = measure(ms: ms)
-  require(unsafe cs_quarantine_list(metadata(Entry.self), .CS_QUARANTINE_ABSORB, 50).rawValue == 0)
+  require(unsafe cs_quarantine_list(metadata(Entry.self), .CS_MODE_ABSORB, 50).rawValue == 0)
   let admitted = unsafe counts.admitted, busy = unsafe counts.skipped_busy
   let after = measure(ms: ms)
   require(unsafe cs_quarantine_class(0, &counts))

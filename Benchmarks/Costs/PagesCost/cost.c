@@ -29,7 +29,7 @@ static void prepare(const char *way) {
   require(cs_shim_start(&configuration, NULL) == CS_SHIM_OK, "the shield does not start");
   cs_pages_configure(CS_PAGES_SLOT_LIMIT, strcmp(way, "drawn") == 0 ? 1 : UINT32_MAX);
   const uint32_t bytes = strcmp(way, "other") == 0 ? 2 * BYTES : BYTES;
-  require(cs_pages_list(metadata, bytes, 16, "Cost", 4, CS_PAGES_ABSORB) == CS_PAGES_OK, "not protected");
+  require(cs_pages_list(metadata, bytes, 16, "Cost", 4, CS_MODE_ABSORB) == CS_PAGES_OK, "not protected");
 }
 
 // Nothing is measured that did not happen.

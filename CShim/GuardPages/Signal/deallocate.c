@@ -24,7 +24,7 @@ static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
 static void check_edges(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
   int64_t offset = 0;
   if (!cs_page_edges_are_trampled(slot->object, slot->object_bytes, &offset)) return;
-  const bool is_fatal = cs_page_policy(slot) == CS_PAGES_CRASH;
+  const bool is_fatal = cs_page_policy(slot) == CS_MODE_CRASH;
   const cs_page_event event = {.kind = CS_RING_PAGES_TRAMPLED,
                                .address = slot->object + (uint64_t)offset,
                                .caller = caller,
@@ -85,7 +85,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
   cs_page_slot copy;
   const bool is_known = index < CS_PAGES_SLOT_LIMIT && cs_page_copy(index, &copy) && copy.generation != 0;
   const bool is_double = is_known && is_freed(copy.state) && copy.object == object;
-  const bool is_fatal = is_known && cs_page_policy(&copy) == CS_PAGES_CRASH;
+  const bool is_fatal = is_known && cs_page_policy(&copy) == CS_MODE_CRASH;
   const cs_page_event event = {.kind = is_double ? CS_RING_PAGES_DOUBLE_FREE : CS_RING_PAGES_INVALID_FREE,
                                .address = object,
                                .caller = caller,

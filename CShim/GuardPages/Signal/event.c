@@ -42,9 +42,9 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
   return false;
 }
 
-cs_pages_policy cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE {
-  if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return CS_PAGES_ABSORB;
-  return (cs_pages_policy)__atomic_load_n(&cs_page_classes[slot->class - 1].policy, __ATOMIC_RELAXED);
+cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE {
+  if (slot->class == 0 || slot->class > CS_PAGES_CLASS_LIMIT) return CS_MODE_ABSORB;
+  return (cs_mode)__atomic_load_n(&cs_page_classes[slot->class - 1].policy, __ATOMIC_RELAXED);
 }
 
 static void describe(cs_ring_incident *incident, const cs_page_slot *slot) SIGNAL_SAFE {
@@ -102,7 +102,7 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   memset(&incident, 0, sizeof incident);
   incident.source = CS_RING_INCIDENT_PAGES;
   incident.kind = event->kind;
-  incident.mode = event->is_fatal ? CS_RING_INCIDENT_CRASH : CS_RING_INCIDENT_ABSORB;
+  incident.mode = event->is_fatal ? CS_MODE_CRASH : CS_MODE_ABSORB;
   // Part of what makes two incidents one: the crash finds its own.
   incident.word = event->is_fatal;
   incident.method = event->is_fatal ? event->fatal_address : event->address;

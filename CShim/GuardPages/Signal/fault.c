@@ -53,7 +53,7 @@ static bool use_of_freed(uint32_t index, const fault *fault) SIGNAL_SAFE {
   if (!cs_page_swap(&slot->state, CS_PAGE_FREED, CS_PAGE_BUSY)) return true;
   const cs_ring_pages kind = cs_access_is_write(fault->context) ? CS_RING_PAGES_WRITE : CS_RING_PAGES_READ;
   // Memory that is to be executed cannot be opened.
-  const bool goes_on = !cs_access_is_fetch(fault->context) && cs_page_policy(slot) == CS_PAGES_ABSORB &&
+  const bool goes_on = !cs_access_is_fetch(fault->context) && cs_page_policy(slot) == CS_MODE_ABSORB &&
                        cs_page_protect(cs_page_of_slot(index), true);
   record(fault, kind, !goes_on, slot);
   if (goes_on) {
@@ -105,7 +105,7 @@ static bool fault_in_guard(uint32_t index, const fault *fault) SIGNAL_SAFE {
   if (!neighbour(index, fault, &copy, &is_before)) return false;
   if (!cs_page_swap(&slot->guard, CS_GUARD_CLOSED, CS_GUARD_BUSY)) return true;
   const bool goes_on =
-      !is_fetch && cs_page_policy(&copy) == CS_PAGES_ABSORB && cs_page_protect(cs_page_of_guard(index), true);
+      !is_fetch && cs_page_policy(&copy) == CS_MODE_ABSORB && cs_page_protect(cs_page_of_guard(index), true);
   record(fault, is_before ? CS_RING_PAGES_OVERFLOW : CS_RING_PAGES_UNDERFLOW, !goes_on, &copy);
   if (goes_on) CS_PAGES_COUNT(opened);
   __atomic_store_n(&slot->guard, goes_on ? CS_GUARD_OPENED : CS_GUARD_CLOSED, __ATOMIC_RELEASE);

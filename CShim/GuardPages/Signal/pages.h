@@ -61,7 +61,7 @@ typedef struct cs_page_slot {
 typedef struct cs_page_class {
   uint64_t metadata; // atomic: stored last
   uint32_t bytes;
-  uint32_t policy;    // atomic: cs_pages_policy
+  uint32_t policy;    // atomic: cs_mode
   uint32_t is_listed; // atomic
   uint32_t name_bytes;
   uint64_t guarded; // atomic, as the next
@@ -153,7 +153,7 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
 // Records what happened to the memory that `slot` describes, a copy or one that the caller owns; NULL: not known.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
 // What the class of a slot's object wants; that of no class goes on.
-cs_pages_policy cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
+cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when whole
 extern uint64_t cs_page_incidents_lost;                             // atomic
 

@@ -16,11 +16,6 @@
 #define CS_PAGES_OBJECT_LIMIT   4080 // bytes of an object
 #define CS_PAGES_INCIDENT_LIMIT 64   // different ones that the process itself keeps
 
-typedef enum cs_pages_policy : uint32_t {
-  CS_PAGES_ABSORB = 0, // the page is opened again, and the program goes on
-  CS_PAGES_CRASH = 1,  // the fault ends the process, with what is known of the object in its report
-} __attribute__((enum_extensibility(open))) cs_pages_policy;
-
 typedef enum cs_pages_error : uint32_t {
   CS_PAGES_OK = 0,
   CS_PAGES_UNAVAILABLE = 1, // cs_pages_unavailable says why
@@ -35,7 +30,7 @@ const char *cs_pages_unavailable(void);
 // Objects of `bytes` bytes whose first word is `metadata` are what slots are for; `name` is kept as far as it fits. The
 // first call maps the slots. Again: another policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
-                             uint32_t name_bytes, cs_pages_policy policy);
+                             uint32_t name_bytes, cs_mode policy);
 // False: it was not listed. Slots that hold its objects stay as they are.
 bool cs_pages_unlist(const void *metadata);
 
@@ -60,7 +55,7 @@ void cs_pages_count(cs_pages_counts *ret_counts);
 
 typedef struct cs_pages_class_counts {
   const void *metadata;
-  cs_pages_policy policy;
+  cs_mode policy;
   uint32_t is_listed;
   uint64_t guarded;
   uint64_t incidents;

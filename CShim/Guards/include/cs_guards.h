@@ -15,12 +15,6 @@
 // The kind of faults that the ring gets as use-after-free incidents instead, with the class: one fault is one incident.
 #define CS_GUARD_KIND_HANDLE 24
 
-typedef enum cs_guard_mode : uint8_t {
-  CS_GUARD_OFF = 0,     // as if the guard were not there
-  CS_GUARD_OBSERVE = 1, // a record, then as if the guard were not there
-  CS_GUARD_ABSORB = 2,  // a record, then the documented value
-} __attribute__((enum_extensibility(open))) cs_guard_mode;
-
 // Where a guard stands in the source. The text is UTF-8, not terminated, and only read during the call.
 typedef struct cs_guard_site {
   const uint8_t *file;
@@ -35,7 +29,7 @@ typedef struct cs_guard_site {
 typedef struct cs_guard_details {
   const uint8_t *reason; // UTF-8, not terminated; the ring keeps what fits beside the file's name
   uint32_t reason_bytes;
-  cs_guard_mode mode;
+  cs_mode mode;
   int32_t thread;
   uint32_t frame_count; // at most CS_RING_INCIDENT_FRAME_LIMIT
   uint64_t task;        // cs_guard_task()
@@ -48,7 +42,7 @@ typedef struct cs_guard_record cs_guard_record;
 typedef struct cs_guard_copy {
   uint32_t kind;
   uint32_t line;
-  cs_guard_mode mode;
+  cs_mode mode;
   uint32_t file_bytes;
   uint32_t reason_bytes;
   uint64_t count;
@@ -60,11 +54,11 @@ typedef struct cs_guard_copy {
   uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];
 } cs_guard_copy;
 
-cs_guard_mode cs_guard_mode_of(uint32_t kind);
-void cs_guard_set_mode(uint32_t kind, cs_guard_mode mode);
-// The same for protections that nobody asked for at the place. They begin with CS_GUARD_OBSERVE.
-cs_guard_mode cs_guard_implicit_mode_of(uint32_t kind);
-void cs_guard_set_implicit_mode(uint32_t kind, cs_guard_mode mode);
+cs_mode cs_guard_mode_of(uint32_t kind);
+void cs_guard_set_mode(uint32_t kind, cs_mode mode);
+// The same for protections that nobody asked for at the place. They begin with CS_MODE_OBSERVE.
+cs_mode cs_guard_implicit_mode_of(uint32_t kind);
+void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 
 // What an operator says goes before both: a cs_control_guard for each of CS_GUARD_KINDS. Returns how many kinds
 // something is said of. Of the shield's own thread.

@@ -50,7 +50,7 @@ typedef struct cs_shim_control {
   cs_control_kind kind;
   uint32_t flags;
   uint32_t round;
-  uint32_t policy; // cs_ring_incident_mode
+  uint32_t policy; // cs_mode
   uint32_t limit;
   uint32_t stack_frames;
   uint64_t budget_bytes;

@@ -14,9 +14,6 @@ _Static_assert((uint32_t)CS_QUARANTINE_ASYNC_CALL == CS_RING_DANGLING_ASYNC_CALL
 _Static_assert((uint32_t)CS_QUARANTINE_OVER_RELEASE == CS_RING_DANGLING_OVER_RELEASE, "the same numbers");
 _Static_assert((uint32_t)CS_QUARANTINE_DRIFT == CS_RING_DANGLING_DRIFT, "the same numbers");
 _Static_assert((uint32_t)CS_QUARANTINE_WRITE == CS_RING_DANGLING_WRITE, "the same numbers");
-_Static_assert((uint32_t)CS_QUARANTINE_ABSORB == CS_RING_INCIDENT_ABSORB, "the same numbers");
-_Static_assert((uint32_t)CS_QUARANTINE_ZERO == CS_RING_INCIDENT_ZERO, "the same numbers");
-_Static_assert((uint32_t)CS_QUARANTINE_DIAGNOSE == CS_RING_INCIDENT_DIAGNOSE, "the same numbers");
 _Static_assert(CS_QUARANTINE_FRAMES == CS_RING_INCIDENT_FRAME_LIMIT, "as many frames");
 
 void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes) {
@@ -80,7 +77,7 @@ void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_
   cs_ring_incident incident = {
       .source = CS_RING_INCIDENT_QUARANTINE,
       .kind = CS_RING_DANGLING_HANDLE,
-      .mode = CS_RING_INCIDENT_ABSORB,
+      .mode = CS_MODE_ABSORB,
       .use_tid = (int32_t)use->thread,
       .use_count = use->count < CS_RING_INCIDENT_FRAME_LIMIT ? use->count : CS_RING_INCIDENT_FRAME_LIMIT,
   };

@@ -20,22 +20,22 @@ _Static_assert(offsetof(cs_class, turn) == 64, "one cache line for what is usual
     (void)u0, (void)u1, (void)u2;                                                                                      \
     cs_queue_put(class, object, policy, takes_stack, is_pair, __builtin_frame_address(0));                             \
   }
-KEEP(zero_any, CS_QUARANTINE_ZERO, false, false)
-KEEP(zero_any_stack, CS_QUARANTINE_ZERO, true, false)
-KEEP(zero_pair_stack, CS_QUARANTINE_ZERO, true, true)
-KEEP(diagnose_any, CS_QUARANTINE_DIAGNOSE, false, false)
-KEEP(diagnose_any_stack, CS_QUARANTINE_DIAGNOSE, true, false)
-KEEP(diagnose_pair_stack, CS_QUARANTINE_DIAGNOSE, true, true)
+KEEP(zero_any, CS_MODE_ZERO, false, false)
+KEEP(zero_any_stack, CS_MODE_ZERO, true, false)
+KEEP(zero_pair_stack, CS_MODE_ZERO, true, true)
+KEEP(diagnose_any, CS_MODE_DIAGNOSE, false, false)
+KEEP(diagnose_any_stack, CS_MODE_DIAGNOSE, true, false)
+KEEP(diagnose_pair_stack, CS_MODE_DIAGNOSE, true, true)
 
-cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy) {
+cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
   static cs_keep_function *const ways[2][2][2] = {
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
   // The shortest do not check how large an object is.
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
-                       class->has_one_size && (policy == CS_QUARANTINE_DIAGNOSE || class->empties == NULL);
-  return ways[policy == CS_QUARANTINE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
+                       class->has_one_size && (policy == CS_MODE_DIAGNOSE || class->empties == NULL);
+  return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
 // Whether the deinit has run to its end: then it has given up the object's own unowned reference. No other thread can
@@ -49,8 +49,8 @@ static bool has_ended(cs_class *class, cs_object *object) {
 }
 
 // Claimed, and under zero and diagnose its deinit was called.
-static void put(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
-  if (policy != CS_QUARANTINE_ABSORB && !has_ended(class, object)) {
+static void put(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
+  if (policy != CS_MODE_ABSORB && !has_ended(class, object)) {
     cs_claim_end(class, object);
     return;
   }
@@ -73,8 +73,8 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
 }
 
 // It has a weak or unowned reference, is on the stack, or has been claimed.
-__attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object,
-                                                           cs_quarantine_policy policy, const void *frame) {
+__attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object, cs_mode policy,
+                                                           const void *frame) {
   uint64_t *const word = cs_object_counts(object);
   uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   do {
@@ -92,7 +92,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
   } while (
       !__atomic_compare_exchange_n(word, &counts, counts + CS_COUNTS_CLAIM, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-  if (policy != CS_QUARANTINE_ABSORB) class->destroy(object);
+  if (policy != CS_MODE_ABSORB) class->destroy(object);
   put(class, object, policy, frame);
 }
 
@@ -103,24 +103,23 @@ SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
   uint64_t counts = CS_COUNTS_LAST;
   if (!CS_USUALLY(__atomic_compare_exchange_n(&object->counts, &counts, CS_COUNTS_LAST + CS_COUNTS_CLAIM, false,
                                               __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))) {
-    destroy_slowly(class, object, CS_QUARANTINE_ABSORB, frame);
+    destroy_slowly(class, object, CS_MODE_ABSORB, frame);
   } else if (CS_USUALLY(atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) == 0)) {
-    cs_queue_put(class, object, CS_QUARANTINE_ABSORB, false, false, frame);
+    cs_queue_put(class, object, CS_MODE_ABSORB, false, false, frame);
   } else {
-    cs_queue_put(class, object, CS_QUARANTINE_ABSORB, true, false, frame);
+    cs_queue_put(class, object, CS_MODE_ABSORB, true, false, frame);
   }
 }
 
 SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer) {
-  const cs_quarantine_policy policy = atomic_load(&class->policy);
-  destroy_slowly(class, pointer, policy == CS_QUARANTINE_ABSORB ? CS_QUARANTINE_ZERO : policy,
-                 __builtin_frame_address(0));
+  const cs_mode policy = atomic_load(&class->policy);
+  destroy_slowly(class, pointer, policy == CS_MODE_ABSORB ? CS_MODE_ZERO : policy, __builtin_frame_address(0));
 }
 
 SWIFTCC void cs_quarantine_referred(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *pointer) {
   (void)u0, (void)u1, (void)u2;
-  const cs_quarantine_policy policy = atomic_load(&class->policy);
-  put(class, pointer, policy == CS_QUARANTINE_ABSORB ? CS_QUARANTINE_ZERO : policy, __builtin_frame_address(0));
+  const cs_mode policy = atomic_load(&class->policy);
+  put(class, pointer, policy == CS_MODE_ABSORB ? CS_MODE_ZERO : policy, __builtin_frame_address(0));
 }
 
 // A zombie's last release.
@@ -166,6 +165,6 @@ const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_asy
   };
   cs_hit(&use);
   const bool yields = (class->yields[word / 64] >> word % 64 & 1) != 0;
-  const cs_quarantine_policy policy = has_record ? cs_slot_policy(&slot) : atomic_load(&class->policy);
-  return policy == CS_QUARANTINE_ZERO && !yields ? NULL : code;
+  const cs_mode policy = has_record ? cs_slot_policy(&slot) : atomic_load(&class->policy);
+  return policy == CS_MODE_ZERO && !yields ? NULL : code;
 }

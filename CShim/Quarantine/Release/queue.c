@@ -22,8 +22,7 @@ _Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 &
                    offsetof(cs_slot, past_ticks) == 40 && offsetof(cs_slot, past_label) == 48,
                "the place");
 _Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number");
-_Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_QUARANTINE_ZERO == 1 &&
-                   CS_QUARANTINE_DIAGNOSE == 2,
+_Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_MODE_ZERO == 1 && CS_MODE_DIAGNOSE == 2,
                "the policies");
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
@@ -68,7 +67,7 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
 // Evicts the object of a slot that the caller holds. false: not now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
-  if (cs_slot_policy(slot) != CS_QUARANTINE_ABSORB) return cs_evict(class, slot, old, is_last);
+  if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
   // From now on it counts among what waits.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
@@ -83,7 +82,7 @@ static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
 }
 
 // False: the object has no place.
-static bool put_into(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+static bool put_into(cs_class *class, place place, cs_object *object, cs_mode policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
   const bool fits = cs_budget_has_room(bytes, place.old == CS_SLOT_EMPTY ? 0 : cs_slot_bytes(slot));
@@ -100,7 +99,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
   }
   cs_budget_charge(bytes);
   // A checksum follows.
-  if (policy == CS_QUARANTINE_ABSORB) slot->past = NULL;
+  if (policy == CS_MODE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
   slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
   const bool takes_stack = atomic_load_explicit(&cs_stacks_are_on, memory_order_relaxed) != 0;
@@ -110,19 +109,19 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_quarant
   return true;
 }
 
-static void put(cs_class *class, place place, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+static void put(cs_class *class, place place, cs_object *object, cs_mode policy, const void *frame) {
   if (place.slot != NULL && put_into(class, place, object, policy, frame)) return;
-  if (policy == CS_QUARANTINE_ABSORB) class->destroy(object);
+  if (policy == CS_MODE_ABSORB) class->destroy(object);
   cs_claim_end(class, object);
 }
 
-void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_quarantine_policy policy,
+void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                        const void *frame) {
   const place in_hand = {slot, old};
   put(class, old == CS_SLOT_BUSY ? take(class, bytes_of(object), false) : in_hand, object, policy, frame);
 }
 
-void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy, const void *frame) {
+void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   cs_thread_known();
   const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
   // Also in a forked child.

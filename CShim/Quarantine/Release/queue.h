@@ -34,11 +34,10 @@ CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object)
 
 // Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
 // a slot, or its memory goes. The first is for one that has not been sampled.
-CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_quarantine_policy policy,
-                                        const void *frame);
+CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
 // The same with a slot that the caller holds, if `old` is not CS_SLOT_BUSY.
-CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object,
-                                      cs_quarantine_policy policy, const void *frame);
+CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
+                                      const void *frame);
 // The class was unlisted, or is being drained, while an object came in: it goes again. `old` goes at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
@@ -52,8 +51,8 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 // Where the heap is glibc's: whether the slot's object is under the same policy, and its chunk as large as the new
 // one's. Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for
 // another; what was charged stays.
-static inline __attribute__((always_inline)) bool
-cs_slot_is_like(const cs_class *class, const cs_slot *slot, const cs_object *object, cs_quarantine_policy policy) {
+static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
+                                                                  const cs_object *object, cs_mode policy) {
   uint16_t mark;
   memcpy(&mark, (const uint8_t *)&slot->label + CS_LABEL_MARK_SHIFT / 8, sizeof mark);
   return CS_USUALLY(mark == (uint16_t)(cs_label_mark_of(policy) >> CS_LABEL_MARK_SHIFT)) &&
@@ -70,15 +69,15 @@ static inline void cs_slot_renumber(cs_slot *slot) {
 }
 
 // By which thread; `stack`: the number of that of the release.
-static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_quarantine_policy policy,
-                                   uint32_t thread, uint32_t stack, bool is_pair) {
+static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
+                                   uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
   // The processor keeps the order of stores; this keeps the compiler's.
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
   memcpy(&slot->thread, &who, sizeof who);
-  if (policy == CS_QUARANTINE_ABSORB) {
+  if (policy == CS_MODE_ABSORB) {
     slot->checksum = cs_fields_checksum(class, object);
     return;
   }
@@ -105,7 +104,7 @@ static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *o
 
 // Whether an object is unchanged since its deinit ended.
 static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
-                                        cs_quarantine_policy policy, bool is_pair) {
+                                        cs_mode policy, bool is_pair) {
   if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
   const uint64_t filling = cs_fields_filling(policy, slot->label);
   if (is_pair) return CS_USUALLY(((old->fields[0] ^ filling) | (old->fields[1] ^ filling)) == 0);
@@ -113,9 +112,8 @@ static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *sl
 }
 
 // Takes a place for the object and gives up the one it replaces. `is_pair`: the fields are two words.
-static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object,
-                                                               cs_quarantine_policy policy, bool takes_stack,
-                                                               bool is_pair, const void *frame) {
+static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object, cs_mode policy,
+                                                               bool takes_stack, bool is_pair, const void *frame) {
   const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
   const uintptr_t turn = atomic_fetch_add_explicit(&class->turn, sizeof(cs_slot), memory_order_relaxed);
   cs_slot *slot = (cs_slot *)turn;
@@ -125,15 +123,15 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
   }
   cs_object *const old = cs_slot_enter(slot);
   if (!cs_slot_is_like(class, slot, object, policy) ||
-      !(policy == CS_QUARANTINE_ABSORB ? CS_USUALLY(cs_slot_has_object(old)) && CS_USUALLY(cs_reaper_give(slot, old))
-                                       : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
+      !(policy == CS_MODE_ABSORB ? CS_USUALLY(cs_slot_has_object(old)) && CS_USUALLY(cs_reaper_give(slot, old))
+                                 : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
-  if (policy != CS_QUARANTINE_ABSORB) cs_slot_pass(slot, old);
+  if (policy != CS_MODE_ABSORB) cs_slot_pass(slot, old);
   // What the old one was charged stays: another one of its size comes.
   cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
-  const bool stays = cs_queue_publish(class, slot, object, policy != CS_QUARANTINE_ABSORB);
-  if (!stays) return cs_queue_take_back(class, policy == CS_QUARANTINE_ABSORB ? NULL : old);
-  if (policy == CS_QUARANTINE_ABSORB) return;
+  const bool stays = cs_queue_publish(class, slot, object, policy != CS_MODE_ABSORB);
+  if (!stays) return cs_queue_take_back(class, policy == CS_MODE_ABSORB ? NULL : old);
+  if (policy == CS_MODE_ABSORB) return;
   __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
   free(old);
 }

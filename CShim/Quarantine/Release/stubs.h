@@ -20,7 +20,7 @@ cs_keep_function cs_keep_zero_pair;
 cs_keep_function cs_keep_diagnose_pair;
 
 // destroy.c: what keeps the objects of a class under this policy.
-cs_keep_function *cs_keep_of(const cs_class *class, cs_quarantine_policy policy);
+cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 
 // destroy.c, for stubs_x86_64.S, which leaves to C an object of a class under absorb; under the other policies one that
 // could not be claimed, and one whose counts are not as usual after its deinit.

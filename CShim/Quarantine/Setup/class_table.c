@@ -85,8 +85,7 @@ static cs_quarantine_error make_class(const cs_metadata *metadata, cs_class **re
   return CS_QUARANTINE_OK;
 }
 
-static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_policy policy, uint32_t limit,
-                                cs_class **ret_shrunk) {
+static cs_quarantine_error list(const cs_metadata *metadata, cs_mode policy, uint32_t limit, cs_class **ret_shrunk) {
   cs_class *class = cs_class_of_metadata(metadata);
   if (!is_prepared) is_prepared = pthread_atfork(NULL, NULL, cs_classes_forget) == 0;
   const cs_quarantine_error error = class == NULL ? make_class(metadata, &class) : CS_QUARANTINE_OK;
@@ -99,9 +98,9 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_quarantine_polic
   if (shrinks) *ret_shrunk = class;
   atomic_store(&class->is_listed, 1);
   cs_publish_class(class);
-  if (policy != CS_QUARANTINE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
+  if (policy != CS_MODE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
   // From here on other threads come in.
-  const uint8_t *const stubs = policy == CS_QUARANTINE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
+  const uint8_t *const stubs = policy == CS_MODE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
   __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
 }
@@ -114,12 +113,12 @@ void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_cl
   pthread_mutex_unlock(&lock);
 }
 
-cs_quarantine_error cs_quarantine_list(const void *pointer, cs_quarantine_policy policy, uint32_t limit) {
+cs_quarantine_error cs_quarantine_list(const void *pointer, cs_mode policy, uint32_t limit) {
   const cs_metadata *const metadata = pointer;
   if (cs_quarantine_unavailable()[0] != 0) return CS_QUARANTINE_UNAVAILABLE;
   if (metadata == NULL || cs_is_zombie(metadata) || !cs_metadata_is_readable_class(metadata))
     return CS_QUARANTINE_NOT_A_CLASS;
-  if (policy == CS_QUARANTINE_ABSORB && !cs_reaper_start()) return CS_QUARANTINE_NO_MEMORY;
+  if (policy == CS_MODE_ABSORB && !cs_reaper_start()) return CS_QUARANTINE_NO_MEMORY;
   cs_ticks_start();
   pthread_mutex_lock(&lock);
   cs_class *shrunk = NULL;
@@ -222,8 +221,8 @@ void cs_quarantine_set_stacks(bool is_on) {
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {
     cs_class *const class = cs_classes[index];
-    const cs_quarantine_policy policy = atomic_load(&class->policy);
-    if (policy != CS_QUARANTINE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
+    const cs_mode policy = atomic_load(&class->policy);
+    if (policy != CS_MODE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
   }
   pthread_mutex_unlock(&lock);
 }

@@ -137,7 +137,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
       .amount = (int64_t)record->sequence,
       .source = CS_RING_INCIDENT_QUARANTINE,
       .kind = kind,
-      .mode = pointer->is_held ? cs_label_policy(pointer->label) : CS_RING_INCIDENT_CRASH,
+      .mode = pointer->is_held ? cs_label_policy(pointer->label) : CS_MODE_CRASH,
       .flags = CS_RING_INCIDENT_RECORD | ((number & CS_NUMBER_EXPLORER) != 0 ? CS_RING_INCIDENT_EXPLORER : 0),
       .id = number,
       .use_tid = record->tid,

@@ -18,8 +18,8 @@ static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object
   return sum;
 }
 
-static inline uint64_t cs_fields_filling(cs_quarantine_policy policy, uint64_t label) {
-  return policy == CS_QUARANTINE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
+static inline uint64_t cs_fields_filling(cs_mode policy, uint64_t label) {
+  return policy == CS_MODE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
 // Filling 0 is the empty value of each field.

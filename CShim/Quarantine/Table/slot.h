@@ -56,21 +56,19 @@ _Static_assert(offsetof(cs_slot, past) == 32, "as long as what it is of");
 #define CS_LABEL_STAYED (UINT64_C(1) << 60)
 _Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0, "no bit of a mark");
 
-static inline uint64_t cs_label_mark_of(cs_quarantine_policy policy) {
-  return (policy == CS_QUARANTINE_ABSORB ? CS_LABEL_MARK_ABSORB
-          : policy == CS_QUARANTINE_ZERO ? CS_LABEL_MARK_ZERO
-                                         : CS_LABEL_MARK_DIAGNOSE)
+static inline uint64_t cs_label_mark_of(cs_mode policy) {
+  return (policy == CS_MODE_ABSORB ? CS_LABEL_MARK_ABSORB
+          : policy == CS_MODE_ZERO ? CS_LABEL_MARK_ZERO
+                                   : CS_LABEL_MARK_DIAGNOSE)
          << CS_LABEL_MARK_SHIFT;
 }
 
-static inline cs_quarantine_policy cs_label_policy(uint64_t label) {
+static inline cs_mode cs_label_policy(uint64_t label) {
   const uint64_t mark = (label & ~CS_LABEL_STAYED) >> CS_LABEL_MARK_SHIFT;
-  return mark == CS_LABEL_MARK_ABSORB ? CS_QUARANTINE_ABSORB
-         : mark == CS_LABEL_MARK_ZERO ? CS_QUARANTINE_ZERO
-                                      : CS_QUARANTINE_DIAGNOSE;
+  return mark == CS_LABEL_MARK_ABSORB ? CS_MODE_ABSORB : mark == CS_LABEL_MARK_ZERO ? CS_MODE_ZERO : CS_MODE_DIAGNOSE;
 }
 
-static inline cs_quarantine_policy cs_slot_policy(const cs_slot *slot) {
+static inline cs_mode cs_slot_policy(const cs_slot *slot) {
   return cs_label_policy(slot->label);
 }
 

@@ -15,12 +15,6 @@
 #define CS_QUARANTINE_LIMIT_MAX 4096 // instances of one class in its queue
 #define CS_QUARANTINE_HITS      256  // different incidents
 
-typedef enum cs_quarantine_policy : uint32_t {
-  CS_QUARANTINE_ABSORB = 0,   // deinit at eviction; the object stays intact until then
-  CS_QUARANTINE_ZERO = 1,     // deinit now, fields filled with zero, virtual calls return zero
-  CS_QUARANTINE_DIAGNOSE = 2, // deinit now, fields filled with a poison that carries the record's id
-} __attribute__((enum_extensibility(open))) cs_quarantine_policy;
-
 typedef enum cs_quarantine_error : uint32_t {
   CS_QUARANTINE_OK = 0,
   CS_QUARANTINE_UNAVAILABLE = 1, // cs_quarantine_unavailable says why
@@ -44,7 +38,9 @@ bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe
 // Why the quarantine is off, or an empty string.
 const char *cs_quarantine_unavailable(void);
 
-cs_quarantine_error cs_quarantine_list(const void *metadata, cs_quarantine_policy policy, uint32_t limit);
+// Under CS_MODE_ABSORB the deinit runs at eviction, and the object stays intact until then; under CS_MODE_ZERO and
+// CS_MODE_DIAGNOSE it runs at once, and the fields are filled with the empty value, or with the record's label.
+cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
 // Undoes it: objects freed from now on go as they always went, and those in quarantine leave it. False: not listed.
 bool cs_quarantine_unlist(const void *metadata);
 // Bytes of objects and of their records that all classes may hold together.
@@ -67,7 +63,7 @@ void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 // What was counted of one class since it was first listed.
 typedef struct cs_quarantine_counts {
   const void *metadata;
-  cs_quarantine_policy policy;
+  cs_mode policy;
   uint32_t limit;
   uint32_t is_listed;
   uint32_t instance_bytes;
@@ -113,7 +109,7 @@ typedef struct cs_quarantine_hit {
   uint32_t id;     // of the object's record
   uint32_t word;   // of the vtable
   cs_quarantine_kind kind;
-  cs_quarantine_policy policy;
+  cs_mode policy;
   uint32_t is_explorer; // from the randomly evicted part
   uint32_t has_record;  // whether object, age and free stack are known
   cs_quarantine_stack use;

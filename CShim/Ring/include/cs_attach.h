@@ -62,7 +62,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
 #define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
 #define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whoever asks
 
-// What is said of one kind of guard.
+// The operator's override for one kind of guard. Not cs_mode: in a message 0 must mean that there is none.
 typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {
   CS_CONTROL_GUARD_PROGRAM = 0, // nothing: the program decides
   CS_CONTROL_GUARD_OFF = 1,
@@ -121,7 +121,7 @@ typedef struct cs_control_header {
 typedef struct cs_control_class {
   uint32_t flags;
   uint32_t round;  // of the settings that this is a part of; a sweep ends it
-  uint32_t policy; // cs_ring_incident_mode: absorb, zero, diagnose
+  uint32_t policy; // cs_mode: absorb, zero, diagnose
   uint32_t limit;  // objects to keep
   uint32_t name_bytes;
   uint32_t reserved;

@@ -166,14 +166,17 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint3
   CS_RING_CONTAINED_TRAP = 1, // each has a key of its own: it is no other's second time
 } cs_ring_contained;
 
-// What was done about an incident.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_mode : uint32_t {
-  CS_RING_INCIDENT_ABSORB = 0,
-  CS_RING_INCIDENT_ZERO = 1,
-  CS_RING_INCIDENT_DIAGNOSE = 2,
-  CS_RING_INCIDENT_OBSERVE = 3,
-  CS_RING_INCIDENT_CRASH = 4, // the process was to end by it: `method` is the faulting address of that crash
-} cs_ring_incident_mode;
+// What is done about an incident. Not every part of the shield has every mode: the quarantine has ABSORB, ZERO and
+// DIAGNOSE, guard pages have ABSORB and CRASH, guards OFF, OBSERVE and ABSORB. The numbers are the ring's; OFF leaves
+// no incident there. A control message has other numbers: cs_control_guard.
+typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
+  CS_MODE_ABSORB = 0,   // the program goes on: with the object intact, or with the documented value
+  CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
+  CS_MODE_DIAGNOSE = 2, // the deinit has run and the fields are a poison that carries the record's id
+  CS_MODE_OBSERVE = 3,  // a record, then as without the shield
+  CS_MODE_CRASH = 4,    // the process was to end by it: `method` is the faulting address of that crash
+  CS_MODE_OFF = 5,      // as without the shield, and no record
+} cs_mode;
 
 // Bits of cs_ring_incident.flags.
 #define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
@@ -406,7 +409,7 @@ typedef struct cs_ring_incident {
   int64_t amount;
   uint32_t source; // cs_ring_incident_source
   uint32_t kind;   // of that source
-  uint32_t mode;   // cs_ring_incident_mode
+  uint32_t mode;   // cs_mode
   uint32_t flags;
   uint32_t id;   // of the object's record; its poison carries it
   uint32_t word; // of the vtable
@@ -434,7 +437,7 @@ typedef struct cs_ring_class {
   uint64_t skipped_busy;
   uint64_t skipped_unowned;
   uint64_t skipped_isolated;
-  uint32_t policy; // cs_ring_incident_mode
+  uint32_t policy; // cs_mode
   uint32_t limit;
   uint32_t is_listed;
   uint32_t instance_bytes;

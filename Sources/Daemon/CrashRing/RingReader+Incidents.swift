@@ -87,12 +87,12 @@ extension Incident.Source {
 
 extension Incident.Mode {
   fileprivate init(_ code: UInt32) {
-    switch cs_ring_incident_mode(rawValue: code) {
-    case .CS_RING_INCIDENT_ABSORB: self = .absorb
-    case .CS_RING_INCIDENT_ZERO: self = .zero
-    case .CS_RING_INCIDENT_DIAGNOSE: self = .diagnose
-    case .CS_RING_INCIDENT_OBSERVE: self = .observe
-    case .CS_RING_INCIDENT_CRASH: self = .crash
+    switch cs_mode(rawValue: code) {
+    case .CS_MODE_ABSORB: self = .absorb
+    case .CS_MODE_ZERO: self = .zero
+    case .CS_MODE_DIAGNOSE: self = .diagnose
+    case .CS_MODE_OBSERVE: self = .observe
+    case .CS_MODE_CRASH: self = .crash
     default: self = .other(code)
     }
   }

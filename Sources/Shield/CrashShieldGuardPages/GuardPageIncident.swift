@@ -66,7 +66,7 @@ extension GuardPageIncident {
     }
     kind = Kind(cs_ring_pages(rawValue: entry.kind))
     count = Int(clamping: entry.count)
-    isFatal = entry.mode == cs_ring_incident_mode.CS_RING_INCIDENT_CRASH.rawValue
+    isFatal = entry.mode == cs_mode.CS_MODE_CRASH.rawValue
     object = UInt(entry.address)
     offset = Int(entry.amount)
     bytes = isKnown ? Int(entry.object_bytes) : nil

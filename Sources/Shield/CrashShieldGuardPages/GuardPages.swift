@@ -1,4 +1,5 @@
 internal import CShimGuardPages
+internal import CShimRing
 internal import CrashShield
 
 /// Gives some objects of chosen classes a page of their own, which nobody can touch once they are freed.
@@ -104,5 +105,5 @@ public enum GuardPages: Sendable {
 }
 
 extension GuardPages.Policy {
-  var code: cs_pages_policy { self == .crash ? .CS_PAGES_CRASH : .CS_PAGES_ABSORB }
+  var code: cs_mode { self == .crash ? .CS_MODE_CRASH : .CS_MODE_ABSORB }
 }

@@ -20,7 +20,7 @@ __attribute__((visibility("default"))) void verdicts_protect(const void *metadat
   check(cs_quarantine_check(probe, instance, size), cs_quarantine_unavailable());
   cs_quarantine_show(cs_shim_incident, cs_shim_class);
   cs_shim_set_record_function(cs_quarantine_crashed);
-  check(cs_quarantine_list(metadata, CS_QUARANTINE_ZERO, LIMIT) == CS_QUARANTINE_OK, "a class cannot be protected");
+  check(cs_quarantine_list(metadata, CS_MODE_ZERO, LIMIT) == CS_QUARANTINE_OK, "a class cannot be protected");
 }
 
 __attribute__((visibility("default"))) void verdicts_evict(void) {

@@ -21,7 +21,7 @@ static void check(const cs_shim_control *control, size_t size) {
     promise(control->implicit_guard_modes[kind] <= CS_CONTROL_GUARD_ABSORB);
   }
   if (is_class) promise((length == 0) == ((control->flags & CS_CONTROL_OWN_CLASSES) != 0));
-  if (control->kind == CS_CONTROL_PROTECT) promise(control->policy <= CS_RING_INCIDENT_DIAGNOSE);
+  if (control->kind == CS_CONTROL_PROTECT) promise(control->policy <= CS_MODE_DIAGNOSE);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {

@@ -90,7 +90,7 @@ int main(int count, char **arguments) {
   const int is_available = strcmp(arguments[1], "-") == 0;
   REQUIRE(is_available ? reason[0] == 0 : strstr(reason, arguments[1]) != NULL);
   cs_pages_configure(64, 1);
-  const cs_pages_error error = cs_pages_list(metadata, BYTES, 16, "Host", 4, CS_PAGES_ABSORB);
+  const cs_pages_error error = cs_pages_list(metadata, BYTES, 16, "Host", 4, CS_MODE_ABSORB);
   REQUIRE(error == (is_available ? CS_PAGES_OK : CS_PAGES_UNAVAILABLE));
   REQUIRE(pthread_key_create(&key, free_late) == 0);
   pthread_t threads[THREADS];

@@ -37,7 +37,7 @@ static bool read_class(reader *reader, cs_shim_control *control) {
   // All classes have no name, one class has one.
   const bool is_all = (class.flags & CS_CONTROL_OWN_CLASSES) != 0;
   if (is_all != (class.name_bytes == 0) || !take_name(reader, class.name_bytes, control->name)) return false;
-  if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_RING_INCIDENT_DIAGNOSE) return false;
+  if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_MODE_DIAGNOSE) return false;
   control->flags = class.flags;
   control->round = class.round;
   control->policy = class.policy;

@@ -185,7 +185,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
   incident.source = CS_RING_INCIDENT_CONTAINED;
   incident.kind = CS_RING_CONTAINED_TRAP;
-  incident.mode = CS_RING_INCIDENT_ABSORB;
+  incident.mode = CS_MODE_ABSORB;
   incident.flags = CS_RING_INCIDENT_EXACT;
   incident.use_tid = cs_gettid();
   incident.subject_bytes = cs_message_read(incident.subject, sizeof incident.subject, &said);

@@ -93,9 +93,9 @@ enum DanglingMode: String, Sendable, Codable, CaseIterable {
 
   var code: UInt32 {
     switch self {
-    case .absorb: cs_ring_incident_mode.CS_RING_INCIDENT_ABSORB.rawValue
-    case .zero: cs_ring_incident_mode.CS_RING_INCIDENT_ZERO.rawValue
-    case .diagnose: cs_ring_incident_mode.CS_RING_INCIDENT_DIAGNOSE.rawValue
+    case .absorb: cs_mode.CS_MODE_ABSORB.rawValue
+    case .zero: cs_mode.CS_MODE_ZERO.rawValue
+    case .diagnose: cs_mode.CS_MODE_DIAGNOSE.rawValue
     }
   }
 }

@@ -1,4 +1,5 @@
-package import CShimQuarantine
+internal import CShimQuarantine
+package import CShimRing
 
 /// What becomes of an object of a protected class after its last release, and of what still touches it.
 ///
@@ -23,18 +24,18 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   case diagnose
 
   /// As the C side says it.
-  package var code: cs_quarantine_policy {
+  package var code: cs_mode {
     switch self {
-    case .absorb: .CS_QUARANTINE_ABSORB
-    case .zero: .CS_QUARANTINE_ZERO
-    case .diagnose: .CS_QUARANTINE_DIAGNOSE
+    case .absorb: .CS_MODE_ABSORB
+    case .zero: .CS_MODE_ZERO
+    case .diagnose: .CS_MODE_DIAGNOSE
     }
   }
 
-  package init(_ code: cs_quarantine_policy) {
+  package init(_ code: cs_mode) {
     switch code {
-    case .CS_QUARANTINE_ZERO: self = .zero
-    case .CS_QUARANTINE_DIAGNOSE: self = .diagnose
+    case .CS_MODE_ZERO: self = .zero
+    case .CS_MODE_DIAGNOSE: self = .diagnose
     default: self = .absorb
     }
   }

@@ -1,5 +1,6 @@
 internal import CShim
 internal import CShimQuarantine
+internal import CShimRing
 import Synchronization
 
 /// Does what crashd asks for (`CShim/Handler/Setup/Attach/control.c` has read and checked it), on a thread of the shield's own.
@@ -107,7 +108,7 @@ extension RemoteControl.Request {
     switch control.kind {
     case .CS_CONTROL_PROTECT, .CS_CONTROL_RELEASE:
       let setting = Protections.Setting(
-        policy: DanglingPolicy(cs_quarantine_policy(rawValue: control.policy) ?? .CS_QUARANTINE_ZERO),
+        policy: DanglingPolicy(cs_mode(rawValue: control.policy) ?? .CS_MODE_ZERO),
         limit: Int(clamping: control.limit))
       self = .word(
         control.kind == .CS_CONTROL_RELEASE ? .refuses : .protects(setting),

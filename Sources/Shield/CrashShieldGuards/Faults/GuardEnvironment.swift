@@ -1,4 +1,5 @@
 internal import CShimGuards
+internal import CShimRing
 internal import Glibc
 
 extension Guards {
@@ -17,7 +18,7 @@ extension Guards {
   }
 
   /// Puts modes into force; the parts that are none.
-  private static func apply(_ text: String, by setMode: (UInt32, cs_guard_mode) -> Void) -> [String] {
+  private static func apply(_ text: String, by setMode: (UInt32, cs_mode) -> Void) -> [String] {
     text.split(separator: ",").map { part in part.filter { !$0.isWhitespace } }.filter { part in
       let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
       guard sides.count <= 2, let mode = ShieldMode.allCases.first(where: { "\($0)" == sides.last }) else {

@@ -2,6 +2,7 @@ public import CrashShield
 internal import CShim
 internal import CShimGuards
 internal import CShimQuarantine
+internal import CShimRing
 internal import Synchronization
 
 extension Shield {
@@ -170,13 +171,19 @@ extension UInt64 {
 }
 
 extension ShieldMode {
-  init(_ code: cs_guard_mode) { self = ShieldMode(rawValue: code.rawValue) ?? .off }
+  init(_ code: cs_mode) {
+    switch code {
+    case .CS_MODE_OBSERVE: self = .observe
+    case .CS_MODE_ABSORB: self = .absorb
+    default: self = .off
+    }
+  }
 
-  var code: cs_guard_mode {
+  var code: cs_mode {
     switch self {
-    case .off: .CS_GUARD_OFF
-    case .observe: .CS_GUARD_OBSERVE
-    case .absorb: .CS_GUARD_ABSORB
+    case .off: .CS_MODE_OFF
+    case .observe: .CS_MODE_OBSERVE
+    case .absorb: .CS_MODE_ABSORB
     }
   }
 }

@@ -28,7 +28,7 @@ struct IncidentTests {
     let base = TestRing.incident(0)
     ring.set(\cs_ring_incident.source, at: base, cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue)
     ring.set(\cs_ring_incident.kind, at: base, cs_ring_pages.CS_RING_PAGES_WRITE.rawValue)
-    ring.set(\cs_ring_incident.mode, at: base, cs_ring_incident_mode.CS_RING_INCIDENT_CRASH.rawValue)
+    ring.set(\cs_ring_incident.mode, at: base, cs_mode.CS_MODE_CRASH.rawValue)
     ring.set(\cs_ring_incident.flags, at: base, CS_RING_INCIDENT_RECORD | CS_RING_INCIDENT_EXACT)
     ring.set(\cs_ring_incident.origin_count, at: base, 2)
     ring.set(\cs_ring_incident.origin_tid, at: base, 14)

@@ -120,7 +120,7 @@ struct TestRing {
   mutating func makeGhost(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
-    put(cs_ring_incident_mode.CS_RING_INCIDENT_CRASH.rawValue, at: base + offset(\cs_ring_incident.mode))
+    put(cs_mode.CS_MODE_CRASH.rawValue, at: base + offset(\cs_ring_incident.mode))
     put(UInt32(0), at: base + offset(\cs_ring_incident.use_count))
     put(address, at: base + offset(\cs_ring_incident.address))
     put(sequence, at: base + offset(\cs_ring_incident.amount))
