@@ -29,7 +29,7 @@ __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 
-// probe.c: an executor that nobody has. Questions about it are tests.
+// probe.c: an executor that no task has. Questions about it are tests.
 extern const uint64_t cs_executor_probe;
 static inline bool cs_executor_is_probe(uintptr_t identity) {
   return identity == (uintptr_t)&cs_executor_probe;

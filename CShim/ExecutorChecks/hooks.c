@@ -90,7 +90,7 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// One step a hook, so that one that somebody else sets at the same time is not lost.
+// One step a hook, so that one that another library sets at the same time is not lost.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

@@ -83,7 +83,7 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
   if (half == NOT_LOOKED) {
-    // Whoever else looks finds the same.
+    // Other threads find the same.
     half = find_owner_half(number);
     atomic_store_explicit(&owner_half, half, memory_order_relaxed);
   }

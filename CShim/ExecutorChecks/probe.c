@@ -1,4 +1,4 @@
-// Asks the runtime about an executor that nobody has: whether it comes to the hooks, which of its calls end the
+// Asks the runtime about an executor that no task has: whether it comes to the hooks, which of its calls end the
 // process, and where the program's call is found.
 #include <stddef.h>
 

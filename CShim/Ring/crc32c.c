@@ -53,7 +53,7 @@ uint32_t cs_crc32c_software(uint32_t crc, const void *bytes, size_t size) SIGNAL
 }
 
 uint32_t cs_ring_crc32c(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE {
-  // relaxed: the value is the same whoever stores it, and nothing else depends on it.
+  // relaxed: each thread stores the same value, and nothing else depends on it.
   uint32_t state = __atomic_load_n(&hardware_state, __ATOMIC_RELAXED);
   if (state == HARDWARE_UNKNOWN) {
     state = cs_crc32c_hardware_is_present() ? HARDWARE_PRESENT : HARDWARE_ABSENT;

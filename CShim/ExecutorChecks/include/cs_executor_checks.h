@@ -1,4 +1,4 @@
-// The hooks of Swift's concurrency runtime for checks of executors: a check that fails is told of before it ends the
+// The hooks of Swift's concurrency runtime for checks of executors: a check that fails is recorded before it ends the
 // process. They are set when this code is loaded, where they work in this process.
 #ifndef CS_EXECUTOR_CHECKS_H
 #define CS_EXECUTOR_CHECKS_H
@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Why failing checks are not told of.
+// Why failing checks are not recorded.
 typedef enum cs_executor_obstacle : uint32_t {
   CS_EXECUTOR_WORKS = 0,
   CS_EXECUTOR_NO_HOOKS = 1,   // the runtime has none, or there is no runtime
   CS_EXECUTOR_NOT_CALLED = 2, // it does not call them
   CS_EXECUTOR_OLD_CHECKS = 3, // its checks are those before Swift 6, which do not ask them
-  CS_EXECUTOR_UNTOLD = 4,     // a check that may fail cannot be told from one that may not
-  CS_EXECUTOR_NO_PLACE = 5,   // where the program calls the runtime cannot be told
-  CS_EXECUTOR_REPLACED = 6,   // somebody else has set the hooks since
+  CS_EXECUTOR_UNTOLD = 4,     // a check that may fail looks like one that may not
+  CS_EXECUTOR_NO_PLACE = 5,   // where the program calls the runtime cannot be found
+  CS_EXECUTOR_REPLACED = 6,   // another library has set the hooks since
 } __attribute__((enum_extensibility(open))) cs_executor_obstacle;
 
 // What the test at the start has found, and whether the hooks are still there.

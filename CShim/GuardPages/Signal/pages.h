@@ -21,7 +21,7 @@
 #define CS_PAGES_MAP_BYTES   (2 * CS_PAGES_BYTES + CS_PAGES_SLOT_LIMIT * CS_PAGES_SLOT_BYTES)
 #define CS_PAGES_FRAMES      CS_RING_INCIDENT_FRAME_LIMIT
 
-// The state of a slot. Whoever swaps it for BUSY owns the rest of the slot.
+// The state of a slot. The thread that swaps it for BUSY owns the rest of the slot.
 typedef enum cs_page_state : uint32_t {
   CS_PAGE_UNUSED = 0,    // never handed out: closed
   CS_PAGE_BUSY = 1,      // a thread changes it

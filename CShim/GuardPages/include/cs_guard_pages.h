@@ -1,5 +1,5 @@
-// Guard slots: some objects of chosen classes get a page of their own from malloc, which nobody can touch once they are
-// freed. What touches it all the same, or reaches past the object, is seen by the processor.
+// Guard pages: sampled objects of chosen classes get a page of their own from malloc, which is inaccessible once they
+// are freed. What touches it all the same, or reaches past the object, is seen by the processor.
 //
 // Everything here may be called from any thread, but not from a signal handler. malloc and its kin are defined in this
 // library (interpose_x86_64.c); they forward to the allocator that the program has without it.

@@ -56,7 +56,7 @@ typedef struct cs_guard_copy {
 
 cs_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_mode mode);
-// The same for protections that nobody asked for at the place. They begin with CS_MODE_OBSERVE.
+// The same for implicit guards, which the source does not name. They begin with CS_MODE_OBSERVE.
 cs_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 
@@ -66,7 +66,7 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implic
 // Takes it back, unless it was said in this round.
 void cs_guard_sweep(uint32_t round);
 
-// What this thread is told by a test of such protections, whose faults are at no known line; 0: no test goes on.
+// The line that this thread's test of implicit guards stands for: their faults have none; 0: no test goes on.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
 // Where this thread's last fault during a test was met.

@@ -29,7 +29,7 @@ cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs
 bool cs_environment_is_disabled(void);
 // Whether threads get alternate signal stacks: unless CRASHSHIELD_ALTSTACKS is 0.
 bool cs_environment_gives_stacks(void);
-// How long a crash waits for the other threads to tell where they are: CRASHSHIELD_SWEEP_MS; 0 is not at all.
+// How long a crash waits for the answers of the other threads: CRASHSHIELD_SWEEP_MS; 0 is not at all.
 uint32_t cs_environment_sweep_ms(void);
 // How long the handler may take: CRASHSHIELD_DEADLINE_MS; 0 is for ever.
 uint32_t cs_environment_deadline_ms(void);
@@ -37,7 +37,7 @@ uint32_t cs_environment_deadline_ms(void);
 // Whether crashd may say what is to be done in this process: CRASHSHIELD_CONTROL.
 bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
-// Whether a crash that crashd is told of is left in the spool as well: CRASHSHIELD_COPY.
+// Whether a crash that is delivered to crashd is left in the spool as well: CRASHSHIELD_COPY.
 bool cs_environment_keeps_copy(void);
 
 // Whether forked children start like their parent: CRASHSHIELD_FORK=1.
@@ -72,10 +72,10 @@ void cs_images_inherit(const cs_ring *parent);
 // Finds the texts that runtimes leave behind.
 void cs_texts_find(void);
 
-// Finds where the process keeps what a record tells of: tasks, the first stack, the heap.
+// Finds where the process keeps tasks, the first stack and the heap, for records.
 void cs_places_find(void);
 
-// Writes what tells freed blocks from others.
+// Writes what distinguishes freed blocks from others.
 void cs_heap_describe(cs_ring_header *header);
 
 // Unwinds once from here: binds the functions the handler calls and touches the pages it reads.
@@ -106,13 +106,13 @@ void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct times
 void cs_own_wake(const uint32_t *word);
 
 // The thread that sleeps until a thread crashes, and watches over it then (watchdog.h).
-cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure);
+cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure);
 // After a dismissal.
-cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure);
+cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure);
 // Whether the process got it over a fork that called no fork handlers.
-bool cs_watcher_is_inherited(void);
+bool cs_watchdog_is_inherited(void);
 // In a forked child.
-void cs_watcher_forget(void);
+void cs_watchdog_forget(void);
 
 // The thread that keeps the connection to crashd. It makes no system call while attached.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);

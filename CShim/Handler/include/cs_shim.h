@@ -64,7 +64,7 @@ typedef struct cs_shim_control {
 // guards, that it concerned.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
-// Who may be told what to do.
+// Whether crashd may control the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
   CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids it; allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
@@ -105,7 +105,7 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
 // boundary.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
-// Keeps what a part of the shield saw: the fields from `address` on are what is told of it. What happened in the same
+// Keeps what a part of the shield saw: the fields from `address` on are its description. What happened in the same
 // way before is counted. Lock-free; any thread, also in a signal handler; without effect before the start.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
@@ -133,7 +133,7 @@ bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 // microsecond or two; no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
-// The same of the thread that a signal handler's `ucontext_t` tells of: the first is the instruction itself.
+// The same of the thread that a signal handler's `ucontext_t` describes: the first is the instruction itself.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // How contained work ended.
@@ -143,7 +143,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : u
   CS_SHIM_CONTAINED_NO_THREAD = 3,
 } cs_shim_contained_end;
 
-// How many threads may stay, until somebody says otherwise.
+// How many threads may stay, until it is set otherwise.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
 // Runs the routine on a thread of its own, and waits for it. A Swift trap there ends the routine, and is an incident;
@@ -187,7 +187,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t
   CS_SHIM_ACTION_IGNORED = 3,
 } cs_shim_action;
 
-// A crash signal that somebody took from us.
+// A crash signal whose handler has been replaced.
 typedef struct cs_shim_replaced_handler {
   int32_t signal;
   cs_shim_action action; // what stands there now
@@ -197,7 +197,7 @@ typedef struct cs_shim_replaced_handler {
 
 #define CS_SHIM_HANDLER_LIMIT 8
 
-// Looks which of our handlers somebody has replaced since the start, and leaves it in the ring. Returns how many of
+// Checks which of our handlers have been replaced since the start, and enters it into the ring. Returns how many of
 // at most CS_SHIM_HANDLER_LIMIT it wrote; 0 when not started. Any thread; some microseconds.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 

@@ -15,7 +15,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_injection_point : uint
   CS_INJECT_REGISTERS = 1,   // the registers are recorded, nothing else is
   CS_INJECT_STACK = 2,       // and the stack
   CS_INJECT_COMMIT = 4,      // all is, but not committed
-  CS_INJECT_DELIVERY = 8,    // committed, but nobody knows
+  CS_INJECT_DELIVERY = 8,    // committed, not yet delivered
   CS_INJECT_SPOOL = 16,      // before the file is made
   CS_INJECT_SWEEP = 32,      // before the other threads are asked
   CS_INJECT_COMMITTING = 64, // after COMMIT: the thread has begun to
@@ -36,12 +36,12 @@ void cs_testing_inject(cs_injection injection, uint32_t places);
 // Ends the child process that holds a thread; false when there is none.
 bool cs_testing_let_go(void);
 
-// From now on the watcher of the handler waits until so many threads have reached an injection point; then it reminds
+// From now on the watchdog waits until so many threads have reached an injection point; then it reminds
 // one that has not got on for `reminder_ms`, and ends the process after `deadline_ms`. 0 leaves either as it is
 // configured.
 void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms);
 
-// How often the watcher has gone to sleep: once after the start, and once nobody is in the handler after a crash.
+// How often the watchdog has gone to sleep: once after the start, and once no thread is in the handler after a crash.
 uint32_t cs_testing_watcher_rounds(void);
 
 // Walks the caller's stack with the handler's unwinder. Returns how many of `limit` program counters it wrote; the

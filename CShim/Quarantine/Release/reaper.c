@@ -26,8 +26,8 @@
 #define REST_NS        INT64_C(10000000000) // so long without an object before it sleeps without a timer
 #define ASK_NS         INT64_C(10000000)    // a thread that waits for this one checks again
 
-// Dmitry Vyukov's bounded queue: `turn` tells whose turn the place is. No larger than it must be: under a small budget
-// it is what most memory goes to.
+// Dmitry Vyukov's bounded queue: `turn` says whether a giver or the reaper has the place. No larger than it must be:
+// under a small budget it is what most memory goes to.
 typedef struct waiting {
   _Atomic uint64_t turn;
   // The first half of the object's record, and its checksum.

@@ -82,11 +82,11 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
   return (const uint64_t *)metadata;
 }
 
-// Whether this is native class metadata, as far as its words and the first of its descriptor tell. It may be a copy
+// Whether this is native class metadata, judged by its words and the first one of its descriptor. It may be a copy
 // with the two words before it.
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
-// A method of the vtable as the descriptors tell of it, checked against the class that introduced it.
+// A method of the vtable as the descriptors describe it, checked against the class that introduced it.
 typedef struct cs_method {
   uint32_t word; // of the metadata
   bool is_async; // the word points to an async function pointer, not to code

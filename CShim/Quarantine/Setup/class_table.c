@@ -135,7 +135,7 @@ bool cs_quarantine_unlist(const void *pointer) {
   const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
-    // Whoever is on its way in sees this, or is seen by cs_queue_empty.
+    // A release that is under way sees this, or cs_queue_empty sees its object.
     atomic_store(&class->is_listed, 0);
     cs_class_close(class);
     cs_publish_class(class);
@@ -168,7 +168,7 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
-// Nobody comes in while the quarantine is drained: under load it would not end.
+// No object is admitted while the quarantine is drained: under load it would not end.
 static void pause_all(bool is_paused) {
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {

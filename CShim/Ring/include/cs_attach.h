@@ -51,7 +51,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
   CS_CONTROL_PROTECT = 1,  // keep objects of this class after their last release
-  CS_CONTROL_RELEASE = 2,  // never do that, whoever asks: an operator's word
+  CS_CONTROL_RELEASE = 2,  // never do that, whatever the program asks for: an override
   CS_CONTROL_SWEEP = 3,    // what earlier rounds asked for, and this one does not, is over
   CS_CONTROL_SETTINGS = 4, // of all classes together
   CS_CONTROL_GUARDS = 5,   // what guards do about a fault
@@ -60,7 +60,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
 
 #define CS_CONTROL_OPERATOR    1u // an operator says so: stronger than what the program itself asks for
 #define CS_CONTROL_OWN_CLASSES 2u // all classes of the program, instead of a name
-#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whoever asks
+#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, whatever the program asks for
 
 // The operator's override for one kind of guard. Not cs_mode: in a message 0 must mean that there is none.
 typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {
@@ -70,7 +70,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_
   CS_CONTROL_GUARD_ABSORB = 3,
 } cs_control_guard;
 
-// Kinds of guards; those that a process does not know are nobody's there.
+// Kinds of guards; a process ignores those that it does not know.
 #define CS_CONTROL_GUARD_KINDS 64
 
 typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint32_t {
@@ -148,7 +148,7 @@ typedef struct cs_control_guards {
   uint32_t round; // a sweep of another one ends it
   uint32_t reserved;
   uint8_t modes[CS_CONTROL_GUARD_KINDS];          // of guards at call sites
-  uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // of protections that nobody asked for at the place
+  uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // of implicit guards
 } cs_control_guards;
 
 // CS_CONTROL_WITHHOLD

@@ -188,8 +188,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 
 // What stands in the place of our handler of a signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
-  CS_RING_HANDLER_OURS = 0,     // it stands, or nobody has looked
-  CS_RING_HANDLER_REPLACED = 1, // a handler of somebody else
+  CS_RING_HANDLER_OURS = 0,     // it stands, or has not been checked
+  CS_RING_HANDLER_REPLACED = 1, // another handler
   CS_RING_HANDLER_DEFAULT = 2,  // the default action
   CS_RING_HANDLER_IGNORED = 3,
 } cs_ring_handler_state;

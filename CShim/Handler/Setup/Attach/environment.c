@@ -118,7 +118,7 @@ static bool default_socket(char *to, size_t size) {
   struct stat status = {0};
   // A machine without the system's crashd may have the user's.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // A relative one is to be ignored (XDG Base Directory Specification), and nobody can bind one that is too long.
+  // A relative one is to be ignored (XDG Base Directory Specification), and one that is too long cannot be bound.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);

@@ -157,7 +157,7 @@ void cs_handlers_remove(void) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
-    // Somebody who came after us keeps the place.
+    // A handler that was installed after ours stays.
     if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
     cs_sigaction(signal, &cs_process.previous[signal], NULL);
   }

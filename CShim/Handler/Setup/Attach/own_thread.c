@@ -9,14 +9,14 @@
 #include "../../Signal/Dispatch/watch.h"
 #include "../../Signal/Dispatch/watchdog.h"
 
-// The watcher only makes system calls; but glibc takes the program's static thread-locals from the stack, and a
+// The watchdog only makes system calls; but glibc takes the program's static thread-locals from the stack, and a
 // profiler's handler runs on it. What is never touched costs address space only.
-#define WATCHER_STACK_BYTES (UINT64_C(256) * 1024)
+#define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
 // How long a thread may take until it is ready, on a machine that is busy: so many seconds.
 #define READY_TRIES 10
 
-static int watcher_pid; // the process that has a watcher; a forked child has none
+static int watchdog_pid; // the process that has a watchdog; a forked child has none
 static uint32_t deadline_ms;
 static bool leaves_profiling_open; // Swift's backtracer is asked for
 
@@ -96,30 +96,30 @@ static void watch(void) {
   cs_watchdog_run(deadline_ms);
 }
 
-cs_shim_error cs_watcher_restart(cs_shim_failure *ret_failure) {
-  static cs_own_thread watcher = {
-      .routine = watch, .stack_bytes = WATCHER_STACK_BYTES, .role = CS_OWN_WATCHER, .name = "crashshield-w"};
+cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure) {
+  static cs_own_thread watchdog = {
+      .routine = watch, .stack_bytes = WATCHDOG_STACK_BYTES, .role = CS_OWN_WATCHDOG, .name = "crashshield-w"};
   if (deadline_ms == 0) return CS_SHIM_OK;
-  return cs_own_thread_start(&watcher, ret_failure);
+  return cs_own_thread_start(&watchdog, ret_failure);
 }
 
-cs_shim_error cs_watcher_start(cs_shim_failure *ret_failure) {
+cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure) {
   // One that a start before this one made, and that then failed, sleeps still.
-  if (watcher_pid == cs_getpid()) return CS_SHIM_OK;
+  if (watchdog_pid == cs_getpid()) return CS_SHIM_OK;
   deadline_ms = cs_environment_deadline_ms();
   leaves_profiling_open = cs_environment_asks_for_backtracer();
-  const cs_shim_error error = cs_watcher_restart(ret_failure);
+  const cs_shim_error error = cs_watchdog_restart(ret_failure);
   if (error != CS_SHIM_OK || deadline_ms == 0) return error;
-  watcher_pid = cs_getpid();
+  watchdog_pid = cs_getpid();
   cs_watch_await();
   return CS_SHIM_OK;
 }
 
-bool cs_watcher_is_inherited(void) {
-  return watcher_pid != 0 && watcher_pid != cs_getpid();
+bool cs_watchdog_is_inherited(void) {
+  return watchdog_pid != 0 && watchdog_pid != cs_getpid();
 }
 
-void cs_watcher_forget(void) {
-  watcher_pid = 0;
+void cs_watchdog_forget(void) {
+  watchdog_pid = 0;
   cs_watch_forget();
 }

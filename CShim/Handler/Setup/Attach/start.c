@@ -60,7 +60,7 @@ static void child_after_fork(void) {
   cs_stack_forget();
   cs_contained_forget();
   cs_contained_forget_here();
-  cs_watcher_forget();
+  cs_watchdog_forget();
   cs_own_threads_forget();
   is_early = false;
   if (cs_started_pid == 0) return;
@@ -73,7 +73,7 @@ static void child_after_fork(void) {
   cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
-  // Nobody can be told of a failure.
+  // There is no caller to report a failure to.
   cs_shim_failure failure;
   const int before = errno;
   (void)start_like_parent(&failure);
@@ -132,11 +132,11 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
   cs_attach_client_connect();
   // The parent's threads may be in the handler, those of this process are not.
-  if (cs_watcher_is_inherited()) {
-    cs_watcher_forget();
+  if (cs_watchdog_is_inherited()) {
+    cs_watchdog_forget();
     cs_own_threads_forget();
   }
-  cs_shim_error error = cs_watcher_start(ret_failure);
+  cs_shim_error error = cs_watchdog_start(ret_failure);
   if (error == CS_SHIM_OK && !has_handlers) error = cs_handlers_install(ret_failure);
   if (error != CS_SHIM_OK) return error;
   error = cs_attach_client_start(configuration, ret_failure);

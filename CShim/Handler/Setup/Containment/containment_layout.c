@@ -9,7 +9,8 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// By the begin of the file's name: whoever is stopped in them has a lock that others need, such as the loader's.
+// By the begin of the file's name: a thread that is stopped in them holds a lock that others need, such as the
+// loader's.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
 // Makes a lazy global, once. Its lock is a futex of the runtime's own: nothing of libc is on the stack then.
@@ -104,7 +105,7 @@ static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// Where libc is part of the executable, nobody can tell its functions from the program's. This one is seldom replaced.
+// Where libc is part of the executable, its functions look like the program's. This one is seldom replaced.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {

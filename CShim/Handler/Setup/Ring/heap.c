@@ -1,4 +1,4 @@
-// What tells a freed block of glibc's malloc from one in use, for who reads the words around registers.
+// What distinguishes a freed block of glibc's malloc from one in use, for readers of the words around registers.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -78,7 +78,7 @@ static cs_descriptor described(int number) {
 static int make_memory_file(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int file = memfd_create("crash-shield", flags);
-  // vm.memfd_noexec = 2 wants it said that nobody will execute this.
+  // vm.memfd_noexec = 2 wants memfds marked as not executable.
   return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
 }
 

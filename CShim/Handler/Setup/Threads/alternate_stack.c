@@ -78,7 +78,7 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release and acquire: the key is there for whoever sees that stacks are given.
+// release and acquire: a thread that sees that stacks are given sees the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

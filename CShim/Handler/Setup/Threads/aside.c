@@ -50,13 +50,13 @@ static bool wait_for_end(void) {
 
 static void start_again(void) {
   cs_shim_failure unused;
-  const bool has_watcher = !cs_own_thread_has_ended(CS_OWN_WATCHER);
+  const bool has_watchdog = !cs_own_thread_has_ended(CS_OWN_WATCHDOG);
   const bool has_caller = !cs_own_thread_has_ended(CS_OWN_CALLER);
   const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
   cs_own_dismiss(false);
   // In another pid namespace to come, or under a limit on processes, there are none from now on: a crash is recorded
   // all the same, and finds crashd itself.
-  if (!has_watcher) (void)cs_watcher_restart(&unused);
+  if (!has_watchdog) (void)cs_watchdog_restart(&unused);
   if (!has_caller) (void)cs_caller_restart(&unused);
   if (!has_link) (void)cs_attach_client_restart(&unused);
 }

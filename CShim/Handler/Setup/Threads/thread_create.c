@@ -28,7 +28,8 @@ static create_function *next; // atomic
 // pthread_create that ours takes the place of (glibc, nptl/pthread_create.c); a libc that is loaded does not export it.
 extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
 
-// The linker takes that object out of libc.a for whoever needs it, and a weak reference does not count: this one does.
+// The linker takes that object out of libc.a for a strong reference, and a weak reference does not count: this one
+// does.
 __attribute__((used)) static int (*const needs_threads)(thrd_t *, thrd_start_t, void *) = thrd_create;
 
 static create_function *find_next(void) {

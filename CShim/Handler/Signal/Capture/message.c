@@ -9,7 +9,7 @@
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
-// Exchanges that fail because another thread tells of its trap.
+// Exchanges that fail because another thread records its trap.
 #define RECORDED_TRIES 100
 
 // Of it, what was said of traps that the process has survived.

@@ -1,7 +1,7 @@
 // The class of the object that a message of the Swift runtime is about: "… unowned reference but object 0x… was already
 // destroyed". Such an object keeps its memory, so its first word still is its class's metadata, whose descriptor has
 // the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step is
-// checked by what it leads to; where anything is otherwise, no class is told.
+// checked by what it leads to; where anything is otherwise, no class is recorded.
 #include "record.h"
 
 #include "../Dispatch/state.h"

@@ -25,7 +25,7 @@ void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE;
 // The Swift task that the thread runs.
 void cs_record_task(cs_ring_record *record) SIGNAL_SAFE;
 
-// The type of the C++ exception that nobody caught, and its text. Precondition: the frames are known.
+// The type of the uncaught C++ exception, and its text. Precondition: the frames are known.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE;
 
 // Its text, given libstdc++'s __cxa_eh_globals of the thread.

@@ -28,7 +28,7 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
   if (!cs_memory_is_readable(start)) return;
-  // Where it begins is told in each mode.
+  // Its begin is recorded in each mode.
   record->stack_start = start;
   if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));

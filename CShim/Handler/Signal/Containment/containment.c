@@ -43,7 +43,7 @@
 cs_contained_layout cs_contained_here;
 uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
 uint32_t cs_contained_parked;
-static uint32_t trap_count; // atomic: ever, what tells incidents apart
+static uint32_t trap_count; // atomic: ever, which distinguishes incidents
 
 void cs_contained_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
@@ -101,7 +101,7 @@ static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   return false;
 }
 
-// Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: nobody knows. Behind the
+// Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: unknown. Behind the
 // frames of the thread are the async ones: `ret_count` is of both.
 static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
@@ -214,7 +214,7 @@ _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
   // release: pairs with cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // Nobody wakes it. No program works where a filter refuses this call.
+  // It is never woken. No program works where a filter refuses this call.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

@@ -15,10 +15,10 @@
 // Its async callers.
 #define CS_CONTAINED_ASYNC_LIMIT 16
 
-// Images in whose functions nobody is stopped for ever.
+// Images in whose functions no thread is stopped for ever.
 #define CS_CONTAINED_IMAGE_LIMIT 8
 
-// Functions of the Swift runtime that nobody is stopped in.
+// Functions of the Swift runtime that no thread is stopped in.
 #define CS_CONTAINED_FUNCTION_LIMIT 8
 
 #define CS_CONTAINED_STREAM_COUNT 3
@@ -86,7 +86,7 @@ bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 // Whether the calling thread's trap is a crash because the budget is used up.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
-// In a forked child: nobody is parked.
+// In a forked child: no thread is parked.
 void cs_contained_forget(void) SIGNAL_SAFE;
 
 // In a forked child: the thread that is left is in no work. Not from a handler.

@@ -59,7 +59,7 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
 // Delivers until no thread has asked in the meantime: one file then holds the records of many.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
-    // Sequentially consistent: whoever is counted here had committed before.
+    // Sequentially consistent: a thread that is counted here had committed before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
     if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);

@@ -10,7 +10,7 @@
 // Wakes crashd over the connection that is there; else makes one; else leaves the ring in the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
-// For the watcher: the same, but a thread that is delivering is left to serve this one, too, if it still can.
+// For the watchdog: the same, but a thread that is delivering is left to serve this one, too, if it still can.
 void cs_deliver_for_others(void) SIGNAL_SAFE;
 
 // After the last delivery: leaves a copy of the ring in the spool directory, unless the ring is there. crashd removes
@@ -18,7 +18,7 @@ void cs_deliver_for_others(void) SIGNAL_SAFE;
 // it.
 void cs_deliver_copy(void) SIGNAL_SAFE;
 
-// For the watcher: the same, without waiting for another thread.
+// For the watchdog: the same, without waiting for another thread.
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 
 // Whether a crashd has the ring.
@@ -44,7 +44,7 @@ void cs_connection_publish(int socket) SIGNAL_SAFE;
 // Writes the ring into the spool directory. Precondition: one thread at a time.
 bool cs_spool_write(void) SIGNAL_SAFE;
 
-// The same for a crash that crashd was told of: only into a directory that crashd clears, where there is room to spare,
+// The same for a crash that was delivered: only into a directory that crashd clears, where there is room to spare,
 // and what does not fit leaves nothing. Precondition: one thread at a time.
 bool cs_spool_copy(void) SIGNAL_SAFE;
 

@@ -1,5 +1,5 @@
 // The ring as a file: the last resort where there is no crashd, and a copy for the case that crashd is killed before it
-// has stored what it was told (docs/decisions/0070).
+// has stored the report (docs/decisions/0070).
 #include "deliver.h"
 
 #include "../Dispatch/trusted.h"
@@ -152,7 +152,7 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
   return is_cleared(place) ? create_file(place) : -EPERM;
 }
 
-// crashd knows the file for a copy by its owner: it is the user who attached. A thread may make files as somebody else
+// crashd knows the file for a copy by its owner: it is the user who attached. A thread may make files as another user
 // (setfsuid), whom the ring's memory is not for.
 static bool is_of_user(int file) SIGNAL_SAFE {
   struct stat status = {0};

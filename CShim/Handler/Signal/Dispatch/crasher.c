@@ -5,7 +5,7 @@
 #include "state.h"
 #include "trusted.h"
 
-// How long a thread waits for the watcher, which commits or is about to remind it: 10,000 × 1 ms. Either takes
+// How long a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Either takes
 // microseconds, unless the machine stands still.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
@@ -220,20 +220,20 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // Somebody else's signal, just before the watcher's own: two would be one if both were pending.
+  // Another process's signal, just before the watchdog's own: two would be one if both were pending.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
   }
   if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
-  // The watcher may have become the committer in the meantime: then that stays.
+  // The watchdog may have become the committer in the meantime: then that stays.
   make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
   return crasher->depth == 0 && !crasher->is_at_commit;
 }
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // Any signal of this number that somebody sent will do: a limit on queued signals takes the details away.
+  // Any signal of this number that was sent will do: a limit on queued signals takes the details away.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -255,6 +255,6 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
-  // release: whoever takes the slot next finds this thread done with the entry.
+  // release: the next owner of the slot finds this thread done with the entry.
   __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }

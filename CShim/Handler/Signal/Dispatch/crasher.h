@@ -10,9 +10,9 @@
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
-// Who commits a record, beside the tid of the thread that does: the crashed one or the watcher.
+// Who commits a record, beside the tid of the thread that does: the crashed one or the watchdog.
 #define CS_COMMITTER_NONE      0
-#define CS_COMMITTER_REMINDING (-1) // the watcher is about to send the thread a reminder
+#define CS_COMMITTER_REMINDING (-1) // the watchdog is about to send the thread a reminder
 #define CS_COMMITTER_REMINDED  (-2) // it is sent, and has not come
 
 // One crashed thread; entry n belongs to slot n of the ring.
@@ -48,13 +48,13 @@ cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucon
 // Gives the record the place in the order that an earlier record of the same fault had.
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
 
-// Publishes the record of this thread. Does nothing when that is done already; waits when the watcher does it.
+// Publishes the record of this thread. Does nothing when that is done already; waits when the watchdog does it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
 // The same with flags that say what it lacks; only then is it counted as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
-// A signal that somebody sent has come while the thread is in the handler. true: it is the reminder, and finds the
+// A signal that was sent has come while the thread is in the handler. true: it is the reminder, and finds the
 // thread at its record; what it was doing must not go on.
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
 
@@ -71,15 +71,15 @@ cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
 void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 
-// For the watcher: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
+// For the watchdog: the thread that is in the handler with slot `index`, else NULL; and whether it has not committed.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watcher: sends the thread its own signal. false: it is committing, or cannot be sent anything.
+// For the watchdog: sends the thread its own signal. false: it is committing, or cannot be sent anything.
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watcher: commits what a reminded thread has written. With `is_last` whatever the thread is doing: the process
-// is about to end. true: this call did it.
+// For the watchdog: commits what a reminded thread has written. With `is_last` whatever the thread is doing: the
+// process is about to end. true: this call did it.
 bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE;
 
 // In a forked child: its parent's crashed threads are not its own.

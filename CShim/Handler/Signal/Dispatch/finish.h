@@ -11,13 +11,13 @@
 // by the fault itself where that repeats, else by queueing the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Whether that ends the process: nobody's handler is called, and the signal is not ignored.
+// Whether that ends the process: no handler is called, and the signal is not ignored.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Has the signal happen again to our handler alone: somebody else called it, without what the kernel passes.
+// Has the signal happen again to our handler alone: other code called it, without what the kernel passes.
 void cs_finish_anew(int signal) SIGNAL_SAFE;
 
-// The same with the default action: after a crash of the handler nobody else can make sense of the context.
+// The same with the default action: after a crash of the handler the context means nothing to another one.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // The same for a fault that happens again by itself: with its default action from now on.

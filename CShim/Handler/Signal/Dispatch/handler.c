@@ -14,7 +14,7 @@
 // | a thread does not get on with its record    | reminded: it commits what it has, and then goes on as if that were  |
 // |                                             | all: crashd, previous action, registers of the crash                |
 // | a thread never gets through the handler     | the others wait WAIT_TRIES times, then the process ends; at the     |
-// |                                             | latest the watcher ends it                                          |
+// |                                             | latest the watchdog ends it                                         |
 // | an earlier handler repairs the fault        | no crash, the record is withdrawn (first_chance.c)                  |
 // | an earlier handler takes a sent signal, or  | that signal is not ours any more. If the program goes on, the next  |
 // | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
@@ -155,7 +155,7 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
 }
 
 // A second signal on a thread that is in the handler. A fault is a crash of the handler itself; what was sent may be
-// the watcher's reminder. Neither returns to what the handler was doing, but to where the first crash was: only there
+// the watchdog's reminder. Neither returns to what the handler was doing, but to where the first crash was: only there
 // do the registers mean something to a core dump or to another handler, and only a fault ends the first process of a
 // pid namespace by a default action.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
@@ -188,7 +188,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// A thread that faults while it tells where it is must not look like a second crash: it stays until the first one ends
+// A thread that faults while it answers a sweep must not look like a second crash: it stays until the first one ends
 // the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)

@@ -15,7 +15,7 @@ typedef struct watched {
   uint64_t processor_ns;
 } watched;
 
-static watched threads[CS_RING_SLOT_LIMIT]; // touched by the watcher only
+static watched threads[CS_RING_SLOT_LIMIT]; // touched by the watchdog only
 
 void cs_overdue_forget(void) SIGNAL_SAFE {
   memset(threads, 0, sizeof threads);

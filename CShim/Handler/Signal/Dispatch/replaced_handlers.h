@@ -1,10 +1,10 @@
-// Who handles the crash signals now.
+// Which handlers of the crash signals have replaced ours.
 #ifndef CS_REPLACED_HANDLERS_H
 #define CS_REPLACED_HANDLERS_H
 
 #include "state.h"
 
-// Enters into the ring which of our handlers somebody has replaced since the start. Seven system calls, about 2 µs.
+// Enters into the ring which of our handlers have been replaced since the start. Seven system calls, about 2 µs.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE;
 
 // That signal is put back to what was before us: from now on another action there is of our making.

@@ -27,7 +27,7 @@ typedef struct cs_state {
   cs_ring *ring;
   int pid;        // the process that started us; 0 before. A forked child differs.
   uint32_t user;  // its effective user then: crashd knows the process by it
-  bool is_copied; // what crashd is told of is left in the spool, too
+  bool is_copied; // what is delivered to crashd is left in the spool, too
   cs_descriptor ring_descriptor;
   cs_descriptor reserve; // held to be closed when a crash finds no free descriptor
   cs_descriptor spool;   // the spool directory, if there was one at the start
@@ -54,9 +54,9 @@ typedef struct cs_state {
   uint32_t sweep_ms;         // how long other threads are waited for; 0: they are not asked
   uint32_t injection_points; // cs_testing.h: where in the handler what happens
   uint32_t injection;
-  uint32_t injections_awaited; // how many threads are to meet it before the watcher's time begins
+  uint32_t injections_awaited; // how many threads are to meet it before the watchdog's time begins
   uint32_t injections_met;     // atomic: how many have
-  uint32_t test_reminder_ms;   // of the watcher; 0: as it is configured
+  uint32_t test_reminder_ms;   // of the watchdog; 0: as it is configured
   uint32_t test_deadline_ms;
 
   uint64_t given_back; // atomic: signals that we have put back to what was before us, a bit each

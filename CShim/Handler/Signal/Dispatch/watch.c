@@ -4,7 +4,7 @@
 
 #include <linux/futex.h>
 
-// In `inside`: the process is about to end, nobody leaves the handler any more.
+// In `inside`: the process is about to end, no thread leaves the handler any more.
 #define CLOSED UINT32_C(0x80000000)
 // Exchanges that fail because others come and go.
 #define DOOR_TRIES 1000

@@ -23,7 +23,7 @@
 static cs_chance chances[CHANCE_LIMIT];
 static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether its handler has ever come back
 static uint32_t is_used;                   // atomic: an entry was ever taken
-static uint32_t is_watching;               // atomic: the watcher looks now and then
+static uint32_t is_watching;               // atomic: the watchdog checks now and then
 static uint32_t is_active;                 // atomic: a handler was called since it last did
 
 static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
@@ -72,7 +72,7 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
 
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   put(entry, CHANCE_RUNNING);
-  // Sequentially consistent with cs_chance_check_all(): the watcher sees this one, or is woken.
+  // Sequentially consistent with cs_chance_check_all(): the watchdog sees this one, or is woken.
   __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
@@ -138,7 +138,7 @@ static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
 }
 
-// The thread's own, else a free one, else that of another thread: what is over serves only to tell a loop.
+// The thread's own, else a free one, else that of another thread: what is over serves only to recognise a loop.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
   const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
   if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;

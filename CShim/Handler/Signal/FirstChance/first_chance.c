@@ -12,8 +12,8 @@
 // | calls abort(), or faults                       | a crash of its own, and the pending record is part of it        |
 // | ends the process                               | the record is in the ring, and crashd takes it at the end       |
 // | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
-// |                                                | or when the watcher sees where its stack pointer is             |
-// | is not back by the watcher's deadline          | a crash, which is delivered to crashd then                      |
+// |                                                | or when the watchdog sees where its stack pointer is            |
+// | is not back by the watchdog's deadline         | a crash, which is delivered to crashd then                      |
 // | is also that of SIGABRT                        | not here: it reports crashes, and a crash is captured before it |
 // clang-format on
 //
@@ -48,7 +48,7 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Whether the thread comes straight from the handler to the same fault, as far as its registers tell.
+// Whether the thread comes straight from the handler to the same fault, judged by its registers.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&
          entry->address == (uint64_t)(uintptr_t)information->si_addr &&

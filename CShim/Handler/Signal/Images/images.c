@@ -62,7 +62,7 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
 
   cs_images.start[index] = image->start;
   cs_images.end[index] = image->end;
-  // release: the entry is complete for whoever sees the count.
+  // release: a thread that sees the count sees the whole entry.
   __atomic_store_n(&cs_images.count, index + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, index + 1, __ATOMIC_RELEASE);
   return (uint16_t)index;

@@ -53,7 +53,7 @@
 #define STEP_NS   200000
 
 // A staying thread checks whether the process lives on: after 20 × 50 ms with no thread in the handler it does. At most
-// 2400 × 50 ms, twice the longest deadline of the watcher.
+// 2400 × 50 ms, twice the longest deadline of the watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20

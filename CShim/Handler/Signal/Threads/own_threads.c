@@ -24,7 +24,7 @@ void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE {
 
 bool cs_own_is_idle(int tid) SIGNAL_SAFE {
   if (tid == cs_own_tid(CS_OWN_CALLER)) return __atomic_load_n(&is_in_callback, __ATOMIC_SEQ_CST) == 0;
-  return tid == cs_own_tid(CS_OWN_WATCHER) || tid == cs_own_tid(CS_OWN_LINK);
+  return tid == cs_own_tid(CS_OWN_WATCHDOG) || tid == cs_own_tid(CS_OWN_LINK);
 }
 
 void cs_own_runs_callback(bool does) SIGNAL_SAFE {

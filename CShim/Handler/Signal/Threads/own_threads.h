@@ -10,9 +10,9 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_own_role {
-  CS_OWN_WATCHER, // watches the handler (watchdog.h)
-  CS_OWN_LINK,    // keeps the connection to crashd
-  CS_OWN_CALLER,  // calls the program's callbacks
+  CS_OWN_WATCHDOG, // watches the handler (watchdog.h)
+  CS_OWN_LINK,     // keeps the connection to crashd
+  CS_OWN_CALLER,   // calls the program's callbacks
   CS_OWN_ROLES,
 } cs_own_role;
 

@@ -1,4 +1,4 @@
-// The threads of this process, as /proc tells.
+// The threads of this process, read from /proc.
 #ifndef CS_TASK_LIST_H
 #define CS_TASK_LIST_H
 

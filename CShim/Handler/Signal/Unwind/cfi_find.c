@@ -79,7 +79,7 @@ static uint64_t search(const cs_cfi_image *image, uint64_t pc) SIGNAL_SAFE {
 static cs_cfi_reader open_entry(const cs_cfi_image *image, uint64_t address) SIGNAL_SAFE {
   cs_cfi_reader reader = reader_in(image, address);
   const uint64_t size = cs_cfi_fixed(&reader, 4);
-  // 0 ends a section; 0xffffffff starts the 64-bit form, which nobody writes into .eh_frame.
+  // 0 ends a section; 0xffffffff starts the 64-bit form, which compilers do not write into .eh_frame.
   if (size == 0 || size == UINT32_MAX) reader.is_bad = true;
   if (reader.is_bad || size > (uint64_t)(reader.end - reader.at)) {
     reader.is_bad = true;

@@ -1,6 +1,6 @@
 #include "cfi_reader.h"
 
-// Ten groups of seven bits hold 64 bits; longer numbers are nobody's.
+// Ten groups of seven bits hold 64 bits; longer numbers are damaged.
 #define LEB_LIMIT_BYTES 10
 
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE {

@@ -69,7 +69,7 @@ static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// Notes what the tables told about the frame just walked out of.
+// Notes what the tables say about the frame just left.
 static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
   frame->function_start = way->scratch->function.start;
   if (way->async.is_found || way->asked_function == frame->function_start) return;

@@ -44,7 +44,7 @@ static void *fault_and_leave(void *unused) {
   return unused;
 }
 
-// The watcher withdraws the record of a thread that has ended. It looks at all records in each round: after two such
+// The watchdog withdraws the record of a thread that has ended. It looks at all records in each round: after two such
 // withdrawals it has looked at this thread's, too. Its record is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);

@@ -160,7 +160,7 @@ static int stuck_first_process(const char *directory) {
   return ended_by_fault(child);
 }
 
-// Comes back when the watcher has nothing to watch.
+// Comes back when the watchdog has nothing to watch.
 static void wait_for_watcher(uint32_t rounds) {
   const struct timespec nap = {.tv_nsec = 1000000};
   while (cs_testing_watcher_rounds() < rounds)

@@ -98,11 +98,11 @@ bool cs_test_gives_stacks(void);
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// What is not 0 is in place of what the watcher of the handler goes by; see cs_testing_watch().
+// What is not 0 is in place of what the watchdog goes by; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
-  uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS: a second later the kernel ends a process whose watcher waits, too
+  uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS: a second later the kernel ends a process whose watchdog waits, too
 } cs_test_patience;
 
 // Runs a child process with an injected fault (cs_testing.h) in the handler on each of `thread_count` threads that
@@ -123,7 +123,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
   CS_TEST_OUTLIVED_BY_HANDLER,   // an earlier handler returns long after the deadline, to a program that goes on
   CS_TEST_FORKED_INSIDE,         // a child made without fork handlers while a thread is in the handler starts anew
   CS_TEST_PROFILER_BLOCKED,      // the program waits for SIGPROF, which all its threads block
-  CS_TEST_INTERRUPTED_NAP,       // signals come while the watcher naps
+  CS_TEST_INTERRUPTED_NAP,       // signals come while the watchdog naps
 } cs_test_stuck_way;
 
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
@@ -156,8 +156,8 @@ int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 // Repeats a trap whose handler returns, for longer than LOOP_NS. Exits with 0 if the ring has no crash then.
 int cs_test_run_traps(const char *directory);
 
-// Without /proc: the handler of SIGSEGV at 0x38 ends the process with 3, after the watcher has withdrawn the records of
-// two threads that left the handler and ended.
+// Without /proc: the handler of SIGSEGV at 0x38 ends the process with 3, after the watchdog has withdrawn the records
+// of two threads that left the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
 // A thread stands still between its look at a slot and its claim, while another one claims, commits and keeps the slot.
