@@ -86,7 +86,8 @@ targets += house(
   "Sources/Shield",
   [
     .target(name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
-    .target(name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine"]),
+    .target(
+      name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
     .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
     // A file that imports it has its range subscripts, operators and preconditions; what they fall back on has other names.
     .target(name: "CrashShieldPlain"),

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashRing
 import CrashStore
+import LinuxSystem
 import Logging
 
 // What is known of a crash only when its process has ended.

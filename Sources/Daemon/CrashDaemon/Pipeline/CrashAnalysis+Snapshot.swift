@@ -1,5 +1,6 @@
 import CrashReport
 import CrashRing
+import LinuxSystem
 import Logging
 
 // The first step of a crash: what its ring holds.

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashRing
 import CrashSymbols
+import LinuxSystem
 
 // The second step of a crash: the symbols of its frames.
 extension CrashAnalysis {
