@@ -21,7 +21,6 @@
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
-
 static bool is_early; // the constructor's part is done, and no more
 
 // What a forked child that starts like its parent needs of it. The child only reads its parent's ring.
