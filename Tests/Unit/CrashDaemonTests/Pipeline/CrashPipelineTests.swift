@@ -99,8 +99,8 @@ struct CrashPipelineTests {
     // The image's symbols are being made as long as the gate is closed.
     analysis.limits.symbolWait_ms = 1
     let permit = await permits.enter(uid)
-    let ring = AttachedRing(process: process, seen: nil, isFinal: true)
-    guard case .stored(let id, _) = await analysis.analyse(ring, permit).outcome else {
+    let source = AttachedRing(process: process, seen: nil, isFinal: true)
+    guard case .stored(let id, _) = await analysis.analyse(source, permit).outcome else {
       Issue.record("it is not stored")
       return
     }
