@@ -121,6 +121,10 @@ actor SymbolCaches {
       bufferingPolicy: .bufferingNewest(configuration.limits.lateReports))
   }
 
+  var waitingJobs: [Job] { jobs.waiting() }
+  /// Hasty jobs that run.
+  var hastyJobCount: Int { hastyJobs.permitCount }
+
   func tick() -> UInt64 {
     clock += 1
     return clock

@@ -95,7 +95,7 @@ extension SymbolCachesTests {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
     // They have their places, and wait for more.
-    while await caches.hastyJobs.permitCount != 2 { await Task.yield() }
+    while await caches.hastyJobCount != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
@@ -121,7 +121,7 @@ extension SymbolCachesTests {
     // One runs, one waits, one is refused.
     for id in ["a1", "a2", "a3"] { await caches.prepare([try image(id)], for: 1_001) }
     await caches.prepare([try image("b1")], for: 1_002)
-    #expect(await caches.jobs.waiting().map(\.name.buildID) == ["a2"])
+    #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
     // Open for both: neither this nor a child waits for the other.
@@ -147,7 +147,7 @@ extension SymbolCachesTests {
       await caches.prepare(
         [ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)], for: user)
     }
-    #expect(await caches.jobs.waiting().map(\.name.buildID) == ["a2"])
+    #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
     // Open for both: neither this nor a child waits for the other.
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
@@ -166,7 +166,7 @@ extension SymbolCachesTests {
       await caches.prepare([image], for: user)
       waiting.append(Task { await caches.caches(of: [id: [1]], for: user, timeout_ms: 600_000).count })
     }
-    while await caches.hastyJobs.permitCount != 3 { await Task.yield() }
+    while await caches.hastyJobCount != 3 { await Task.yield() }
     let image = ImageFile(buildID: "f0", path: "\(directory.path)/fast", isExecutable: true, descriptor: nil)
     await caches.prepare([image], for: geteuid())
     let found = await caches.caches(of: ["f0": [1]], for: geteuid(), timeout_ms: 600_000)

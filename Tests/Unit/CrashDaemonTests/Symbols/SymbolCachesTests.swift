@@ -164,7 +164,7 @@ struct SymbolCachesTests {
     await caches.prepare([try image("a2")], for: 1_001)
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
-    #expect(await caches.jobs.waiting().map(\.name.buildID) == ["a2"])
+    #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     // To open its files costs that time, too.
     var unseen = try image("a3")
     unseen.descriptor = nil
