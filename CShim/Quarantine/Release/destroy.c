@@ -60,9 +60,9 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
 // Also of an object whose slot has another one already, while its memory is about to be freed. An object without a slot
 // yet is no zombie: a freed-object record at its address is of an earlier object.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
-  return cs_places_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
+  return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
-          cs_places_find_past(class, object, ret_slot));
+          cs_table_find_past(class, object, ret_slot));
 }
 
 __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_object *object, const void *frame) {

@@ -31,7 +31,7 @@ static bool is_held(const void *pointer, cs_quarantine_liveness *ret_liveness) {
   if (!cs_is_zombie(metadata)) return false;
   const cs_class *const class = cs_class_of_zombie(metadata);
   cs_slot slot;
-  if (!cs_places_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
+  if (!cs_table_find(class, pointer, &slot) && !cs_reaper_find(pointer, &slot)) return false;
   ret_liveness->state = CS_QUARANTINE_HELD;
   ret_liveness->metadata = class->metadata;
   ret_liveness->id = cs_label_number(slot.label);

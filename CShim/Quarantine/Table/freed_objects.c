@@ -34,7 +34,7 @@ bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_livene
   bool is_found = false;
   // The youngest: an address has many objects, one after the other.
   for (uint32_t index = 0; index < cs_class_count(); index++) {
-    if (!cs_places_find_past(cs_classes[index], object, &candidate)) continue;
+    if (!cs_table_find_past(cs_classes[index], object, &candidate)) continue;
     if (is_found && candidate.ticks <= found.ticks) continue;
     found = candidate;
     is_found = true;

@@ -32,10 +32,10 @@ static bool find(const cs_class *class, const cs_object *object, bool is_past, c
   return false;
 }
 
-bool cs_places_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return find(class, object, false, ret_slot);
 }
 
-bool cs_places_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
+bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return find(class, object, true, ret_slot);
 }

@@ -14,9 +14,9 @@ extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
 // A copy of the record of an object; false: none, or it changes all the time.
-bool cs_places_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 // The youngest freed-object record of an object in the slots of a class. false: there is none.
-bool cs_places_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
+bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 
 #pragma GCC visibility pop
 
