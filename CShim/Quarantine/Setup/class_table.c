@@ -21,6 +21,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_prepared; // under the lock
+
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   // Most of it is never touched: a place of the default limit fits into one page.

@@ -1,6 +1,7 @@
 import CrashRing
 import CrashStore
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon
