@@ -10,7 +10,7 @@ struct SourceMark: Equatable, CustomStringConvertible {
 
   /// Finds the mark in directories below `Sources/Examples`; throws when no line has it.
   static func find(
-    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker"]
+    _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker", "CCrashMaker/Waits"]
   ) throws -> SourceMark {
     for directory in directories {
       let path = package + "/Sources/Examples/" + directory
