@@ -1,6 +1,5 @@
 #include "record.h"
 
-
 #include "../Dispatch/state.h"
 #include "../Kernel/raw_copy_x86_64.h"
 
