@@ -63,7 +63,7 @@ RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward cras
 
 .PHONY: grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
-  checks sanitizer-builds test-debug test-release test-sanitizers test-address test-thread
+  checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
 
@@ -219,17 +219,21 @@ SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
 TSAN_SKIP    := $(ASAN_SKIP)|^HelperTests|^ModelTests
 
-sanitizer-builds: build-packages
+sanitizer-builds: build-address build-thread
+
+build-address: build-packages
 	$(SANITIZED) --sanitize=address --scratch-path .build-asan
+
+build-thread: build-packages
 	$(SANITIZED) --sanitize=thread --scratch-path .build-tsan
 
 test-sanitizers: test-address test-thread
 
-test-address: test-packages sanitizer-builds $(VENV)/bin/python3
+test-address: test-packages build-address $(VENV)/bin/python3
 	$(SANITIZED_RUN) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=address --scratch-path .build-asan --skip "$(ASAN_SKIP)"
 
-test-thread: test-packages sanitizer-builds $(VENV)/bin/python3
+test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
