@@ -44,7 +44,7 @@ const char *cs_pages_unavailable(void) {
     return foreign;
   }
   if (!cs_shim_is_started()) return "the shield is not started, whose signal handler is needed";
-  if (!cs_shim_handles_faults()) return "SIGSEGV is handled by somebody else";
+  if (!cs_shim_handles_faults()) return "another handler has SIGSEGV";
   return "";
 }
 

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// What guards cost in a package of somebody else's: see scripts/measure/guards.
+// What guards cost in another package: see scripts/measure/guards.
 import PackageDescription
 
 let package = Package(

@@ -3,6 +3,7 @@
 // signals.
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ int main(int count, char **arguments) {
   }
   for (int index = 0; index < COUNT; index++)
     while (times[index] == 0)
-      usleep(100);
+      sched_yield();
   puts("ready");
   fflush(stdout);
   if (getchar() == EOF) return 1;

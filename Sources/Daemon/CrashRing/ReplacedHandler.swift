@@ -2,7 +2,7 @@
 public struct ReplacedHandler: Sendable, Equatable {
   /// What stands in the place of the shield's handler.
   public enum Kind: Sendable, Equatable {
-    /// A handler of somebody else.
+    /// A handler that is not the shield's.
     case handler
     /// The default action.
     case byDefault

@@ -1,4 +1,4 @@
-// Each way to use a dead object, in a function of its own whose name scripts/check/dangling finds in the object code: there
+// Each kind of use after free, in a function of its own whose name scripts/check/dangling finds in the object code: there
 // it sees whether the call is still a virtual one.
 import Glibc
 

@@ -16,7 +16,7 @@ enum Liveness {
     case .CS_EXECUTOR_UNTOLD: "this Swift runtime does not show which checks of executors must hold"
     case .CS_EXECUTOR_NO_PLACE:
       "where a check of executors is made cannot be told: is the Swift library linked statically?"
-    case .CS_EXECUTOR_REPLACED: "somebody else has set the hooks for checks of executors since"
+    case .CS_EXECUTOR_REPLACED: "other code has set the hooks of executor checks since"
     default: "the hooks for checks of executors do not work"
     }
   }

@@ -6,5 +6,5 @@
 #include <stdint.h>
 
 /// Sets the URL, the limit of time and the safe options: HTTP only, no redirects, no alarms. False when libcurl does
-/// not know one of them: then it would do something else than it is told.
+/// not know one of them: the transfer would not be the one that was asked for.
 bool cs_curl_set_common(CURL *curl, const char *url, uint32_t timeout_ms);

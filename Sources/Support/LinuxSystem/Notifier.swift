@@ -56,7 +56,7 @@ public struct NotifyConnection: Sendable {
   public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
     let message = Array(text.utf8)
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call is told; they and the descriptors live until it returns.
+    // Both arrays have as many elements as the call says; they and the descriptors live until it returns.
     return withExtendedLifetime((socket, descriptors)) {
       unsafe cd_socket_send(socket.number, message, message.count, numbers, numbers.count) == 0
     }

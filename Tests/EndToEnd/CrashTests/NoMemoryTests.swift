@@ -71,7 +71,7 @@ struct NoMemoryTests {
     return count
   }
 
-  /// What crashd has of a crash of shim-host, and says of it to whoever asks.
+  /// What crashd stores of a crash of shim-host, and what it answers to each kind of client.
   private func findings(
     of host: Host, in daemon: PrivateDaemon
   ) async throws -> (report: CrashReport, files: Int, stacks: Int, dump: Bool, text: String) {

@@ -23,7 +23,7 @@ struct ControlPlan: Sendable, Equatable {
   var budgetBytes: UInt64?
   /// The budget is an operator's word.
   var isOperator = false
-  /// Nothing is protected, whoever asks.
+  /// No class is protected, no matter which request asks for it.
   var isOff = false
   var words: [Word] = []
   var guards = GuardWords()

@@ -55,7 +55,7 @@ extension CrashAnalysis {
     if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
   }
 
-  /// Reports how a process ended that no record tells of, unless it ended well.
+  /// Reports the end of a process that left no record, unless it ended well.
   ///
   /// One that crashed before, and did not end by that, has two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {

@@ -48,7 +48,7 @@ actor SpoolTaker {
 extension SpoolTaker {
   /// Has all files read again; those that failed as well, when the store is well again.
   ///
-  /// Returns before they are: as long as somebody puts files there, there are more.
+  /// Returns before they are read: more files may come all the time.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }

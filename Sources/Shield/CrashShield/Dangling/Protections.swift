@@ -120,7 +120,7 @@ extension Protections {
   struct RemoteSettings: Sendable {
     var round: UInt32
     var isOperator: Bool
-    /// No class is protected, whoever asks.
+    /// No class is protected, no matter which request asks for it.
     var isOff: Bool
     var budgetBytes: UInt64
     var takesStacks: Bool

@@ -12,7 +12,7 @@ struct Pace {
     credit = max(.seconds(10) - interval, .zero)
   }
 
-  /// How long the next event is to wait; whoever asks sends one.
+  /// How long the next event waits; the caller sends one.
   mutating func delay(at now: ContinuousClock.Instant) -> Duration {
     let next = max(due ?? now, now)
     due = next + interval

@@ -64,7 +64,7 @@ private final class TestPeer: Sendable {
 
   init(_ user: TestUser, connecting socket: Int32, to path: String) throws {
     var (link, child): (Int32, Int32) = (-1, -1)
-    // The array has as many elements as the call is told, and the path ends with a zero.
+    // The array has as many elements as the call says, and the path ends with a zero.
     let code = unsafe cd_test_connect_as(
       socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted, &link, &child)
     (self.link, self.child) = (link, child)

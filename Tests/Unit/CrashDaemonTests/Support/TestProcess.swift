@@ -38,7 +38,7 @@ final class TestProcess: Sendable {
   /// Sends one message with descriptors.
   func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) throws {
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call is told.
+    // Both arrays have as many elements as the call says.
     let code = unsafe cd_socket_send(socket.descriptor.number, bytes, bytes.count, numbers, numbers.count)
     try SystemError.check(code, "send a message")
   }

@@ -36,7 +36,7 @@ struct ClassTests {
       check(try Shield.protect(.named("CrashShieldTests.Session")).protected == ["CrashShieldTests.Session"])
       check(try Shield.protect(.named("CrashShieldTests.Outer.Nested")).protected.count == 1)
       check(try Shield.protect(.named("CrashShieldTests.Box")).generic == ["CrashShieldTests.Box"])
-      check(try Shield.protect(.named("CrashShieldTests.Nobody")).protected.isEmpty)
+      check(try Shield.protect(.named("CrashShieldTests.Absent")).protected.isEmpty)
       _ = unsafe dangling { Session() }
       _ = unsafe dangling { Outer.Nested() }
       drop()

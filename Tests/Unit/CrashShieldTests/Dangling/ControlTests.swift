@@ -160,7 +160,7 @@ struct ControlTests {
       daemon.attach(
         attached,
         [
-          .protect("CrashShieldTests.Nobody", round: 1), .protect("CrashShieldTests.Box", round: 1),
+          .protect("CrashShieldTests.Absent", round: 1), .protect("CrashShieldTests.Box", round: 1),
           .protect("CrashShield.Protections", round: 1), later, kind,
         ])
       attached.wait()
