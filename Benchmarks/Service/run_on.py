@@ -4,9 +4,9 @@
 Usage: run_on.py PROGRAM [--runs N]
 
 PROGRAM is Benchmarks/Costs/RunOnCost/threads.c, which scripts/measure/run-on builds: four threads write the time while the
-main thread crashes; two of them block all signals. Prints, in ms, median and maximum of the time from the sweep's end to
-the last time that a thread wrote: those that answered the sweep, and those that could not. Both are upper bounds: a ring
-says how long the sweep took, not when it began, and the end is reckoned from the commit of the crash.
+main thread crashes; two of them block all signals. Prints, in ms, median and maximum of the time from the first moment at
+which a thread saw that the sweep had ended to the last at which one of the kind ran; 0 where none ran by then.
+A thread that was running when the sweep came goes on for some ms, so that a crash of its own is not lost (halt.c).
 """
 
 import argparse
@@ -19,27 +19,22 @@ import subprocess
 import sys
 import tempfile
 
-from ring import PATIENCE_S, Ring
-
+PATIENCE_S = 60
 THREADS = 4
 
 
 def run(program: pathlib.Path, folder: pathlib.Path) -> tuple[float, float]:
-    """From the end of the sweep to the last word of a thread that blocks signals, and of one that does not, in ms."""
+    """How long the threads that block all signals ran on, and those that block none, in ms."""
     file = folder / "times"
     file.unlink(missing_ok=True)
     places = {"CRASHSHIELD_SOCKET": str(folder / "none"), "CRASHSHIELD_SPOOL": str(folder / "spool")}
-    process = subprocess.Popen(
-        [program, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | places)
-    if process.stdout.readline() != b"ready\n":
-        raise RuntimeError(f"{program} did not start")
-    ring = Ring(process.pid)
-    process.communicate(b"\n", PATIENCE_S)
-    if process.returncode != -signal.SIGSEGV:
-        raise RuntimeError(f"{program} ended with {process.returncode}")
-    times = struct.unpack(f"<{THREADS}Q", file.read_bytes())
-    end_ns = ring.sweep_end_ns()
-    return (max(times[1::2]) - end_ns) / 1e6, (max(times[0::2]) - end_ns) / 1e6
+    status = subprocess.run([program, file], env=os.environ | places, timeout=PATIENCE_S).returncode
+    if status != -signal.SIGSEGV:
+        raise RuntimeError(f"{program} ended with {status}")
+    words = struct.unpack(f"<{2 * THREADS}Q", file.read_bytes())
+    swept, last = words[0::2], words[1::2]
+    end_ns = min((word for word in swept if word != 0), default=max(last))
+    return tuple(max(0, max(last[first::2]) - end_ns) / 1e6 for first in (1, 0))
 
 
 def main() -> int:
@@ -48,8 +43,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=51)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        taken = [run(arguments.program.resolve(), folder) for _ in range(arguments.runs)]
+        taken = [run(arguments.program.resolve(), pathlib.Path(name)) for _ in range(arguments.runs)]
     for column, text in enumerate(["block all signals", "block none"]):
         values = [pair[column] for pair in taken]
         print(f"threads that {text:17} ran {statistics.median(values):6.2f} ms after the sweep, {max(values):6.2f} at most")

@@ -1,6 +1,6 @@
 // Threads that write the time over and over while the main thread crashes. scripts/measure/run-on builds and runs it.
-// Usage: threads FILE; FILE gets a word for each thread, its last time (CLOCK_MONOTONIC, ns). Half of them block all
-// signals.
+// Usage: threads FILE; FILE gets two words for each thread: the time (CLOCK_MONOTONIC, ns) at which it first saw that
+// the sweep had ended, or 0, and the last time that it wrote. Threads of an odd number block all signals.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,16 +12,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../../CShim/Handler/Signal/Dispatch/state.h"
 #include "cs_shim.h"
 
 #define COUNT 4
 
-static volatile uint64_t *times;
+typedef struct thread_times {
+  volatile uint64_t swept_ns, last_ns;
+} thread_times;
 
-static uint64_t now_ns(void) {
+static thread_times *times;
+
+static uint64_t now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static bool has_swept(void) {
+  const uint32_t sweep = __atomic_load_n(&cs_process.ring->header.sweep, __ATOMIC_ACQUIRE);
+  return sweep == CS_RING_SWEEP_DONE || sweep == CS_RING_SWEEP_BLIND;
 }
 
 static void *write_times(void *argument) {
@@ -31,8 +41,10 @@ static void *write_times(void *argument) {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
   }
-  while (true)
-    times[index] = now_ns();
+  while (true) {
+    if (times[index].swept_ns == 0 && has_swept()) times[index].swept_ns = now();
+    times[index].last_ns = now();
+  }
 }
 
 int main(int count, char **arguments) {
@@ -45,10 +57,7 @@ int main(int count, char **arguments) {
     if (pthread_create(&thread, NULL, write_times, (void *)index) != 0) return 1;
   }
   for (int index = 0; index < COUNT; index++)
-    while (times[index] == 0)
+    while (times[index].last_ns == 0)
       sched_yield();
-  puts("ready");
-  fflush(stdout);
-  if (getchar() == EOF) return 1;
   *(volatile int *)8 = 1;
 }
