@@ -20,10 +20,10 @@ typedef enum cs_executor_obstacle : uint32_t {
 // What the test at the start has found, and whether the hooks are still there.
 cs_executor_obstacle cs_executor_status(void);
 
-// Called for a check that fails: the type of the executor, or of an actor without one of its own; whether it is the
-// main actor's; a number for the place that asked, 0 if that is not known; and whether an earlier failure of the same
-// executor's, which was made to pass, is of a function that still runs, and has called what asks now. True: the check
-// is to pass. It is defined by who links this code, and called on the thread that asked, without a lock.
+// Called for a failing check, on the thread that made it, without a lock. The library that links this code defines it.
+// type: of the executor, or of an actor without an executor of its own. is_main: it is the main actor's.
+// place: a number for the call site; 0: unknown. is_consequence: an earlier check of this executor failed and was made
+// to pass, and the function that made it still runs and has led to this check. Returns whether the check is to pass.
 __attribute__((weak)) bool cs_executor_met(const void *type, bool is_main, uint64_t place, bool is_consequence);
 
 #endif

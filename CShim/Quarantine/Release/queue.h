@@ -32,8 +32,8 @@ void cs_queue_sweep(cs_class *class);
 // Whether the slot's object has a chunk as large as the new object's, of glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
-// Each for an object that is claimed and not as usual in every respect, whose deinit has run, but under absorb. It gets
-// a slot, or its memory goes. The first is for one that has not been sampled.
+// The slow path of a claimed object; except under absorb, its deinit has run. The object gets a slot, or its memory is
+// freed. The first function is for an object that has not been sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
 // The same with a slot that the caller holds, if `old` is not CS_SLOT_BUSY.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
@@ -48,9 +48,9 @@ static inline bool cs_slot_has_object(const cs_object *object) {
   return (uintptr_t)object - (uintptr_t)cs_slot_marks >= sizeof cs_slot_marks;
 }
 
-// Where the heap is glibc's: whether the slot's object is under the same policy, and its chunk as large as the new
-// one's. Of objects of one size it is that but for the rest that malloc gives with a chunk where it is too little for
-// another; what was charged stays.
+// Whether the slot's object is under the same policy, and its chunk as large as the new object's. Precondition: the
+// heap is glibc's. Chunks of a class with one size count as equal: malloc adds at most a rest too small for another
+// chunk, and the charge stays as it was.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;

@@ -8,7 +8,8 @@
 
 bool cs_reaper_start(void);
 
-// What waits for it may take this part of the budget, beside that; or of a budget below the default.
+// Objects that wait for the thread may take this fraction of the budget in addition to it; the second applies to
+// budgets below the default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;

@@ -14,7 +14,7 @@ static inline uint64_t cs_ring_generation(uint64_t state) SIGNAL_SAFE {
   return state >> 2;
 }
 
-// acquire: pairs with the release store of cs_ring_slot_commit() in the handler.
+// acquire: pairs with the release store of crasher.c in the handler.
 static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGNAL_SAFE {
   return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }

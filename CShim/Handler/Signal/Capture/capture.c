@@ -37,7 +37,7 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_record_object_class(&slot->record);
   if (crasher->signal == SIGBUS) cs_capture_take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
-  // What a hook adds stays, and a pending crash may be none.
+  // A pending record may be withdrawn, but the incidents that a hook adds would stay.
   if (!crasher->is_pending) cs_record_hook(&slot->record);
   cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);

@@ -9,8 +9,8 @@
 
 #include "cs_signal_safe.h"
 
-// The handler begins on this thread, and ends: what comes after it is the program's. A thread that comes to the end
-// when the watchdog is ending the process does not get there. true: no other thread is in the handler.
+// Enter and leave the handler on this thread. cs_watch_enter() returns whether no other thread is in the handler.
+// cs_watch_leave() waits, a minute at most, while the watchdog is ending the process.
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
 

@@ -16,7 +16,7 @@
 // Precondition: cs_sweep_claim().
 bool cs_sweep(void) SIGNAL_SAFE;
 
-// Whether one is under way, on another thread. A crash that has not the turn waits for its end, for it has SIGPROF.
+// Whether a sweep is under way on another thread. A crash without the turn waits for its end, as the sweep has SIGPROF.
 bool cs_sweep_is_under_way(void) SIGNAL_SAFE;
 
 // In a forked child: it may have a sweep of its own.

@@ -33,9 +33,8 @@ extension CrashAnalysis {
     // More threads may have crashed while the symbols were made, perhaps in other images. A process that goes on like
     // this is not followed for ever: its last frames have addresses then.
     for _ in 0..<Self.symbolRounds {
-      // Between two moments of one stamp, with the contents: what is stored beside a report has neither more than the
-      // report, or a copy of the ring that has it, too, would not be news; nor less, or the report could not be made of
-      // it anew.
+      // One stamp before the contents were read and after the copy: both are of one moment. A copy with more than the
+      // report would hide what is new in it; of a copy with less the report could not be made anew.
       snapshot.raw = try excerpt(process)
       let after = process.ring.stamp()
       snapshot.isConsistent = after == snapshot.stamp && symbols.cover(snapshot.contents.addressesOfFrames)

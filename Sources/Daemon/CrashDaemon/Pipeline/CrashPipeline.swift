@@ -52,9 +52,10 @@ final class CrashPipeline: Service {
   private let events: AsyncStream<PipelineEvent>
   private let pulse: Pulse
   private let images: RecentImages
-  /// Of the store, for those that wait for a process, and for the spool.
+  /// Changes of the store: one stream for calls that wait for a process, one for the spool.
   private let changes: (waiters: AsyncStream<StoreTrouble.Change>, spooler: AsyncStream<StoreTrouble.Change>)
-  /// They follow the store as long as there is a pipeline: its keeper stores the last reports when `run` has returned.
+  /// Tasks that follow `changes` until the pipeline is deinitialized: the store's keeper stores the last reports after
+  /// `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
   /// How often a report that changes meanwhile is improved.
   private static let improvements = 4

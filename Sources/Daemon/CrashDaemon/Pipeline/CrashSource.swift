@@ -9,13 +9,13 @@ protocol CrashSource: Sendable {
   /// The process can write no more.
   var isFinal: Bool { get }
 
-  /// Counts what a final reading found lost: when the ring was read, and when it `isSettled`, thus all of it is stored, or
-  /// nothing of it is new.
+  /// Counts the losses that a final reading found. Called twice: after the reading, and when the ring `isSettled`, that
+  /// is, all of it is stored or nothing of it is new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Keeps a report in memory that the store does not take now.
-  /// - Returns: false: there is no room, or the source keeps it.
+  /// - Returns: False when there is no room, or when the source itself keeps the report.
   func hold(_ report: StoreTrouble.Held, in trouble: StoreTrouble, because error: StoreError) -> Bool
-  /// What comes of a report that is neither stored nor held; nil: it is lost.
+  /// The outcome of a report that is neither stored nor held; nil when it is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?
 }
 

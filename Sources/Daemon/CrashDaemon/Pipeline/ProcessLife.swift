@@ -1,7 +1,7 @@
 /// The life of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four states change independently: the turn of its ring, the presence of the process, the ring, and what became of its
-/// crash. An empty cell changes nothing.
+/// Four states change independently: the turn of its ring, the presence of the process, the ring, and what became of
+/// its crash. An empty cell changes nothing.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -14,11 +14,12 @@
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline asks for a permit. ² When its socket is closed. ³ In its turn a ring is read, symbolicated and committed
-/// (`CrashAnalysis.analyse`). ⁴ By the final reading, after which it is not read again. ⁵ Unless there was nothing new.
+/// ¹ The pipeline asks for a permit. ² When its socket is closed. ³ In its turn a ring is read, symbolicated and
+/// committed (`CrashAnalysis.analyse`). ⁴ By the final reading, after which it is not read again. ⁵ Unless there was
+/// nothing new.
 ///
-/// At the end of a turn with a final reading of a process that has ended, the pipeline reports a death without a record
-/// and removes the process.
+/// At the end of a turn with the final reading of a process that has ended, the pipeline reports an unreported exit, if
+/// it was one, and removes the process.
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
@@ -31,7 +32,7 @@ struct ProcessLife: Sendable {
 
   enum Presence: Sendable {
     case attached
-    /// Its socket is closed: what it left waits for the word how it went away.
+    /// Its socket is closed, and how it ended is not known yet.
     case disconnected
     case ended(EndedProcess)
   }
@@ -99,7 +100,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // No ring of a process is unanswered for: its report is held, or lost.
+    // `unanswered` comes only from spool files: the report of a process's ring is stored, held or lost.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }

@@ -40,8 +40,8 @@ extension CrashAnalysis {
 
   /// Stores under the ring's id.
   ///
-  /// When a report of another process has that id, by chance or on purpose, under one that is derived from who the
-  /// process is; so is the id of a process's second report.
+  /// Stores under an id derived from the process's identity where a report of another process has the ring's id, by
+  /// chance or on purpose. The id of a process's second report is derived in the same way.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
@@ -66,7 +66,7 @@ extension CrashAnalysis {
   }
 
   /// Stores a report, and notifies subscribers.
-  /// - Throws: `StoreError`; one that is an outage when the source keeps it, or there is no room in memory.
+  /// - Throws: `StoreError`. An outage is thrown only when the source keeps the report, or memory has no room for it.
   private func keep(
     _ report: CrashReport, raw: [UInt8], of source: some CrashSource
   ) throws(StoreError) -> Place {
@@ -94,7 +94,8 @@ extension CrashAnalysis {
 
   /// Makes a report anew from a raw record whose report is lost.
   ///
-  /// Whose it was is lost with it: what the ring says of that is only the process's own word, so none but those who see everything see it.
+  /// The owner is lost with the report, and the ring's statement of it is not verified: only users who may see
+  /// everything see the new report.
   /// - Returns: Whether there is one now.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }

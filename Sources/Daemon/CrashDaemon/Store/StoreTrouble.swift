@@ -119,7 +119,7 @@ final class StoreTrouble: Sendable {
   /// How often a file was left; nil: none waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// Those files were read again that were there when there had been so many `leavings`.
+  /// Notes that all files were read again which were there when `leavings` was read.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }

@@ -1,10 +1,10 @@
 /// How many permits there are for one kind of work.
 struct PermitLimit: Sendable {
-  /// In all.
+  /// For all users together.
   var total: Int
-  /// Of one user.
+  /// For one user.
   var perUser = Int.max
-  /// Keeps a sixteenth, or one, for root and for crashd's own user.
+  /// Whether a sixteenth of all, at least one, is reserved for root and for crashd's own user.
   var hasReserve = true
 
   fileprivate func allows(_ isTrusted: Bool, beside all: Int, own: Int) -> Bool {
@@ -12,7 +12,9 @@ struct PermitLimit: Sendable {
   }
 }
 
-/// Whose permit it is: the account stays the same from `append` to `giveBack`, whatever `UserAccounts` says meanwhile.
+/// The owner of a permit.
+///
+/// Its account stays the same from `append` to `giveBack`, even if `UserAccounts` changes meanwhile.
 struct FairUser: Sendable {
   var uid: UInt32
   var account: UInt32
@@ -26,12 +28,13 @@ extension UserAccounts {
 
 /// The permits of one kind of work, and what waits for them, fair between users.
 ///
-/// Next is what waits for the user with the fewest permits. Of several such users, `Order` says whose is next. Uids count
-/// as one user as `UserAccounts` says.
+/// The user with the fewest permits gets the next one; among several such users, `Order` decides. `UserAccounts` says
+/// which uids count as one user.
 ///
-/// A value: an actor keeps its jobs in one, tasks wait in a `FairSemaphore`.
+/// A value type: an actor keeps its jobs in one, and tasks wait in a `FairSemaphore`.
 ///
-/// Complexity: linear in the users that wait, constant in what waits.
+/// Complexity: `next` is linear in the users that wait, and constant in what one user has waiting. `makeUrgent` and
+/// `remove` are linear in everything that waits.
 struct FairQueue<Waiter> {
   enum Order: Sendable {
     /// What is urgent; then the user whose last turn was longest ago; then first come, first served.
@@ -40,7 +43,7 @@ struct FairQueue<Waiter> {
     case arrival
   }
 
-  /// The users of one line: all that the limits treat alike.
+  /// Uids that share one line: those that the limits treat alike.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -77,7 +80,7 @@ struct FairQueue<Waiter> {
     return limit.allows(user.isTrusted, beside: waitingCount, own: own)
   }
 
-  /// Whether one more of a user would wait for nothing.
+  /// Whether one more of a user would get a permit without waiting.
   func hasRoom(for user: FairUser) -> Bool { waitingCount == 0 && hasPermit(for: Self.key(user)) }
 
   mutating func append(_ waiter: Waiter, of user: FairUser, isUrgent: Bool = false) {
@@ -87,9 +90,9 @@ struct FairQueue<Waiter> {
     waitingCount += 1
   }
 
-  /// Hands a permit to what is next.
+  /// Hands a permit to the next waiter.
   /// - Parameter mayRun: Asked for each user that waits.
-  /// - Returns: Nil: nothing waits for which there is a permit.
+  /// - Returns: Nil when no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
   ) -> (waiter: Waiter, isUrgent: Bool)? {
@@ -123,13 +126,13 @@ struct FairQueue<Waiter> {
     forgetIfIdle(user.account)
   }
 
-  /// Moves some of what waits before the rest of its user's.
+  /// Moves some waiters before the others of their user.
   mutating func makeUrgent(where isMeant: (Waiter) -> Bool) {
     for key in Array(lines.keys) { lines[key]?.makeUrgent(where: isMeant) }
   }
 
-  /// Removes some of what waits.
-  /// - Returns: It.
+  /// Removes some waiters.
+  /// - Returns: The removed waiters.
   @discardableResult
   mutating func remove(where isMeant: (Waiter) -> Bool) -> [Waiter] {
     var removed: [Waiter] = []

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The permits of one kind of work, for tasks and callbacks: so many in all, so many of one user, fair between users.
+/// The permits of one kind of work, for tasks and callbacks: limited in all and by user, and fair between users.
 ///
-/// Thousands that wait by callback have no stack of a task each (docs/decisions/0099).
+/// A waiting callback has no stack of a task: thousands can wait (docs/decisions/0099).
 ///
 /// Ordering: each callback runs once, outside of the lock, in the call that made room for it.
 final class FairSemaphore: Sendable {
@@ -27,13 +27,13 @@ final class FairSemaphore: Sendable {
   /// How many wait until nothing waits for a permit.
   var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
 
-  /// Whether one more of a user would wait for nothing.
+  /// Whether one more of a user would get a permit without waiting.
   func hasRoom(for uid: UInt32) -> Bool {
     let user = accounts.fairUser(uid)
     return state.withLock { !$0.isStopped && $0.queue.hasRoom(for: user) }
   }
 
-  /// Runs `body` when there is a permit, which comes back when `body` ends.
+  /// Waits for a permit, runs `body`, and gives the permit back.
   func withPermit<Value>(for uid: UInt32, _ body: (Permit) async -> Value) async -> Value {
     let permit = await enter(uid)
     defer { permit.giveBack() }
@@ -47,7 +47,9 @@ final class FairSemaphore: Sendable {
     await withCheckedContinuation { continuation in enter(uid) { continuation.resume(returning: $0) } }
   }
 
-  /// Calls back when there is a permit, which the callback has given back; returns at once.
+  /// Calls back with a permit as soon as there is one; returns at once.
+  ///
+  /// The callback owns the permit.
   func enter(_ uid: UInt32, then begin: @escaping @Sendable (Permit) -> Void) {
     let user = accounts.fairUser(uid)
     enqueue(user) { isGranted in begin(Permit(self, user, isHeld: isGranted)) }
@@ -81,7 +83,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// One gets the permit at most: there is room for one.
+  /// Wakes at most one waiter: giving back one permit makes room for one.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)
@@ -146,8 +148,10 @@ extension FairSemaphore {
     }
   }
 
-  /// Returns when no permit was handed out for so long, thus not between two crashes of a storm, in which nothing waits for
-  /// a moment; or when that does not happen in `patience_ms`, and nothing waits.
+  /// Returns when nothing waits and no permit was handed out for `quiet_ms`.
+  ///
+  /// Between two crashes of a storm nothing waits for a moment: `quiet_ms` bridges that. After `patience_ms` it returns
+  /// as soon as nothing waits.
   func calm(
     quiet_ms: Int, patience_ms: Int,
     sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

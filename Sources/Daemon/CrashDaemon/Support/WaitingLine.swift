@@ -10,7 +10,7 @@ struct WaitingLine<Waiter> {
   private var others = Lane()
 
   var head: Entry? { urgent.head ?? others.head }
-  /// Whether the head is.
+  /// Whether the head is urgent.
   var isUrgent: Bool { urgent.head != nil }
   var count: Int { urgent.count + others.count }
 

@@ -2,11 +2,11 @@ import Glibc
 
 /// How long a quarantine keeps an object: the probability that it is still there after a delay.
 ///
-/// Each deallocated object goes to one of two places. Most enter a queue of `slots`, first in, first out: there it stays until
-/// `slots` further objects have come to the queue, a time of the gamma law. A share of them, chosen at random, goes to the
-/// explorer instead, a pool in which every newcomer takes the place of a random other: its times of stay are spread over
-/// all lengths with a known probability. Hits beyond the queue's horizon come from the explorer alone, and their
-/// probabilities make them count. `CShim/Quarantine/Release/queue.h` is what this describes.
+/// Each deallocated object goes to one of two places. Most enter a queue of `slots`, first in, first out: there it
+/// stays until `slots` further objects have come to the queue, a time of the gamma law. A share of them, chosen at
+/// random, goes to the explorer instead, a pool in which every newcomer takes the place of a random other: its times of
+/// stay are spread over all lengths with a known probability. Hits beyond the queue's horizon come from the explorer
+/// alone, and their probabilities make them count. `CShim/Quarantine/Release/turn.h` implements it.
 public struct Retention: Sendable, Hashable, Codable {
   /// The explorer's share of objects, and of the class's slots, when nothing else is said.
   public static let defaultExplorerShare = 0.05
