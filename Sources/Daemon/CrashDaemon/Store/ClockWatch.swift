@@ -3,25 +3,36 @@ import Glibc
 /// Whether the time of day can be trusted: nothing is old because the clock jumped.
 struct ClockWatch {
   /// A leap that is larger than what a clock is corrected by from day to day.
-  private static let leap_ns: UInt64 = 3_600_000_000_000
+  private static let leap_ns: Int64 = 3_600_000_000_000
   /// How long the clock may be wrong before it is believed.
   private static let patience_ns: UInt64 = 3_600_000_000_000
 
-  private var last: (real: UInt64, boot: UInt64)?
+  private typealias Reading = (real: UInt64, boot: UInt64)
+
+  private var last: Reading?
+  /// The last reading that was trusted.
+  private var sound: Reading?
   private var doubtfulUntil: UInt64 = 0
 
   /// - Parameters:
   ///   - real: The time of day.
   ///   - boot: The time since the machine started, sleep included.
-  /// - Returns: false after a leap forward, until the clock was left alone for an hour.
+  /// - Returns: False after a leap forward, until the clock is back where it was, or made no leap for an hour.
   mutating func isTrusted(real: UInt64, boot: UInt64) -> Bool {
-    if let last, real > last.real, real - last.real > (boot &- last.boot) &+ Self.leap_ns {
-      doubtfulUntil = boot &+ Self.patience_ns
+    let now = (real, boot)
+    defer { last = now }
+    if let sound, let last, Self.leap(from: sound, to: now) > Self.leap_ns {
+      // A leap back that does not reach the trusted time is one more leap.
+      if Self.leap(from: last, to: now).magnitude > Self.leap_ns.magnitude { doubtfulUntil = boot &+ Self.patience_ns }
+      if boot < doubtfulUntil { return false }
     }
-    // Back to where it was.
-    if let last, real < last.real { doubtfulUntil = 0 }
-    last = (real, boot)
-    return boot >= doubtfulUntil
+    sound = now
+    return true
+  }
+
+  /// How much more the time of day has changed than the time since the start; at most 292 years.
+  private static func leap(from old: Reading, to new: Reading) -> Int64 {
+    Int64(bitPattern: (new.real &- old.real) &- (new.boot &- old.boot))
   }
 
   /// CLOCK_BOOTTIME in nanoseconds.

@@ -209,6 +209,19 @@ struct StoreKeeperTests {
     #expect(trusted == [true, true, false, false, true, false, true])
   }
 
+  @Test("a clock that leaps far forward and half of it back has made nothing old")
+  func clockHalfBack() {
+    var watch = ClockWatch()
+    let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
+    let moments: [(real: UInt64, boot: UInt64)] = [
+      (40 * year, 1), (70 * year, 2),
+      // It is 10 years before that, and 20 after the reports of the first moment.
+      (60 * year, 3), (60 * year + hour, 2 + hour), (60 * year + hour + 1, 3 + hour),
+    ]
+    let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
+    #expect(trusted == [true, false, false, false, true])
+  }
+
   @Test("Prune tells what would go, removes it, and the groups still count it")
   func prune() async throws {
     try await TestDaemon.run { daemon in
