@@ -39,6 +39,13 @@ final class StoreTrouble: Sendable {
     /// Spool files that were left where they are, counted each time.
     var leavings: UInt64 = 0
     var hasLeftFiles = false
+
+    mutating func note(_ error: StoreError) {
+      if error.isCorruption { corruption = error.description }
+      guard error.isOutage else { return }
+      failure = error.description
+      if since == nil { since = Moment.now().description }
+    }
   }
 
   private let state = Mutex(State())
@@ -73,8 +80,10 @@ final class StoreTrouble: Sendable {
   /// Keeps a report that the store did not take.
   /// - Returns: false: there is no room.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    notice(error)
+    // The keeper wakes last: where it sees the failure without the report, it takes the store for well.
+    defer { if error.isOutage { wake() } }
     return state.withLock { state in
+      state.note(error)
       if let old = state.held.firstIndex(where: { $0.report.id == item.report.id }) {
         state.bytes += item.bytes - state.held[old].bytes
         state.held[old] = item
@@ -95,12 +104,7 @@ final class StoreTrouble: Sendable {
 
   /// The same, for the keeper itself, which tries again when it is time.
   func note(_ error: StoreError) {
-    state.withLock { state in
-      if error.isCorruption { state.corruption = error.description }
-      guard error.isOutage else { return }
-      state.failure = error.description
-      if state.since == nil { state.since = Moment.now().description }
-    }
+    state.withLock { $0.note(error) }
   }
 
   /// A file stays in the spool, because the store does not answer or crashd itself lacks something: the keeper has the
@@ -180,6 +184,8 @@ final class StoreTrouble: Sendable {
   /// - Returns: Whether it did not before.
   func recovered() -> Bool {
     state.withLock { state in
+      // One that has come meanwhile has its failure.
+      guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
     }
