@@ -113,7 +113,13 @@ targets += house(
     .target(name: "LinuxSystem", dependencies: ["CLinux"]),
   ])
 
-targets += house("Sources/Report", [.target(name: "CrashReport")])
+targets += house(
+  "Sources/Report",
+  [
+    .target(name: "CrashReport"),
+    // Everything that crosses crashd's socket.
+    .target(name: "CrashProtocol", dependencies: ["CrashReport"]),
+  ])
 
 // crashd, without package dependencies.
 targets += house(
@@ -233,7 +239,7 @@ if !coreOnly {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ]
   products += [
-    .library(name: "CrashClient", targets: ["CrashClient"]),
+    .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
@@ -262,11 +268,12 @@ if !coreOnly {
     "Sources/Daemon",
     [
       .target(
-        name: "CrashStore", dependencies: ["CrashReport", "LinuxSystem", .product(name: "GRDB", package: "GRDB.swift")]),
+        name: "CrashStore",
+        dependencies: ["CrashProtocol", "CrashReport", "LinuxSystem", .product(name: "GRDB", package: "GRDB.swift")]),
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CLinux", "CShimRing", "CrashReport", "CrashRing", "CrashSymbols", "LinuxSystem",
+          "CLinux", "CShimRing", "CrashProtocol", "CrashReport", "CrashRing", "CrashSymbols", "LinuxSystem",
           "CrashStore",
           "DanglingStatistics", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -280,20 +287,26 @@ if !coreOnly {
   targets += house(
     "Sources/Tools",
     [
-      .target(name: "CrashClient", dependencies: ["CrashReport", "LinuxSystem"]),
+      .target(name: "CrashClient", dependencies: ["CrashProtocol", "CrashReport", "LinuxSystem"]),
       .target(
         name: "CrashControl",
         dependencies: [
-          "CLinux", "CrashClient", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSymbols", "LinuxSystem",
+          "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSymbols",
+          "LinuxSystem",
         ]),
-      .executableTarget(name: "crashctl", dependencies: ["CrashControl", "CrashClient", "CrashReport", arguments]),
+      .executableTarget(
+        name: "crashctl",
+        dependencies: ["CrashControl", "CrashClient", "CrashProtocol", "CrashReport", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
       .target(
         name: "CrashSinks",
         dependencies: [
-          "CCurl", "CLinux", "CrashClient", "CrashReport", "LinuxSystem", .product(name: "Yams", package: "Yams"),
+          "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem",
+          .product(name: "Yams", package: "Yams"),
         ]),
-      .executableTarget(name: "crash-forward", dependencies: ["CrashClient", "CrashSinks", "LinuxSystem", arguments]),
+      .executableTarget(
+        name: "crash-forward",
+        dependencies: ["CrashClient", "CrashProtocol", "CrashSinks", "LinuxSystem", arguments]),
     ])
 
   targets += house(
@@ -314,8 +327,8 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "LinuxSystem", "CrashShield", "CrashShieldGuards",
-          "CrashStore",
+          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "CrashProtocol", "LinuxSystem", "CrashShield",
+          "CrashShieldGuards", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
@@ -323,8 +336,8 @@ if !coreOnly {
       .testTarget(
         name: "ToolTests",
         dependencies: [
-          "CrashClient", "CrashControl", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSinks", "LinuxSystem",
-          "TestKit",
+          "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
+          "CrashSinks", "LinuxSystem", "TestKit",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])
@@ -335,7 +348,8 @@ if !coreOnly {
       .testTarget(
         name: "CrashTests",
         dependencies: [
-          "CrashClient", "CrashMaker", "CrashReport", "LinuxSystem", "TestKit", "crashd", "crashctl", "crash-maker",
+          "CrashClient", "CrashMaker", "CrashProtocol", "CrashReport", "LinuxSystem", "TestKit", "crashd", "crashctl",
+          "crash-maker",
           "dangling-maker",
           "guard-host",
           "shim-host", "DemoServer",

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import Foundation
 import Synchronization
 

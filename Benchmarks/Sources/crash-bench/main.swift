@@ -2,6 +2,7 @@
 // crash, alternating, in one run. RELEASE holds crashd and crash-analyse, DYNAMIC a crash-maker with a dynamic Swift
 // library (Swift's backtracer needs one).
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Foundation
 

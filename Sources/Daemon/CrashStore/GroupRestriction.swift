@@ -1,3 +1,4 @@
+import CrashProtocol
 import GRDB
 
 /// What a query of `group_reports` is restricted to: only what is asked for stands in the SQL, so that the tables' order

@@ -1,3 +1,4 @@
+import CrashProtocol
 import GRDB
 
 /// A filter as SQL: only what is asked for stands in it, so that the order of an index serves the rest.

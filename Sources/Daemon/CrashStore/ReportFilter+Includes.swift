@@ -1,3 +1,4 @@
+public import CrashProtocol
 public import CrashReport
 
 // A filter for reports that no row has: what `ReportConditions` asks of SQLite.

@@ -1,43 +1,16 @@
+public import CrashProtocol
 import GRDB
 
-/// Reports of one kind and one user: what a list of groups shows.
-public struct ReportGroup: Sendable, Equatable {
-  /// What the operator knows of a group.
-  public enum State: String, Sendable {
-    /// It was first seen in the newest build of its program, which has earlier ones.
-    case new
-    /// It happens.
-    case open
-    /// Marked as resolved, and it has not happened since.
-    case resolved
-    /// It came back after that.
-    case regressed
-  }
-
-  /// Its key.
-  public var key: String
-  /// Whose processes; what another user's programs do under the same key is another group.
-  public var uid: Int
-  /// For people.
-  public var title: String
-  /// How many crashes there were, with those of which retention has removed the report.
-  public var count: Int
-  /// When it was first seen, RFC 3339 in UTC.
-  public var first: String
-  /// When it was last seen.
-  public var last: String
-  /// How many builds have it.
-  public var buildCount: Int
-  /// The build in which it was first seen; empty where that is not known.
-  public var firstBuild: String
-  /// The build in which it was last seen.
-  public var lastBuild: String
-  /// The names of the programs, at most eight.
-  public var names: [String]
-  /// What the operator knows of it.
-  public var state: State
-  /// The newest report; empty when all of them are removed.
-  public var report: String
+/// What the operator knows of a group, in the interface's words.
+private enum GroupState: String {
+  /// It was first seen in the newest build of its program, which has earlier ones.
+  case new
+  /// It happens.
+  case open
+  /// Marked as resolved, and it has not happened since.
+  case resolved
+  /// It came back after that.
+  case regressed
 }
 
 extension ReportStore {
@@ -163,8 +136,8 @@ extension ReportStore {
     let state = try state(key, uid, last: last, isInNewest: isInNewest, in: database)
     return ReportGroup(
       key: key, uid: OwnerKey.uid(uid), title: newest["title"], count: count, first: first, last: last,
-      buildCount: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
-      lastBuild: newest["build"], names: Array(names), state: state, report: report ?? "")
+      builds: Set(parts.map { $0["build"] as String }).count, firstBuild: firstBuild,
+      lastBuild: newest["build"], names: Array(names), state: state.rawValue, report: report ?? "")
   }
 
   /// How many crashes there were, and the builds and names of their programs.
@@ -195,7 +168,7 @@ extension ReportStore {
 
   private static func state(
     _ key: String, _ uid: Int64, last: String, isInNewest: Bool, in database: Database
-  ) throws -> ReportGroup.State {
+  ) throws -> GroupState {
     let resolved = try String.fetchOne(
       database, sql: "SELECT resolved_time FROM group_states WHERE group_key = ? AND uid = ?", arguments: [key, uid])
     if let resolved { return last > resolved ? .regressed : .resolved }

@@ -1,12 +1,5 @@
+public import CrashProtocol
 import GRDB
-
-/// Some of the reports that a list asks for.
-public struct ReportPage: Sendable, Equatable {
-  /// The reports.
-  public var reports: [ReportSummary]
-  /// How many more there are behind the last one; nil when that was not asked for.
-  public var more: Int?
-}
 
 extension ReportStore {
   /// Summaries, newest first.
@@ -51,11 +44,11 @@ extension ReportStore {
             ORDER BY seq \(order)
             """, arguments: wanted.arguments(["limit": limit]))
         let reports = rows.map { ReportSummary($0, epoch: epoch) }
-        guard counts else { return ReportPage(reports: reports) }
+        guard counts else { return ReportPage(reports: reports, more: nil) }
         if filter == ReportFilter(), before == nil, after == nil {
           return ReportPage(reports: reports, more: max(0, try Self.count(visibility, in: database) - reports.count))
         }
-        if let last = reports.last?.cursor.sequence {
+        if let last: Int64 = rows.last?["seq"] {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
         // As many as there may be were not looked for, or are all there.
@@ -69,9 +62,10 @@ extension ReportStore {
 }
 
 extension ReportSummary {
-  init(_ row: Row, epoch: String) {
+  fileprivate init(_ row: Row, epoch: String) {
     self.init(
-      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]), id: row["id"], time: row["time"], pid: row["pid"],
+      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]).description, id: row["id"], time: row["time"],
+      pid: row["pid"],
       uid: OwnerKey.uid(row["uid"]), name: row["name"], executable: row["executable"], unit: row["unit"],
       signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
       file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])

@@ -1,3 +1,4 @@
+public import CrashProtocol
 public import CrashReport
 import GRDB
 
@@ -19,10 +20,10 @@ extension ReportStore {
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
     // All of them are behind a stored one, and none is before it.
-    let shown = try unstored(possible).map { ReportSummary(unstored: $0, in: epoch) }
-      .filter { summary in before.map { summary.cursor < $0 } ?? true }
-      .sorted { ($0.cursor, $0.id) > ($1.cursor, $1.id) }
-    let first = shown.prefix(limit)
+    let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
+      .filter { entry in before.map { entry.cursor < $0 } ?? true }
+      .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
+    let first = shown.prefix(limit).map { ReportSummary(unstored: $0.report, at: $0.cursor) }
     var page = try page(
       filter, visibility: visibility, before: before?.isUnstored == true ? nil : before, after: after,
       isOldestFirst: isOldestFirst, limit: limit - first.count, counts: counts)
@@ -105,14 +106,14 @@ extension StoreCursor {
 
 extension ReportSummary {
   /// What a list shows of a report that is not stored yet.
-  fileprivate init(unstored report: CrashReport, in epoch: String) {
+  fileprivate init(unstored report: CrashReport, at cursor: StoreCursor) {
     let frame = report.namingFrame
     self.init(
-      cursor: .unstored(report, in: epoch), id: report.id, time: report.time, pid: report.process.pid,
+      cursor: cursor.description, id: report.id, time: report.time, pid: report.process.pid,
       uid: report.process.uid,
       name: report.process.name, executable: report.process.executable, unit: report.process.unit,
       signal: report.signal.name, reason: report.reason, sentence: report.diagnosis.sentence,
       function: frame?.function ?? "", file: frame?.file, line: frame?.line, groupKey: report.group.key,
-      groupTitle: report.group.title, isPreliminary: report.isPreliminary == true)
+      groupTitle: report.group.title, isPreliminary: report.isPreliminary == true ? true : nil)
   }
 }

@@ -1,3 +1,4 @@
+public import CrashProtocol
 import CrashReport
 import FoundationEssentials
 import GRDB

@@ -1,16 +1,5 @@
+public import CrashProtocol
 import GRDB
-
-/// Who follows the events under a name, and how far it has come.
-public struct Subscriber: Sendable, Equatable {
-  /// Its name, chosen by itself.
-  public var name: String
-  /// Whose it is: names of different users are different ones.
-  public var uid: Int
-  /// Everything up to here it has acknowledged.
-  public var cursor: StoreCursor
-  /// When it last subscribed or acknowledged, RFC 3339 in UTC.
-  public var time: String
-}
 
 // Named subscribers.
 extension ReportStore {
@@ -88,6 +77,7 @@ extension ReportStore {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
+        let newest = try Self.newestSequence(in: database)
         let rows = try Row.fetchAll(
           database,
           sql: """
@@ -95,9 +85,10 @@ extension ReportStore {
             LIMIT 1000
             """, arguments: ["uid": visibility.uid])
         return rows.map { row in
-          Subscriber(
-            name: row["name"], uid: row["uid"], cursor: StoreCursor(epoch: epoch, sequence: row["acked"]),
-            time: row["time"])
+          let cursor = StoreCursor(epoch: epoch, sequence: row["acked"])
+          return Subscriber(
+            name: row["name"], uid: row["uid"], cursor: cursor.description, time: row["time"],
+            behind: max(0, Int(clamping: newest - cursor.sequence)))
         }
       }
     }

@@ -1,43 +1,5 @@
 public import CrashReport
 
-/// What a list shows of a report.
-public struct ReportSummary: Sendable, Equatable {
-  /// Its newest event.
-  public var cursor: StoreCursor
-  /// Its id.
-  public var id: String
-  /// When it happened.
-  public var time: String
-  /// The process.
-  public var pid: Int
-  /// The user.
-  public var uid: Int
-  /// The process's name.
-  public var name: String
-  /// The executable's path.
-  public var executable: String
-  /// The systemd unit.
-  public var unit: String?
-  /// Such as `SIGILL`.
-  public var signal: String
-  /// The runtime's error message.
-  public var reason: String
-  /// The diagnosis in one sentence.
-  public var sentence: String
-  /// The first own function of the first crashed thread.
-  public var function: String
-  /// Where it is.
-  public var file: String?
-  /// Where it is.
-  public var line: Int?
-  /// The group's key.
-  public var groupKey: String
-  /// The group's title.
-  public var groupTitle: String
-  /// Whether it is not stored yet, as its symbols are being read.
-  public var isPreliminary = false
-}
-
 /// A report and its newest event.
 public struct StoredReport: Sendable, Equatable {
   /// Its newest event.

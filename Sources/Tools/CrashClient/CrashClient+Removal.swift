@@ -1,3 +1,5 @@
+internal import CrashProtocol
+
 // Reports that are to be gone.
 extension CrashClient {
   /// Removes the reports of crashes before a time; their groups still count them.
@@ -8,21 +10,12 @@ extension CrashClient {
   /// - Returns: How many they are.
   /// - Throws: What kept crashd from doing it.
   public func prune(before time: String, isDryRun: Bool = false, limit: Int? = nil) throws(ClientError) -> Int {
-    struct Query: Encodable {
-      var before: String
-      var dryRun: Bool
-      var limit: Int?
-    }
-    struct Parameters: Decodable { var removed: Int }
-    let query = Query(before: time, dryRun: isDryRun, limit: limit)
-    return try call("Prune", query, returning: Parameters.self).removed
+    try call(Methods.Prune.self, .init(before: time, dryRun: isDryRun, limit: limit)).removed
   }
 
   /// Removes the reports whose ids begin with these, all of them or none; their groups forget them.
   /// - Returns: The whole ids.
   public func remove(ids: [String]) throws(ClientError) -> [String] {
-    struct Query: Encodable { var ids: [String] }
-    struct Parameters: Decodable { var removed: [String] }
-    return try call("Remove", Query(ids: ids), returning: Parameters.self).removed
+    try call(Methods.Remove.self, .init(ids: ids)).removed
   }
 }

@@ -1,10 +1,15 @@
+public import CrashProtocol
 internal import CrashReport
 
 /// Calls crashd over its Varlink socket.
 ///
-/// Each call connects, waits for the reply and hangs up; calls block, and may be made from any thread.
+/// Each call connects, waits for the reply and hangs up; calls block, and may be made from any thread. The types of
+/// parameters and replies are in `CrashProtocol`, which the product has, too: import both.
 ///
 /// ```swift
+/// import CrashClient
+/// import CrashProtocol
+///
 /// let client = CrashClient(socketPath: "/run/crashd/io.crashshield.Crashd")
 /// for summary in try client.list(ListQuery(limit: 10)) { print(summary.time, summary.sentence) }
 /// ```
@@ -24,109 +29,78 @@ public struct CrashClient: Sendable {
   }
 
   /// Reports, newest first; one page of them, which the cursor of its last one continues.
-  public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [Summary] {
+  public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [ReportSummary] {
     try page(query).reports
   }
 
   /// The same, with how many more there are behind the last one if the query asks for it.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
-    try call("List", query, returning: ReportPage.self)
+    try call(Methods.List.self, query)
   }
 
-  /// Groups, the one that was seen last first: of the query, `limit` and all that restricts count.
+  /// Groups, the one that was seen last first; `offset` groups are left out before the first: those of previous pages.
   ///
-  /// `offset` groups are left out before the first: those of the previous pages. With `pid`, `unit` or `signal` only
-  /// reports that were not removed are counted; a crashd that does not know them yet refuses these three.
-  public func groups(_ query: ListQuery = ListQuery(), offset: Int? = nil) throws(ClientError) -> [Group] {
-    struct Query: Encodable {
-      var limit: Int?
-      var offset: Int?
-      var pid: Int?
-      var name: String?
-      var group: String?
-      var unit: String?
-      var signal: String?
-      var executable: String?
-      var since: String?
-      var until: String?
-    }
-    struct Parameters: Decodable { var groups: [Group] }
-    let wanted = Query(
-      limit: query.limit, offset: offset, pid: query.pid, name: query.name, group: query.group, unit: query.unit,
-      signal: query.signal, executable: query.executable, since: query.since, until: query.until)
-    return try call("Groups", wanted, returning: Parameters.self).groups
+  /// With `pid`, `unit` or `signal` only reports that were not removed are counted; a crashd that does not know them yet
+  /// refuses these three.
+  public func groups(
+    _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
+  ) throws(ClientError) -> [ReportGroup] {
+    try call(Methods.Groups.self, Joined(.init(limit: limit, offset: offset), filter)).groups
   }
 
   /// Says of the group whose key begins with `key` whether it is mended.
   /// - Returns: The whole key.
   public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {
-    struct Query: Encodable {
-      var key: String
-      var resolved: Bool
-    }
-    struct Parameters: Decodable { var key: String }
-    return try call("ResolveGroup", Query(key: key, resolved: isResolved), returning: Parameters.self).key
+    try call(Methods.ResolveGroup.self, .init(key: key, resolved: isResolved)).key
   }
 
   /// The report whose id begins with `id`, the newest without one.
   ///
   /// Scrubbed, it comes without what the privacy rules of crashd's settings name; a crashd that cannot do so refuses.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
-    struct Query: Encodable {
-      var id: String?
-      var scrub: Bool?
-    }
-    struct Parameters: Decodable { var report: ReceivedReport }
-    return try call("Get", Query(id: id, scrub: isScrubbed ? true : nil), returning: Parameters.self).report
+    try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
+  }
+
+  /// The stacks of the crashed threads of a report, as far as crashd has the record still; empty of an older crashd.
+  public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
+    // The report is not read: one of a later version may be nothing that this one understands.
+    try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
+  }
+
+  /// Those of a report that came.
+  public func stacks(of received: ReceivedReport) throws(ClientError) -> [RecordedStack] {
+    try stacks(id: received.report.id)
   }
 
   /// What each rule of the diagnosis says of the report whose id begins with `id`, of the newest without one.
   public func explain(id: String? = nil) throws(ClientError) -> Explanation {
-    struct Query: Encodable { var id: String? }
-    return try call("Explain", Query(id: id), returning: Explanation.self)
+    try call(Methods.Explain.self, OptionalID(id: id))
   }
 
   /// Analyses the report whose id begins with `id`, the newest without one, again.
   public func reanalyse(id: String? = nil) throws(ClientError) -> ReanalysedReport {
-    struct Query: Encodable { var id: String? }
-    return try call("Reanalyse", Query(id: id), returning: ReanalysedReport.self)
+    try call(Methods.Reanalyse.self, OptionalID(id: id))
   }
 
   /// Opens a stream of reports: those stored after `cursor`, then new ones; without a cursor only new ones.
   ///
   /// With the name of a `subscriber` and no cursor: those that were never acknowledged under it. Where some of them were
-  /// removed meanwhile, `ClientError.cursorExpired` says how many; `expired` begins with what is left all the same.
+  /// removed meanwhile, `ProtocolError.cursorExpired` says how many; `expired` begins with what is left all the same.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
   ) throws(ClientError) -> EventStream {
-    try subscribe(ListQuery(name: name, group: group), after: cursor, subscriber: subscriber, expired: expired)
+    try subscribe(ReportFilter(name: name, group: group), after: cursor, subscriber: subscriber, expired: expired)
   }
 
-  /// The same with every filter: of the query, all that restricts counts, and neither limits nor cursors.
+  /// The same with every filter.
   public func subscribe(
-    _ filter: ListQuery, after cursor: String? = nil, subscriber: String? = nil, expired: Bool = false
+    _ filter: ReportFilter, after cursor: String? = nil, subscriber: String? = nil, expired: Bool = false
   ) throws(ClientError) -> EventStream {
-    struct Query: Encodable {
-      var cursor: String?
-      var subscriber: String?
-      var pid: Int?
-      var name: String?
-      var group: String?
-      var unit: String?
-      var signal: String?
-      var executable: String?
-      var since: String?
-      var until: String?
-      var expired: Bool?
-    }
-    let query = Query(
-      cursor: cursor, subscriber: subscriber, pid: filter.pid, name: filter.name, group: filter.group,
-      unit: filter.unit, signal: filter.signal, executable: filter.executable, since: filter.since,
-      until: filter.until, expired: expired ? true : nil)
+    let own = Methods.Subscribe.Own(cursor: cursor, subscriber: subscriber, expired: expired ? true : nil)
     let connection = try connect()
     try connection.send(
-      method: Self.method("Subscribe"), parameters: query, more: true, until: .after(timeout))
+      method: Self.method(Methods.Subscribe.name), parameters: Joined(own, filter), more: true, until: .after(timeout))
     return EventStream(connection: connection)
   }
 
@@ -134,66 +108,60 @@ public struct CrashClient: Sendable {
   /// - Returns: How far the subscriber has come.
   @discardableResult
   public func acknowledge(_ cursor: String, subscriber: String) throws(ClientError) -> String {
-    struct Query: Encodable {
-      var subscriber: String
-      var cursor: String
-    }
-    struct Parameters: Decodable { var cursor: String }
-    return try call("Ack", Query(subscriber: subscriber, cursor: cursor), returning: Parameters.self).cursor
+    try call(Methods.Ack.self, .init(subscriber: subscriber, cursor: cursor)).cursor
   }
 
   /// The classes that attached processes protect.
-  public func protectedClasses(pid: Int? = nil, name: String? = nil) throws(ClientError) -> [ProtectedClass] {
-    struct Query: Encodable {
-      var pid: Int?
-      var name: String?
-    }
-    struct Parameters: Decodable { var classes: [ProtectedClass] }
-    return try call("ProtectedClasses", Query(pid: pid, name: name), returning: Parameters.self).classes
+  public func protectedClasses(pid: Int? = nil, name: String? = nil) throws(ClientError) -> [ProtectedClassReport] {
+    try call(Methods.ProtectedClasses.self, .init(pid: pid, name: name)).classes
   }
 
   /// Processes that are attached now.
-  public func processes() throws(ClientError) -> [AttachedProcess] {
-    struct Parameters: Decodable { var processes: [AttachedProcess] }
-    return try call("Processes", Nothing(), returning: Parameters.self).processes
+  public func processes() throws(ClientError) -> [ProcessSummary] {
+    try call(Methods.Processes.self, NoParameters()).processes
   }
 
   /// Waits until what process `pid` has written is stored, all of it when the process has ended.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
-    struct Query: Encodable {
-      var pid: Int
-      var timeout_ms: Int
-    }
-    let query = Query(pid: pid, timeout_ms: Int(timeout / .milliseconds(1)))
-    return try call("AwaitProcess", query, returning: ProcessOutcome.self, extra: timeout)
+    try call(
+      Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)
   }
 
   /// How crashd is.
   public func status() throws(ClientError) -> DaemonStatus {
-    try call("Status", Nothing(), returning: DaemonStatus.self)
+    try call(Methods.Status.self, NoParameters())
   }
 
   /// The same and more as OpenMetrics text.
   public func metrics() throws(ClientError) -> String {
-    struct Parameters: Decodable { var text: String }
-    return try call("Metrics", Nothing(), returning: Parameters.self).text
+    try call(Methods.Metrics.self, NoParameters()).text
   }
 
-  struct Nothing: Encodable {}
-
-  private static func method(_ name: String) -> String { "io.crashshield.Crashd." + name }
+  private static func method(_ name: String) -> String { "\(Methods.interface).\(name)" }
 
   func connect() throws(ClientError) -> VarlinkConnection {
     let socket = try UnixSocket(connectingTo: socketPath, timeout: timeout)
     return VarlinkConnection(socket: socket, messageLimitBytes: messageLimitBytes)
   }
 
-  func call<Parameters: Decodable>(
-    _ name: String, _ parameters: some Encodable, returning type: Parameters.Type, extra: Duration = .zero
-  ) throws(ClientError) -> Parameters {
+  func call<M: Method>(
+    _ method: M.Type, _ parameters: M.Parameters, extra: Duration = .zero
+  ) throws(ClientError) -> M.Reply {
+    try call(method, parameters, returning: M.Reply.self, extra: extra)
+  }
+
+  /// Calls a method, and reads its reply as another type than the method's own.
+  private func call<M: Method, Reply: Decodable>(
+    _: M.Type, _ parameters: M.Parameters, returning _: Reply.Type, extra: Duration = .zero
+  ) throws(ClientError) -> Reply {
     let deadline = Deadline.after(timeout + extra)
     let connection = try connect()
-    try connection.send(method: Self.method(name), parameters: parameters, more: false, until: deadline)
-    return try connection.receive(type, until: deadline).parameters
+    try connection.send(method: Self.method(M.name), parameters: parameters, more: false, until: deadline)
+    return try connection.receive(Reply.self, until: deadline).parameters
   }
+}
+
+/// Any JSON, left as it is.
+private struct Unread: Decodable {
+  init(from _: any Decoder) {}
 }

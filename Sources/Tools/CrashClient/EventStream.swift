@@ -1,3 +1,5 @@
+public import CrashProtocol
+
 /// Reports as crashd stores them; used by one thread.
 public final class EventStream {
   /// What the stream tells.
@@ -21,7 +23,7 @@ public final class EventStream {
   init(connection: VarlinkConnection) { self.connection = connection }
 
   /// Waits until crashd has said that the stream begins, or why it does not.
-  /// - Throws: Such as `ClientError.cursorExpired`.
+  /// - Throws: Such as `ProtocolError.cursorExpired`, in `ClientError.refused`.
   public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
     if pending != nil { return self }
     do throws(ClientError) { pending = .success(try next(timeout: timeout)) } catch {
@@ -42,16 +44,11 @@ public final class EventStream {
       return try pending.get()
     }
     unreadableCursor = nil
-    struct Parameters: Decodable {
-      var ready: Bool?
-      var cursor: String?
-      var report: Attempt?
-    }
     let deadline = timeout.map { Deadline.after($0) } ?? .never
     while !isOver {
-      let parameters: Parameters
+      let parameters: SubscribeReply<Attempt>
       do throws(ClientError) {
-        let reply = try connection.receive(Parameters.self, until: deadline, watching: hangup)
+        let reply = try connection.receive(SubscribeReply<Attempt>.self, until: deadline, watching: hangup)
         (parameters, isOver) = (reply.parameters, !reply.continues)
       } catch {
         if case .messageTooLarge = error { unreadableCursor = Self.cursor(atBeginningOf: connection.beginning) }

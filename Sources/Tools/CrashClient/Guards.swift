@@ -1,39 +1,9 @@
-/// What an operator said of the guards of a program.
-public struct GuardService: Codable, Sendable, Equatable {
-  /// Whose processes.
-  public var uid: Int
-  /// The program's name.
-  public var name: String
-  /// Its path.
-  public var program: String
-  /// `off`, `observe` or `absorb` of guards at call sites, by kind; of other kinds the program decides.
-  public var modes: [String: String]
-  /// The same of implicit protections, which the call site does not ask for.
-  public var implicitModes: [String: String]
-  /// Attached processes.
-  public var processes: Int
-  /// Those that have applied it.
-  public var obeying: Int
-  /// What one of the others said.
-  public var refusal: String?
-
-  /// Makes one from its parts.
-  public init(
-    uid: Int, name: String, program: String, modes: [String: String], implicitModes: [String: String] = [:],
-    processes: Int, obeying: Int, refusal: String? = nil
-  ) {
-    (self.uid, self.name, self.program) = (uid, name, program)
-    (self.modes, self.implicitModes) = (modes, implicitModes)
-    (self.processes, self.obeying, self.refusal) = (processes, obeying, refusal)
-  }
-}
+public import CrashProtocol
 
 extension CrashClient {
   /// What an operator said of the guards of programs whose name contains this, of all without one.
   public func guardModes(name: String? = nil) throws(ClientError) -> [GuardService] {
-    struct Query: Encodable { var name: String? }
-    struct Parameters: Decodable { var services: [GuardService] }
-    return try call("GuardModes", Query(name: name), returning: Parameters.self).services
+    try call(Methods.GuardModes.self, OptionalName(name: name)).services
   }
 
   /// Sets what guards do about a fault, in running and coming processes, stronger than what they say themselves.
@@ -49,13 +19,6 @@ extension CrashClient {
   public func setGuards(
     mode: String, kind: String? = nil, name: String? = nil, isImplicit: Bool = false
   ) throws(ClientError) -> DanglingChange {
-    struct Query: Encodable {
-      var mode: String
-      var kind: String?
-      var name: String?
-      var implicit: Bool
-    }
-    let query = Query(mode: mode, kind: kind, name: name, implicit: isImplicit)
-    return try call("GuardSet", query, returning: DanglingChange.self)
+    try call(Methods.GuardSet.self, .init(kind: kind, mode: mode, implicit: isImplicit, name: name))
   }
 }

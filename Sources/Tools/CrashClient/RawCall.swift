@@ -1,3 +1,5 @@
+public import CrashProtocol
+
 /// Calls by name, for what this version has no typed call for.
 extension CrashClient {
   /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns its parameters.

@@ -1,4 +1,5 @@
 public import CrashClient
+import CrashProtocol
 import Glibc
 internal import LinuxSystem
 
@@ -51,6 +52,13 @@ public struct Failure: Error, Sendable, Equatable {
     case .messageTooLarge(let limit):
       self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
     case .cancelled: self.init(.done, "")
+    case .refused(let error): self.init(error, of: client)
+    }
+  }
+
+  /// The sentence for an error that crashd answered.
+  private init(_ error: ProtocolError, of client: CrashClient?) {
+    switch error {
     case .noSuchReport(""): self = .noCrash(of: client)
     case .noSuchReport(let id): self.init(.nothingFound, "no report's id begins with '\(id)': see crashctl list")
     case .ambiguousID(let id, let count):
@@ -80,16 +88,14 @@ public struct Failure: Error, Sendable, Equatable {
         "crashd has too many clients (the limit is \(limit), of one user or in all): end some, or try again later")
     case .tooManyClasses(let limit):
       self.init(.usage, "\(limit) classes of one program were named already: pin the protection on or off instead")
-    case .remote("org.varlink.service.MethodNotFound", let parameters):
-      self.init(.usage, "crashd has no method '\(parameters["method"]?.string ?? "")': see crashctl varlink interface")
-    case .remote("org.varlink.service.InterfaceNotFound", let parameters):
-      let name = parameters["interface"]?.string ?? ""
+    case .methodNotFound(let name):
+      self.init(.usage, "crashd has no method '\(name)': see crashctl varlink interface")
+    case .interfaceNotFound(let name):
       self.init(.usage, "crashd has no interface '\(name)': see crashctl varlink info")
-    case .remote("org.varlink.service.InvalidParameter", let parameters):
-      let name = parameters["parameter"]?.string ?? ""
+    case .invalidParameter(let name):
       self.init(.usage, "crashd takes no such parameter '\(name)', or not this value: see crashctl varlink interface")
-    case .remote(let name, _):
-      self.init(.unreachable, "crashd refused the call (\(name)): are crashd and crashctl of one version?")
+    case .tooManySubscribers, .methodNotImplemented, .expectedMore, .other:
+      self.init(.unreachable, "crashd refused the call (\(error.name)): are crashd and crashctl of one version?")
     }
   }
 

@@ -1,4 +1,5 @@
 public import CrashClient
+public import CrashProtocol
 
 /// Asks for as many reports as the user wants, page by page.
 public enum ReportQuery: Sendable {
@@ -6,7 +7,7 @@ public enum ReportQuery: Sendable {
   ///
   /// crashd gives them in the order in which they were stored, where one that waited for its symbols, or in the spool,
   /// comes later than it crashed.
-  public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [Summary] {
+  public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
 

@@ -1,4 +1,5 @@
 public import CrashClient
+import CrashProtocol
 import CrashReport
 internal import Glibc
 public import LinuxSystem

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 public import CrashReport
 
 /// Scrubs a report: every text in its JSON.

@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 public import CrashReport
 
 /// Where reports are sent; used by one thread.

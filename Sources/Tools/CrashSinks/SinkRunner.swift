@@ -1,4 +1,5 @@
 public import CrashClient
+import CrashProtocol
 import CrashReport
 import LinuxSystem
 
@@ -126,7 +127,7 @@ public struct SinkRunner: Sendable {
     do throws(ClientError) {
       return try around.client.subscribe(subscriber: subscriber, name: filter).begun()
     } catch {
-      guard case .cursorExpired(let lost, let isExact) = error else { throw error }
+      guard case .refused(.cursorExpired(let lost, let isExact)) = error else { throw error }
       around.board.change(sink.name) { $0.lost += lost }
       around.log(
         .error,
@@ -209,6 +210,7 @@ public struct SinkRunner: Sendable {
     // What is wrong repeats a part of the report, which nobody has scrubbed.
     case .malformedReply: "what crashd sends cannot be read"
     case .messageTooLarge(let limit): "what crashd sends is longer than \(limit >> 10) KiB"
+    case .refused(let error): "crashd: \(error)"
     default: "crashd: \(error)"
     }
   }

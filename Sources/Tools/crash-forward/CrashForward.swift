@@ -1,6 +1,7 @@
 // The program's command line: options, settings, and a call.
 import ArgumentParser
 import CrashClient
+import CrashProtocol
 import CrashSinks
 import Glibc
 import LinuxSystem

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import CrashClient
 public import CrashControl
+import CrashProtocol
 import Glibc
 
 extension JSONStyle: ExpressibleByArgument {}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 /// Which crashes.
 struct FilterOptions: ParsableArguments {
@@ -39,10 +40,10 @@ struct FilterOptions: ParsableArguments {
     isRestricting ? .nothing("no crash was reported that matches", of: client) : .noCrash(of: client)
   }
 
-  func query(limit: Int? = nil) -> ListQuery {
-    ListQuery(
-      limit: limit, pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe,
-      since: period.sinceText, until: period.untilText)
+  var filter: ReportFilter {
+    ReportFilter(
+      pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe, since: period.sinceText,
+      until: period.untilText)
   }
 }
 

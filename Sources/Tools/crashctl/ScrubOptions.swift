@@ -1,5 +1,5 @@
 import ArgumentParser
-import CrashClient
+import CrashProtocol
 
 /// For reports that leave the machine.
 struct ScrubOptions: ParsableArguments {

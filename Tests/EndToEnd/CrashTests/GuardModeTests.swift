@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Glibc
 import Testing
@@ -57,7 +58,7 @@ struct GuardModeTests {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
     let host = try await Host.start(in: daemon, mode: "observe")
-    func told() async throws -> AttachedProcess {
+    func told() async throws -> ProcessSummary {
       let processes = try await blocking { try client.processes() }
       return try #require(processes.first { $0.pid == Int(host.process.pid) })
     }

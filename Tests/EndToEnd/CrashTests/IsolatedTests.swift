@@ -1,5 +1,6 @@
 import CrashClient
 import CrashMaker
+import CrashProtocol
 import CrashReport
 import Testing
 

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashStore
 import FoundationEssentials
 import Glibc

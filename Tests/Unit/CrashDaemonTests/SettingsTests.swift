@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials
@@ -50,10 +51,10 @@ struct SettingsTests {
     (rules[2].user, rules[2].name) = (4_294_967_294, "vault-?")
     wanted.noMemory = rules
     var other = ForwardSettings(path: "/run/b.sock")
-    (other.format, other.name, other.scrubs) = (.varlink, "shop", false)
+    (other.format, other.filter.name, other.scrubs) = (.varlink, "shop", false)
     var filtered = ForwardSettings(path: "/run/c.sock")
-    (filtered.unit, filtered.signal) = ("shop.service", "SIGSEGV")
-    (filtered.executable, filtered.group) = ("/srv/", "3f2a")
+    (filtered.filter.unit, filtered.filter.signal) = ("shop.service", "SIGSEGV")
+    (filtered.filter.executable, filtered.filter.group) = ("/srv/", "3f2a")
     wanted.forward = [ForwardSettings(path: "/run/a.sock"), other, filtered]
     #expect(settings == wanted)
   }
@@ -252,8 +253,8 @@ struct SettingsTests {
     settings.protectsAutomatically = true
     var (open, lines) = (ForwardSettings(path: "/run/a: #b.sock"), ForwardSettings(path: "/run/c.sock"))
     (open.format, open.scrubs) = (.varlink, false)
-    (lines.acknowledges, lines.name, lines.unit) = (true, "it's", "shop.service")
-    (lines.signal, lines.group, lines.executable) = ("SIGSEGV", "0012", "/srv/")
+    (lines.acknowledges, lines.filter.name, lines.filter.unit) = (true, "it's", "shop.service")
+    (lines.filter.signal, lines.filter.group, lines.filter.executable) = ("SIGSEGV", "0012", "/srv/")
     settings.forward = [open, lines]
     let text = SettingsReader.text(settings)
     #expect(text.contains("\nlog-level: info\n") || text.hasPrefix("log-level: info\n"))

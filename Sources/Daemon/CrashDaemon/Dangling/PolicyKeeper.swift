@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashStore

@@ -1,3 +1,5 @@
+public import CrashProtocol
+
 /// One collector that crashd sends its events to.
 public struct ForwardSettings: Sendable, Hashable {
   /// How events are written.
@@ -16,16 +18,8 @@ public struct ForwardSettings: Sendable, Hashable {
   public var acknowledges = false
   /// Whether what the privacy rules name is taken out.
   public var scrubs = true
-  /// Only reports of programs whose name contains this.
-  public var name: String?
-  /// Only reports of the group whose key begins with this.
-  public var group: String?
-  /// Only reports of this systemd unit.
-  public var unit: String?
-  /// Only reports of this signal, such as `SIGSEGV`.
-  public var signal: String?
-  /// Only reports of executables whose path contains this.
-  public var executable: String?
+  /// Which reports it gets.
+  public var filter = ReportFilter()
 
   /// A collector at a path.
   public init(path: String) { self.path = path }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import Glibc
@@ -90,11 +91,7 @@ struct Forwarder: Sendable {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
 
-  var filter: ReportFilter {
-    ReportFilter(
-      name: forward.name, group: forward.group, unit: forward.unit, signal: forward.signal,
-      executable: forward.executable)
-  }
+  var filter: ReportFilter { forward.filter }
 
   func keep(_ cursor: StoreCursor) throws {
     _ = try configuration.store.acknowledge(

@@ -1,15 +1,4 @@
-/// What clients see of what an operator said of a program's guards.
-struct GuardServiceView: Encodable, Sendable {
-  var uid: Int
-  var name: String
-  var program: String
-  var modes: [String: String]
-  var implicitModes: [String: String]
-  /// Attached processes, those that have done what they were told, and what another one said, if any did.
-  var processes: Int
-  var obeying: Int
-  var refusal: String?
-}
+import CrashProtocol
 
 // What an operator says of guards. It is kept where what he says of dead objects is, and stronger than the program's
 // own word.
@@ -27,13 +16,13 @@ extension PolicyKeeper {
     }
   }
 
-  func guardViews(_ keys: [ServiceKey]) -> [GuardServiceView] {
+  func guardServices(_ keys: [ServiceKey]) -> [GuardService] {
     keys.compactMap { key in
       guard let service = services[key] else { return nil }
       let words = service.policy.guards ?? GuardWords()
       let plan = board.plan(of: key)
       let outcomes = service.processes.values.map(\.outcome.now).filter { !$0.isOver }
-      return GuardServiceView(
+      return GuardService(
         uid: Int(key.uid), name: service.policy.name, program: key.program, modes: words.modes,
         implicitModes: words.implicitModes, processes: outcomes.count,
         obeying: outcomes.count { $0.obeys(plan, about: .guards) },

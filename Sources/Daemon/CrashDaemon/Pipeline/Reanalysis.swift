@@ -1,4 +1,5 @@
 import CLinux
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashStore
@@ -178,8 +179,7 @@ actor Reanalysis {
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }
     return process.ring.contents().records.filter { !$0.stack.isEmpty }.map { record in
-      RecordedStack(
-        tid: Int(record.tid), start: Address(record.stackStart), bytes: Data(record.stack).base64EncodedString())
+      RecordedStack(tid: Int(record.tid), start: Address(record.stackStart), bytes: record.stack)
     }
   }
 

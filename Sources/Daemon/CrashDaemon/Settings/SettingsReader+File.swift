@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import Glibc
 import LinuxSystem
@@ -131,9 +132,25 @@ extension SettingsReader {
     return true
   }
 
-  private static let forwardKeys = [
-    "path", "format", "acknowledge", "scrub", "name", "group", "unit", "signal", "executable",
+  /// A key of the filter of a collector: where its text goes, and what it takes.
+  struct FilterKey: Sendable {
+    var name: String
+    var path: any WritableKeyPath<ReportFilter, String?> & Sendable
+    var takes: String
+    var isGood: @Sendable (String) -> Bool
+  }
+
+  static let filterKeys = [
+    FilterKey(name: "name", path: \.name, takes: "a part of a program's name") { !$0.isEmpty },
+    FilterKey(name: "group", path: \.group, takes: "the beginning of a group's key") { SettingKey.isHexadecimal($0) },
+    FilterKey(name: "unit", path: \.unit, takes: "the name of a unit, such as shop.service") { $0.contains(".") },
+    FilterKey(name: "signal", path: \.signal, takes: "the name of a signal, such as SIGSEGV") {
+      SettingKey.isSignal($0)
+    },
+    FilterKey(name: "executable", path: \.executable, takes: "a part of an executable's path") { !$0.isEmpty },
   ]
+  private static let forwardKeys =
+    ["path", "format", "acknowledge", "scrub"] + filterKeys.map(\.name)
 
   private static func forward(_ node: Node, _ path: String) throws(SettingsError) -> ForwardSettings {
     guard case .mapping(let mapping) = node else {
@@ -160,25 +177,14 @@ extension SettingsReader {
       case "scrub":
         forward.scrubs = SettingText.flag(text) ?? true
         takes = SettingText.flag(text) == nil ? "true or false" : nil
-      case "name":
-        forward.name = text
-        takes = text.isEmpty ? "a part of a program's name" : nil
-      case "group":
-        forward.group = text
-        takes = SettingKey.isHexadecimal(text) ? nil : "the beginning of a group's key"
-      case "unit":
-        forward.unit = text
-        takes = text.contains(".") ? nil : "the name of a unit, such as shop.service"
-      case "signal":
-        forward.signal = text
-        takes = SettingKey.isSignal(text) ? nil : "the name of a signal, such as SIGSEGV"
-      case "executable":
-        forward.executable = text
-        takes = text.isEmpty ? "a part of an executable's path" : nil
       default:
-        throw SettingsError(
-          place: here,
-          reason: "forward has no key '\(key)'" + Spelling.meant(key, among: forwardKeys))
+        guard let filter = filterKeys.first(where: { $0.name == key }) else {
+          throw SettingsError(
+            place: here,
+            reason: "forward has no key '\(key)'" + Spelling.meant(key, among: forwardKeys))
+        }
+        forward.filter[keyPath: filter.path] = text
+        takes = filter.isGood(text) ? nil : filter.takes
       }
       if let takes {
         throw SettingsError(place: here, reason: "forward's \(key) takes \(takes), not '\(text.prefix(64))'")

@@ -1,3 +1,5 @@
+import CrashProtocol
+
 /// Settings as crashd prints them.
 extension SettingsReader {
   /// Every key with its value, a line each, and the collectors: a file that says the same.
@@ -12,10 +14,9 @@ extension SettingsReader {
   }
 
   private static func text(_ forward: ForwardSettings) -> String {
-    let filters = [
-      ("name", forward.name), ("group", forward.group), ("unit", forward.unit), ("signal", forward.signal),
-      ("executable", forward.executable),
-    ].compactMap { key, value in value.map { (key, SettingText.quoted($0)) } }
+    let filters = filterKeys.compactMap { key in
+      forward.filter[keyPath: key.path].map { (key.name, SettingText.quoted($0)) }
+    }
     // A reply of varlink is an acknowledgement: there the key says nothing.
     let acknowledge = forward.format == .jsonl ? [("acknowledge", "\(forward.acknowledges)")] : []
     let rest = [("format", forward.format.rawValue)] + acknowledge + [("scrub", "\(forward.scrubs)")] + filters

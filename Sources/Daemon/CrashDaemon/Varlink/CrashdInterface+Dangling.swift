@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import DanglingStatistics
@@ -7,72 +8,70 @@ import FoundationEssentials
 extension CrashdInterface {
   private static let defaultEvents = 100
   /// Of a budget that an operator may give.
-  private static let budgetRange: ClosedRange<Int64> = 4_096...1 << 34
+  private static let budgetRange = 4_096...1 << 34
 
-  func danglingPolicies(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError)
-    -> DanglingPoliciesReply
-  {
-    let parameters = try VarlinkParameters(call, known: ["name"])
-    let name = try parameters.string("name")
-    return DanglingPoliciesReply(services: await policy.views(await policy.find(name, visibility)))
+  func danglingPolicies(
+    _ parameters: OptionalName, _ client: Client
+  ) async throws(ProtocolError) -> Methods.DanglingPolicies.Reply {
+    Methods.DanglingPolicies.Reply(
+      services: await policy.reports(await policy.find(parameters.name, client.visibility)))
   }
 
-  func danglingClasses(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> DanglingClassesReply
-  {
-    let parameters = try VarlinkParameters(call, known: ["name"])
-    let name = try parameters.string("name")
-    await pipeline.observeAll { visibility.includes($0) }
-    let found = await policy.summaries(await policy.find(name, visibility))
-    return DanglingClassesReply(classes: found.prefix(limits.listReports).map { DanglingClassesReply.Class($0) })
+  func danglingClasses(
+    _ parameters: OptionalName, _ client: Client
+  ) async throws(ProtocolError) -> Methods.DanglingClasses.Sent {
+    await pipeline.observeAll { client.visibility.includes($0) }
+    let found = await policy.summaries(await policy.find(parameters.name, client.visibility))
+    return Methods.DanglingClasses.Sent(
+      classes: found.prefix(limits.listReports).map { Erased(EstimatedClass($0)) })
   }
 
-  func danglingEvents(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> DanglingEventsReply {
-    let parameters = try VarlinkParameters(call, known: ["name", "limit"])
-    let name = try parameters.string("name")
-    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultEvents
-    let keys = await policy.find(name, visibility)
+  func danglingEvents(
+    _ parameters: Methods.DanglingEvents.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> Methods.DanglingEvents.Reply {
+    let limit = try checked(parameters.limit, "limit", in: 0...Int.max) ?? Self.defaultEvents
+    let keys = await policy.find(parameters.name, client.visibility)
     let names = await policy.names(keys)
     let events = try reading { () throws(StoreError) in
       try store.danglingEvents(
-        programs: name == nil ? nil : Set(keys.map(\.program)), visibility: visibility,
+        programs: parameters.name == nil ? nil : Set(keys.map(\.program)), visibility: client.visibility,
         limit: min(limit, limits.listReports))
     }
-    return DanglingEventsReply(events: events.compactMap { DanglingEventsReply.Event($0, names: names) })
+    return Methods.DanglingEvents.Reply(events: events.compactMap { DanglingEventReport($0, names: names) })
   }
 
-  func policySet(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> DanglingServicesReply {
-    let parameters = try VarlinkParameters(
-      call,
-      known: [
-        "name", "pin", "automatic", "baseBudgetBytes", "raisedBudgetBytes", "crashLoop_s", "alarmThreshold_days",
-      ])
+  func policySet(
+    _ parameters: Methods.PolicySet.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> DanglingChange {
+    let rules = parameters.shared
     var change = RuleChange()
-    if let pin = try parameters.string("pin") {
+    if let pin = rules.pin {
       guard let known = Pin(rawValue: pin) else { throw .invalidParameter("pin") }
       change.pin = known
     }
-    change.allowsAutomaticProtection = try parameters.bool("automatic")
-    change.baseBudgetBytes = try parameters.int("baseBudgetBytes", in: Self.budgetRange).map { UInt64($0) }
-    change.raisedBudgetBytes = try parameters.int("raisedBudgetBytes", in: Self.budgetRange).map { UInt64($0) }
-    change.crashLoop_s = try parameters.int("crashLoop_s", in: 0...86_400).map { Double($0) }
-    change.alarmThreshold_days = try parameters.int("alarmThreshold_days", in: 2...36_500).map { Double($0) }
-    let keys = try await services(parameters.required("name", parameters.string("name")), visibility)
+    change.allowsAutomaticProtection = rules.automatic
+    let budget = Self.budgetRange
+    change.baseBudgetBytes = try checked(rules.baseBudgetBytes, "baseBudgetBytes", in: budget).map { UInt64($0) }
+    change.raisedBudgetBytes = try checked(rules.raisedBudgetBytes, "raisedBudgetBytes", in: budget).map { UInt64($0) }
+    change.crashLoop_s = try checked(rules.crashLoopSeconds, "crashLoop_s", in: 0...86_400).map { Double($0) }
+    change.alarmThreshold_days =
+      try checked(rules.alarmThresholdDays, "alarmThreshold_days", in: 2...36_500).map { Double($0) }
+    let keys = try await services(parameters.own.name, client.visibility)
     await policy.change(keys, change)
     return await outcome(of: keys, about: .deadObjects)
   }
 
-  func danglingProtect(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError)
-    -> DanglingServicesReply
-  {
-    let parameters = try VarlinkParameters(call, known: ["class", "name", "limit", "mode"])
-    let className = try self.className(parameters)
+  func danglingProtect(
+    _ parameters: Methods.DanglingProtect.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> DanglingChange {
+    let className = try self.className(parameters.class)
     var wish = ServicePolicy.Wish()
-    wish.limit = try parameters.int("limit", in: 1...Int64(SlotSuggestion.most))
-    if let mode = try parameters.string("mode") {
+    wish.limit = try checked(parameters.limit, "limit", in: 1...Int(SlotSuggestion.most))
+    if let mode = parameters.mode {
       guard let known = DanglingMode(rawValue: mode) else { throw .invalidParameter("mode") }
       wish.mode = known
     }
-    let keys = try await services(parameters.string("name"), visibility)
+    let keys = try await services(parameters.name, client.visibility)
     for key in keys where await !policy.hasRoom(key, for: className) {
       throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
     }
@@ -80,12 +79,11 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .deadObjects)
   }
 
-  func danglingRelease(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError)
-    -> DanglingServicesReply
-  {
-    let parameters = try VarlinkParameters(call, known: ["class", "name"])
-    let className = try self.className(parameters)
-    let keys = try await services(parameters.string("name"), visibility)
+  func danglingRelease(
+    _ parameters: Methods.DanglingRelease.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> DanglingChange {
+    let className = try self.className(parameters.class)
+    let keys = try await services(parameters.name, client.visibility)
     for key in keys where await !policy.hasRoom(key, for: className) {
       throw .tooManyClasses(limit: ControlPlan.wordLimit / 2)
     }
@@ -93,14 +91,13 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .deadObjects)
   }
 
-  func outcome(of keys: [ServiceKey], about subject: ControlOutcome.Subject) async -> DanglingServicesReply {
+  func outcome(of keys: [ServiceKey], about subject: ControlOutcome.Subject) async -> DanglingChange {
     let (processes, obeying) = await policy.settle(keys, about: subject, timeout_ms: limits.control_ms)
-    return DanglingServicesReply(
+    return DanglingChange(
       services: await policy.names(keys).values.sorted(), processes: processes, obeying: obeying)
   }
 
-  private func className(_ parameters: VarlinkParameters) throws(VarlinkError) -> String {
-    let name = try parameters.required("class", parameters.string("class"))
+  private func className(_ name: String) throws(ProtocolError) -> String {
     // Processes refuse what has control characters; a name of blanks is no class's.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
@@ -108,14 +105,14 @@ extension CrashdInterface {
     return usable
   }
 
-  func services(_ name: String?, _ visibility: Visibility) async throws(VarlinkError) -> [ServiceKey] {
+  func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
     // A part of every name; who means all programs leaves it out.
     if name?.isEmpty == true { throw .invalidParameter("name") }
     // Who attached before this call is meant, too.
     await attach.settle(pid: 0)
     await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
-    guard !keys.isEmpty else { throw .noSuchService(name ?? "") }
+    guard !keys.isEmpty else { throw .noSuchService(name: String((name ?? "").prefix(128))) }
     return keys
   }
 }
@@ -126,53 +123,28 @@ extension PolicyKeeper {
   }
 }
 
-struct DanglingPoliciesReply: Encodable, Sendable {
-  var services: [PolicyView]
-}
+/// The estimates of one class in one build: `DanglingClass` with all figures.
+private struct EstimatedClass: Encodable, Sendable {
+  var uid: Int
+  var process: String
+  var program: String
+  var figures: ClassSummary
 
-struct DanglingServicesReply: Encodable, Sendable {
-  var services: [String]
-  var processes: Int
-  var obeying: Int
-}
-
-struct DanglingClassesReply: Encodable, Sendable {
-  struct Class: Encodable, Sendable {
-    var uid: Int
-    var process: String
-    var program: String
-    var figures: ClassSummary
-
-    init(_ found: (service: ServiceKey, name: String, summary: ClassSummary)) {
-      uid = Int(found.service.uid)
-      process = found.name
-      program = found.service.program
-      figures = found.summary
-    }
+  init(_ found: (service: ServiceKey, name: String, summary: ClassSummary)) {
+    uid = Int(found.service.uid)
+    process = found.name
+    program = found.service.program
+    figures = found.summary
   }
-
-  var classes: [Class]
 }
 
-struct DanglingEventsReply: Encodable, Sendable {
-  struct Event: Encodable, Sendable {
-    var sequence: Int
-    var uid: Int
-    var name: String
-    var program: String
-    var decision: DanglingDecision
-
-    init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
-      // What another version wrote in another form is left out.
-      guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: Data(event.json)) else { return nil }
-      sequence = Int(event.sequence)
-      uid = Int(event.uid)
-      program = event.program
-      name =
-        names[ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)] ?? event.program
-      self.decision = decision
-    }
+extension DanglingEventReport {
+  fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
+    // What another version wrote in another form is left out.
+    guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: Data(event.json)) else { return nil }
+    let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
+    self.init(
+      sequence: Int(event.sequence), uid: Int(event.uid), name: names[key] ?? event.program, program: event.program,
+      decision: decision)
   }
-
-  var events: [Event]
 }

@@ -1,19 +1,19 @@
+import CrashProtocol
 import CrashStore
 import Synchronization
 
 /// Numbers for those who watch crashd.
 extension CrashdInterface {
-  func metrics(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> MetricsReply {
-    _ = try VarlinkParameters(call, known: [])
-    return MetricsReply(text: try await metricsText(visibility))
+  func metrics(_: NoParameters, _ client: Client) async throws(ProtocolError) -> Methods.Metrics.Reply {
+    Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
   /// As `Status`, with what became of forwarded events; each user's own numbers where they are some user's.
-  func metricsText(_ visibility: Visibility = .all) async throws(VarlinkError) -> String {
+  func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
-    let (count, bytes, newest) = try reading { () throws(StoreError) in
-      (try store.count(visibility: visibility), try store.sizeBytes(), try store.newestCursor())
+    let (count, bytes) = try reading { () throws(StoreError) in
+      (try store.count(visibility: visibility), try store.sizeBytes())
     }
     var metrics = OpenMetrics()
     metrics.add("crashd_up_seconds", .gauge, "Seconds since crashd started.", uptime_s)
@@ -23,10 +23,10 @@ extension CrashdInterface {
     metrics.add("crashd_reports", .gauge, "Reports in the store.", count)
     metrics.add("crashd_losses", .counter, "What could not be kept.", by: "kind", losses(visibility))
     metrics.add("crashd_refusals", .counter, "What was refused.", by: "kind", refusals(visibility))
-    try addSubscribers(to: &metrics, newest, visibility)
+    try addSubscribers(to: &metrics, visibility)
     if visibility == .all {
       await addTotals(to: &metrics, bytes)
-      addForwards(to: &metrics, newest)
+      addForwards(to: &metrics)
     }
     return metrics.ended
   }
@@ -58,7 +58,7 @@ extension CrashdInterface {
     }
   }
 
-  private func addForwards(to metrics: inout OpenMetrics, _ newest: StoreCursor) {
+  private func addForwards(to metrics: inout OpenMetrics) {
     let all = forwards.all
     metrics.add(
       "crashd_forward_connected", .gauge, "Whether the collector is connected.", by: "path",
@@ -72,12 +72,8 @@ extension CrashdInterface {
     for subscriber in (try? store.subscribers()) ?? [] {
       let path = subscriber.name.dropFirst(ForwardSettings.subscriberPrefix.count)
       guard subscriber.name.hasPrefix(ForwardSettings.subscriberPrefix), all[String(path)] != nil else { continue }
-      behind[String(path)] = subscriber.behind(newest)
+      behind[String(path)] = subscriber.behind
     }
     metrics.add("crashd_forward_behind", .gauge, "Events that the collector does not have yet.", by: "path", behind)
   }
-}
-
-struct MetricsReply: Encodable, Sendable {
-  var text: String
 }

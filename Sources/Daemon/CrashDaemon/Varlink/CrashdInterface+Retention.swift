@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 
@@ -5,13 +6,14 @@ import CrashStore
 extension CrashdInterface {
   private static let removedAtOnce = 1_000
 
-  func prune(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> PruneReply {
-    let parameters = try VarlinkParameters(call, known: ["before", "dryRun", "limit"])
-    let before = try parameters.required("before", time("before", parameters))
-    let isDryRun = try parameters.bool("dryRun") ?? false
-    let limit = try parameters.int("limit", in: 1...Int64.max) ?? Int.max
-    if isDryRun {
-      return PruneReply(
+  func prune(
+    _ parameters: Methods.Prune.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> Methods.Prune.Reply {
+    guard let before = try time(parameters.before, "before") else { throw .invalidParameter("before") }
+    let limit = try checked(parameters.limit, "limit", in: 1...Int.max) ?? Int.max
+    let visibility = client.visibility
+    if parameters.dryRun == true {
+      return Methods.Prune.Reply(
         removed: try reading { () throws(StoreError) in try store.count(before: before, visibility: visibility) })
     }
     var removed = 0
@@ -24,15 +26,15 @@ extension CrashdInterface {
     }
     if removed > 0 { ledger.count(removed: [RetentionReason.asked.rawValue: removed]) }
     trouble.wake()
-    return PruneReply(removed: removed)
+    return Methods.Prune.Reply(removed: removed)
   }
 
-  func remove(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> RemoveReply {
-    let parameters = try VarlinkParameters(call, known: ["ids"])
-    let prefixes = try parameters.required("ids", parameters.strings("ids", limit: Self.removedAtOnce))
+  func remove(_ parameters: Methods.Remove.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Remove.Reply {
+    let visibility = client.visibility
+    guard parameters.ids.count <= Self.removedAtOnce else { throw .invalidParameter("ids") }
     // All of them or none: a prefix that fits no report, or two, may be a slip of the finger.
     var ids: [String] = []
-    for prefix in prefixes {
+    for prefix in parameters.ids {
       guard !prefix.isEmpty else { throw .invalidParameter("ids") }
       ids.append(
         try reading { () throws(StoreError) in
@@ -45,45 +47,11 @@ extension CrashdInterface {
     }
     if !removed.isEmpty { ledger.count(removed: [RetentionReason.asked.rawValue: removed.count]) }
     trouble.wake()
-    return RemoveReply(removed: removed)
+    return Methods.Remove.Reply(removed: removed)
   }
 
   /// What was removed behind a cursor before its reader came.
-  func missed(after cursor: StoreCursor, _ visibility: Visibility) throws(VarlinkError) -> ReportStore.Missed {
+  func missed(after cursor: StoreCursor, _ visibility: Visibility) throws(ProtocolError) -> ReportStore.Missed {
     try reading { () throws(StoreError) in try store.removed(after: cursor, visibility: visibility) }
-  }
-}
-
-struct PruneReply: Encodable, Sendable {
-  var removed: Int
-}
-
-struct RemoveReply: Encodable, Sendable {
-  var removed: [String]
-}
-
-extension VarlinkParameters {
-  /// A list of texts.
-  func strings(_ name: String, limit: Int) throws(VarlinkError) -> [String]? {
-    switch try value(name) {
-    case nil: return nil
-    case .array(let values) where values.count <= limit:
-      var texts: [String] = []
-      for value in values {
-        guard case .string(let text) = value else { throw .invalidParameter(name) }
-        texts.append(text)
-      }
-      return texts
-    default: throw .invalidParameter(name)
-    }
-  }
-}
-
-extension VarlinkError {
-  /// Events were removed before they were read.
-  static func cursorExpired(_ missed: ReportStore.Missed) -> VarlinkError {
-    VarlinkError(
-      name: "io.crashshield.Crashd.CursorExpired",
-      parameters: ["lost": .int(Int64(missed.count)), "exact": .bool(missed.isExact)])
   }
 }

@@ -1,24 +1,22 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 
 /// Reports as they may leave the machine.
 extension CrashdInterface {
   /// A report without what the privacy rules name.
-  func scrubbed(_ parameters: VarlinkParameters, _ visibility: Visibility) throws(VarlinkError) -> ScrubbedReply {
-    for memory in ["raw", "stacks"] where try parameters.bool(memory) == true { throw .invalidParameter(memory) }
-    let prefix = try parameters.string("id")
+  func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> GetReply<Erased> {
+    for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
+      throw .invalidParameter(name)
+    }
     let report = try reading { () throws(StoreError) in
-      try store.report(with: preliminary, idPrefix: prefix, visibility: visibility)
+      try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
     }
     do {
-      return ScrubbedReply(report: try Scrubber(settings.current.privacy).scrub(report))
+      return GetReply(report: Erased(try Scrubber(settings.current.privacy).scrub(report)))
     } catch {
       // The rules were understood when the settings were read. Whatever it is: nothing goes unscrubbed.
-      throw .storeUnavailable("the report cannot be scrubbed: \(error)")
+      throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }
-}
-
-struct ScrubbedReply: Encodable, Sendable {
-  var report: JSONValue
 }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import Glibc
@@ -7,8 +8,7 @@ extension CrashdInterface {
   private static let nameLimitBytes = 64
 
   /// A subscriber's name: letters, digits, `.`, `-` and `_`.
-  func subscriberName(_ parameters: VarlinkParameters) throws(VarlinkError) -> String? {
-    guard let name = try parameters.string("subscriber") else { return nil }
+  func checked(subscriber name: String) throws(ProtocolError) -> String {
     let isGood =
       (1...Self.nameLimitBytes).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in
@@ -24,112 +24,61 @@ extension CrashdInterface {
   }
 
   /// Whose subscriber is meant: the caller's, unless the caller sees all and names a user.
-  private func owner(
-    of name: String, _ parameters: VarlinkParameters, _ client: Client
-  ) throws(VarlinkError) -> UInt32 {
-    guard let given = try parameters.int("uid", in: 0...Int64(UInt32.max)) else { return client.peer.uid }
+  private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
+    guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
-    guard client.visibility.includes(Peer(pid: 0, uid: uid)) else {
-      throw VarlinkError(StoreError.noSuchSubscriber(name: name))
-    }
+    guard client.visibility.includes(Peer(pid: 0, uid: uid)) else { throw .noSuchSubscriber(name) }
     return uid
   }
 
-  func acknowledge(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> CursorReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber", "cursor", "uid"])
-    let name = try parameters.required("subscriber", subscriberName(parameters))
-    let cursor = try parameters.required("cursor", self.cursor("cursor", parameters))
-    let uid = try owner(of: name, parameters, client)
+  func acknowledge(_ parameters: Methods.Ack.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Ack.Reply {
+    let name = try checked(subscriber: parameters.subscriber)
+    guard let cursor = try self.cursor(parameters.cursor) else { throw .invalidParameter("cursor") }
+    let uid = try owner(of: name, parameters.uid, client)
     let reached = try reading { () throws(StoreError) in
       try store.acknowledge(cursor, subscriber: name, uid: uid, at: Moment.now().description)
     }
-    return CursorReply(cursor: reached.description)
+    return Methods.Ack.Reply(cursor: reached.description)
   }
 
-  func cursor(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> CursorReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber", "uid"])
-    let name = try parameters.required("subscriber", subscriberName(parameters))
-    let uid = try owner(of: name, parameters, client)
+  func subscriberCursor(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> Methods.Cursor.Reply {
+    let name = try checked(subscriber: parameters.subscriber)
+    let uid = try owner(of: name, parameters.uid, client)
     let reached = try reading { () throws(StoreError) in try store.cursor(ofSubscriber: name, uid: uid) }
-    return CursorReply(cursor: reached.description)
+    return Methods.Cursor.Reply(cursor: reached.description)
   }
 
-  func forget(_ call: VarlinkCall, from client: Client) throws(VarlinkError) -> EmptyReply {
-    let parameters = try VarlinkParameters(call, known: ["subscriber", "uid"])
-    if let name = try collector(parameters, client.visibility) {
-      try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: geteuid()) }
-      return EmptyReply()
+  func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
+    if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
+      // It is crashd's own, whatever uid the call has.
+      _ = try owner(of: parameters.subscriber, parameters.uid, client)
+      let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
+      // It would be entered again at once, and would have lost its place.
+      if forwards.all[String(path)] != nil { throw .subscriberInUse(String(parameters.subscriber.prefix(128))) }
+      try reading { () throws(StoreError) in try store.forget(subscriber: parameters.subscriber, uid: geteuid()) }
+      return NoParameters()
     }
-    let name = try parameters.required("subscriber", subscriberName(parameters))
-    let uid = try owner(of: name, parameters, client)
+    let name = try checked(subscriber: parameters.subscriber)
+    let uid = try owner(of: name, parameters.uid, client)
     try reading { () throws(StoreError) in try store.forget(subscriber: name, uid: uid) }
-    return EmptyReply()
+    return NoParameters()
   }
 
-  /// The name of a collector that crashd sends nothing to any more; nil: none is meant.
-  private func collector(
-    _ parameters: VarlinkParameters, _ visibility: Visibility
-  ) throws(VarlinkError) -> String? {
-    guard visibility == .all, let name = try parameters.string("subscriber"),
-      name.hasPrefix(ForwardSettings.subscriberPrefix)
-    else { return nil }
-    // It would be entered again at once, and would have lost its place.
-    if forwards.all[String(name.dropFirst(ForwardSettings.subscriberPrefix.count))] != nil {
-      throw .subscriberInUse(name)
-    }
-    return name
-  }
-
-  func subscribers(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> SubscribersReply {
-    _ = try VarlinkParameters(call, known: [])
-    let (found, newest) = try reading { () throws(StoreError) in
-      (try store.subscribers(visibility: visibility), try store.newestCursor())
-    }
-    return SubscribersReply(
-      subscribers: found.map { SubscribersReply.Subscriber($0, behind: $0.behind(newest)) })
+  func subscribers(_: NoParameters, _ client: Client) throws(ProtocolError) -> Methods.Subscribers.Reply {
+    Methods.Subscribers.Reply(
+      subscribers: try reading { () throws(StoreError) in try store.subscribers(visibility: client.visibility) })
   }
 
   /// How far each named subscriber is behind; collectors of the settings have a metric of their own.
   func addSubscribers(
-    to metrics: inout OpenMetrics, _ newest: StoreCursor, _ visibility: Visibility
-  ) throws(VarlinkError) {
+    to metrics: inout OpenMetrics, _ visibility: Visibility
+  ) throws(ProtocolError) {
     let found = try reading { () throws(StoreError) in try store.subscribers(visibility: visibility) }
     metrics.add(
       "crashd_subscriber_behind", .gauge, "Events that a named subscriber has not acknowledged yet.",
       by: ["name", "uid"],
       found.filter { !$0.name.hasPrefix(ForwardSettings.subscriberPrefix) }.map {
-        ([$0.name, "\($0.uid)"], $0.behind(newest))
+        ([$0.name, "\($0.uid)"], $0.behind ?? 0)
       })
   }
-}
-
-extension CrashStore.Subscriber {
-  /// Events that were stored behind its cursor.
-  func behind(_ newest: StoreCursor) -> Int { max(0, Int(clamping: newest.sequence - cursor.sequence)) }
-}
-
-struct CursorReply: Encodable, Sendable {
-  var cursor: String
-}
-
-struct EmptyReply: Encodable, Sendable {}
-
-struct SubscribersReply: Encodable, Sendable {
-  struct Subscriber: Encodable, Sendable {
-    var name: String
-    var uid: Int
-    var cursor: String
-    var time: String
-    var behind: Int
-
-    init(_ subscriber: CrashStore.Subscriber, behind: Int) {
-      name = subscriber.name
-      uid = subscriber.uid
-      cursor = subscriber.cursor.description
-      time = subscriber.time
-      self.behind = behind
-    }
-  }
-
-  var subscribers: [Subscriber]
 }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials
@@ -6,7 +7,6 @@ import Synchronization
 
 /// `io.crashshield.Crashd`: the methods with one reply.
 struct CrashdInterface: Sendable {
-  static let name = "io.crashshield.Crashd"
   /// The interface file, built into the program.
   static let description = String(decoding: PackageResources.io_crashshield_Crashd_varlink, as: UTF8.self)
 
@@ -27,168 +27,120 @@ struct CrashdInterface: Sendable {
 
   private static let defaultListLimit = 100
   /// SQLite adds it to a limit.
-  static let mostOffset: Int64 = 1 << 32
+  static let offsets = 0...1 << 32
   private static let defaultTimeout_ms = 10_000
-  private static let longestTimeout_ms: Int64 = 600_000
+  private static let longestTimeout_ms = 600_000
 
-  func reply(to call: VarlinkCall, from client: Client) async throws(VarlinkError) -> any Encodable & Sendable {
-    let visibility = client.visibility
-    return switch call.name {
-    case "List": try list(call, visibility)
-    case "Groups": try groups(call, visibility)
-    case "ResolveGroup": try resolveGroup(call, visibility)
-    case "Reanalyse": try await reanalyse(call, from: client)
-    case "Ack": try acknowledge(call, from: client)
-    case "Cursor": try cursor(call, from: client)
-    case "Subscribers": try subscribers(call, visibility)
-    case "Unsubscribe": try forget(call, from: client)
-    case "Explain": try await explain(call, from: client)
-    case "Get": try get(call, visibility)
-    case "Processes": try await processes(call, visibility)
-    case "Incidents": try await incidents(call, visibility)
-    case "TopIncidents": try await topIncidents(call, visibility)
-    case "ProtectedClasses": try await protectedClasses(call, visibility)
-    case "DanglingPolicies": try await danglingPolicies(call, visibility)
-    case "DanglingClasses": try await danglingClasses(call, visibility)
-    case "DanglingEvents": try await danglingEvents(call, visibility)
-    case "DanglingProtect": try await danglingProtect(call, visibility)
-    case "DanglingRelease": try await danglingRelease(call, visibility)
-    case "GuardModes": try await guardModes(call, visibility)
-    case "GuardSet": try await guardSet(call, visibility)
-    case "PolicySet": try await policySet(call, visibility)
-    case "AwaitProcess": try await awaitProcess(call, visibility)
-    case "Status": try await status(call, client)
-    case "Metrics": try await metrics(call, visibility)
-    case "Prune": try await prune(call, visibility)
-    case "Remove": try remove(call, visibility)
-    case "Subscribe": throw .expectedMore
-    default: throw .methodNotFound(String(call.method.prefix(128)))
-    }
+  func reply(to call: VarlinkCall, from client: Client) async throws(ProtocolError) -> any Encodable & Sendable {
+    if call.name == Methods.Subscribe.name { throw .expectedMore }
+    guard let handler = Self.handlers[call.name] else { throw .methodNotFound(String(call.method.prefix(128))) }
+    return try await handler.reply(to: call, from: client, by: self)
   }
 
-  private func list(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ListReply {
-    let parameters = try VarlinkParameters(
-      call, known: Self.filterNames.union(["limit", "before", "after", "oldestFirst", "count"]))
-    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
-    let filter = try filter(parameters)
-    let (before, after) = (try cursor("before", parameters), try cursor("after", parameters))
-    let isOldestFirst = try parameters.bool("oldestFirst") ?? false
-    let counts = try parameters.bool("count") ?? false
-    let page = try reading { () throws(StoreError) in
+  func list(_ query: ListQuery, _ client: Client) throws(ProtocolError) -> ReportPage {
+    let limit = try checked(query.limit, "limit", in: 0...Int.max) ?? Self.defaultListLimit
+    let filter = try checked(query.filter)
+    let (before, after) = (try cursor(query.before), try cursor(query.after))
+    return try reading { () throws(StoreError) in
       // Read first: none is missing that is stored meanwhile.
       try store.page(
-        with: preliminary, filter, visibility: visibility, before: before, after: after, isOldestFirst: isOldestFirst,
-        limit: min(limit, limits.listReports), counts: counts)
+        with: preliminary, filter, visibility: client.visibility, before: before, after: after,
+        isOldestFirst: query.oldestFirst ?? false, limit: min(limit, limits.listReports), counts: query.count ?? false)
     }
-    return ListReply(reports: page.reports.map { ListReply.Summary($0) }, more: page.more)
   }
 
   /// Those of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  static let filterNames: Set = ["pid", "name", "group", "unit", "signal", "executable", "since", "until"]
-
-  func filter(_ parameters: VarlinkParameters) throws(VarlinkError) -> ReportFilter {
-    ReportFilter(
-      pid: try parameters.int("pid", in: 0...Int64(Int32.max)), name: try parameters.string("name"),
-      group: try parameters.string("group"), unit: try parameters.string("unit"),
-      signal: try parameters.string("signal"), executable: try parameters.string("executable"),
-      since: try time("since", parameters), until: try time("until", parameters))
+  /// The filter with times as reports have them.
+  func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
+    var filter = filter
+    filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
+    filter.since = try time(filter.since, "since")
+    filter.until = try time(filter.until, "until")
+    return filter
   }
 
-  private func groups(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> GroupsReply {
-    let parameters = try VarlinkParameters(
-      call, known: Self.filterNames.union(["limit", "offset"]))
-    let limit = try parameters.int("limit", in: 0...Int64.max) ?? Self.defaultListLimit
-    let offset = try parameters.int("offset", in: 0...Self.mostOffset) ?? 0
-    let filter = try filter(parameters)
-    let groups = try reading { () throws(StoreError) in
-      try store.groups(filter, visibility: visibility, offset: offset, limit: min(limit, limits.listReports))
-    }
-    return GroupsReply(groups: groups.map { GroupsReply.Group($0) })
+  func groups(_ parameters: Methods.Groups.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Groups.Reply {
+    let limit = try checked(parameters.own.limit, "limit", in: 0...Int.max) ?? Self.defaultListLimit
+    let offset = try checked(parameters.own.offset, "offset", in: Self.offsets) ?? 0
+    let filter = try checked(parameters.shared)
+    return Methods.Groups.Reply(
+      groups: try reading { () throws(StoreError) in
+        try store.groups(
+          filter, visibility: client.visibility, offset: offset, limit: min(limit, limits.listReports))
+      })
   }
 
-  private func resolveGroup(_ call: VarlinkCall, _ visibility: Visibility) throws(VarlinkError) -> ResolveGroupReply {
-    let parameters = try VarlinkParameters(call, known: ["key", "resolved"])
-    let prefix = try parameters.required("key", parameters.string("key"))
-    let isResolved = try parameters.required("resolved", parameters.bool("resolved"))
-    let key = try reading { () throws(StoreError) in
-      try store.setResolved(
-        isResolved, group: String(prefix.prefix(64)), at: Moment.now().description, visibility: visibility)
-    }
-    return ResolveGroupReply(key: key)
+  func resolveGroup(
+    _ parameters: Methods.ResolveGroup.Parameters, _ client: Client
+  ) throws(ProtocolError) -> Methods.ResolveGroup.Reply {
+    Methods.ResolveGroup.Reply(
+      key: try reading { () throws(StoreError) in
+        try store.setResolved(
+          parameters.resolved, group: String(parameters.key.prefix(64)), at: Moment.now().description,
+          visibility: client.visibility)
+      })
   }
 
-  private func get(
-    _ call: VarlinkCall, _ visibility: Visibility
-  ) throws(VarlinkError) -> any Encodable & Sendable {
-    let parameters = try VarlinkParameters(call, known: ["id", "raw", "stacks", "scrub"])
-    if try parameters.bool("scrub") == true { return try scrubbed(parameters, visibility) }
-    let prefix = try parameters.string("id")
-    let wantsRaw = try parameters.bool("raw") ?? false
-    let wantsStacks = try parameters.bool("stacks") ?? false
+  func get(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> GetReply<Erased> {
+    if parameters.scrub == true { return try scrubbed(parameters, client) }
+    let wantsRaw = parameters.raw ?? false
+    let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
-      let report = try store.report(with: preliminary, idPrefix: prefix, visibility: visibility)
+      let report = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
       // Of a report that is not stored there is no record; another report may have its id meanwhile.
       let wantsRecord = (wantsRaw || wantsStacks) && report.isPreliminary != true
       let raw = wantsRecord ? try store.raw(id: report.id) : nil
       return GetReply(
-        report: report, raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,
+        report: Erased(report), raw: wantsRaw ? raw.map { Data($0).base64EncodedString() } : nil,
         stacks: wantsStacks ? raw.map { Reanalysis.stacks(of: report, raw: $0) } ?? [] : nil)
     }
   }
 
-  private func explain(_ call: VarlinkCall, from client: Client) async throws(VarlinkError) -> ExplainReply {
-    let parameters = try VarlinkParameters(call, known: ["id"])
-    let prefix = try parameters.string("id")
+  func explain(_ parameters: OptionalID, _ client: Client) async throws(ProtocolError) -> Explanation {
     do throws(Reanalysis.Failure) {
       let explanation = try await reanalysis.explain(
-        idPrefix: prefix, for: client.peer.uid, visibility: client.visibility)
-      return ExplainReply(
+        idPrefix: parameters.id, for: client.peer.uid, visibility: client.visibility)
+      return Explanation(
         id: explanation.report.id, sentence: explanation.report.diagnosis.sentence, rules: explanation.rules)
     } catch {
-      throw VarlinkError(error)
+      throw ProtocolError(error)
     }
   }
 
-  private func reanalyse(
-    _ call: VarlinkCall, from client: Client
-  ) async throws(VarlinkError) -> ReanalyseReply {
-    let parameters = try VarlinkParameters(call, known: ["id"])
-    let prefix = try parameters.string("id")
+  func reanalyse(_ parameters: OptionalID, _ client: Client) async throws(ProtocolError) -> ReanalyseReply<CrashReport>
+  {
     do throws(Reanalysis.Failure) {
       let outcome = try await reanalysis.run(
-        idPrefix: prefix, for: client.peer.uid, visibility: client.visibility)
+        idPrefix: parameters.id, for: client.peer.uid, visibility: client.visibility)
       return ReanalyseReply(report: outcome.report, changed: outcome.hasChanged)
     } catch {
-      throw VarlinkError(error)
+      throw ProtocolError(error)
     }
   }
 
-  private func processes(_ call: VarlinkCall, _ visibility: Visibility) async throws(VarlinkError) -> ProcessesReply {
-    _ = try VarlinkParameters(call, known: [])
-    let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
+  func processes(_: NoParameters, _ client: Client) throws(ProtocolError) -> Methods.Processes.Reply {
+    let processes = pipeline.attached().filter { client.visibility.includes($0.facts.peer) }
     let analysis = pipeline.analysis
-    return ProcessesReply(
-      processes: processes.map { ProcessesReply.Process($0, isWithheld: analysis.withholdsMemory(of: $0)) })
+    return Methods.Processes.Reply(
+      processes: processes.map { ProcessSummary($0, isWithheld: analysis.withholdsMemory(of: $0)) })
   }
 
-  private func awaitProcess(
-    _ call: VarlinkCall, _ visibility: Visibility
-  ) async throws(VarlinkError) -> AwaitProcessReply {
-    let parameters = try VarlinkParameters(call, known: ["pid", "timeout_ms"])
-    let pid = try parameters.required("pid", parameters.int("pid", in: 1...Int64(Int32.max)))
-    let timeout = try parameters.int("timeout_ms", in: 0...Self.longestTimeout_ms) ?? Self.defaultTimeout_ms
+  func awaitProcess(
+    _ parameters: Methods.AwaitProcess.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> ProcessOutcome {
+    let pid = try checked(parameters.pid, "pid", in: 1...Int(Int32.max))
+    let timeout = try checked(parameters.timeout_ms, "timeout_ms", in: 0...Self.longestTimeout_ms)
     await attach.settle(pid: Int32(pid))
     let progress = await pipeline.progress(
-      pid: Int32(pid), mayRead: { visibility.includes($0) }, timeout_ms: timeout)
-    return AwaitProcessReply(
+      pid: Int32(pid), mayRead: { client.visibility.includes($0) }, timeout_ms: timeout ?? Self.defaultTimeout_ms)
+    return ProcessOutcome(
       attached: progress.isAttached, settled: progress.isSettled, reports: progress.reports)
   }
 
-  private func status(_ call: VarlinkCall, _ client: Client) async throws(VarlinkError) -> StatusReply {
+  func status(_: NoParameters, _ client: Client) async throws(ProtocolError) -> DaemonStatus {
     let visibility = client.visibility
-    _ = try VarlinkParameters(call, known: [])
     let processes = pipeline.count { visibility.includes($0) }
     // It answers also when the store does not: that is when it is asked.
     if store.displacement() != nil { trouble.wake() }
@@ -196,16 +148,14 @@ struct CrashdInterface: Sendable {
     let bytes = (try? store.sizeBytes()) ?? 0
     // Totals show what other users do.
     let seesAll = visibility == .all
-    return StatusReply(
-      version: Daemon.version, pid: Int(getpid()),
-      uptime_s: uptime_s, processes: processes.all, ending: processes.ending, reports: count,
-      storeBytes: seesAll ? bytes : 0, losses: losses(visibility), refusals: refusals(visibility),
-      unwindings: seesAll ? await unwinder.findings : [:], debugInformation: seesAll ? await caches.fetches : [:],
-      held: seesAll ? trouble.count : 0,
+    return DaemonStatus(
+      version: Daemon.version, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
+      ending: processes.ending, reports: count, storeBytes: seesAll ? bytes : 0, losses: losses(visibility),
+      refusals: refusals(visibility), unwindings: seesAll ? await unwinder.findings : [:],
+      debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? trouble.count : 0,
       spooled: seesAll ? pipeline.spooler.spool.count() : nil,
       trouble: visibility == .all ? trouble.sentences : trouble.sentences.isEmpty ? [] : ["the store is in trouble"],
-      access: StatusReply.Access(
-        uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
+      access: DaemonStatus.Access(uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
   }
 
   func losses(_ visibility: Visibility) -> [String: Int] {
@@ -225,24 +175,34 @@ struct CrashdInterface: Sendable {
   var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }
 
   /// Checks the cursor's form; the store checks the rest.
-  func cursor(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> StoreCursor? {
-    guard let text = try parameters.string(name) else { return nil }
-    guard let cursor = StoreCursor(text) else { throw VarlinkError(.invalidCursor(String(text.prefix(64)))) }
+  func cursor(_ text: String?) throws(ProtocolError) -> StoreCursor? {
+    guard let text else { return nil }
+    guard let cursor = StoreCursor(text) else { throw .invalidCursor(String(text.prefix(64))) }
     return cursor
   }
 
-  func time(_ name: String, _ parameters: VarlinkParameters) throws(VarlinkError) -> String? {
-    guard let text = try parameters.string(name) else { return nil }
+  func time(_ text: String?, _ name: String) throws(ProtocolError) -> String? {
+    guard let text else { return nil }
     guard let moment = Moment(rfc3339: text) else { throw .invalidParameter(name) }
     return moment.description
   }
 
-  func reading<Value>(_ body: () throws(StoreError) -> Value) throws(VarlinkError) -> Value {
+  func checked(_ value: Int?, _ name: String, in range: ClosedRange<Int>) throws(ProtocolError) -> Int? {
+    if let value, !range.contains(value) { throw .invalidParameter(name) }
+    return value
+  }
+
+  func checked(_ value: Int, _ name: String, in range: ClosedRange<Int>) throws(ProtocolError) -> Int {
+    guard range.contains(value) else { throw .invalidParameter(name) }
+    return value
+  }
+
+  func reading<Value>(_ body: () throws(StoreError) -> Value) throws(ProtocolError) -> Value {
     do throws(StoreError) {
       return try CPUAccounts.charging(body)
     } catch {
       if error.isCorruption { trouble.notice(error) }
-      throw VarlinkError(error)
+      throw ProtocolError(error)
     }
   }
 }

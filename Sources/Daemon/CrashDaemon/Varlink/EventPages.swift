@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashStore
 import NIOCore
 
@@ -40,15 +41,15 @@ struct EventPages: Sendable {
     defer { server.hub.endReading(reader) }
     do {
       try await writer.write(
-        VarlinkReply.success(
-          SubscribeReply(ready: true, cursor: start.description, lost: lost > 0 ? lost : nil), continues: true))
+        ReplyFrame.success(
+          Methods.Subscribe.Sent(ready: true, cursor: start.description, lost: lost > 0 ? lost : nil), continues: true))
       var progress = Progress(cursor: start, reported: lost)
       var news = news.makeAsyncIterator()
       repeat {
         while try await !writePage(&progress) {}
       } while await news.next() != nil
     } catch let error as StoreError {
-      await writer.writeLast(VarlinkReply.failure(VarlinkError(error)))
+      await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
     } catch {
       // The client went away.
     }
@@ -96,8 +97,8 @@ struct EventPages: Sendable {
   private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
     guard let event = page.events.popLast() else { return nil }
     defer { progress.gone = 0 }
-    return VarlinkReply.success(
-      SubscribeReply(
+    return ReplyFrame.success(
+      Methods.Subscribe.Sent(
         cursor: event.cursor.description, report: event.report, lost: progress.gone > 0 ? progress.gone : nil),
       continues: true)
   }

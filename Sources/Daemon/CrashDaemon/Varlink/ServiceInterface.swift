@@ -1,3 +1,5 @@
+import CrashProtocol
+
 /// `org.varlink.service`: what every Varlink service says of itself.
 struct ServiceInterface: Sendable {
   static let name = "org.varlink.service"
@@ -7,24 +9,30 @@ struct ServiceInterface: Sendable {
     var product = "crashd"
     var version = Daemon.version
     var url = "https://varlink.org"
-    var interfaces = [ServiceInterface.name, CrashdInterface.name]
+    var interfaces = [ServiceInterface.name, Methods.interface]
   }
 
   private struct Description: Encodable {
     var description: String
   }
 
-  func reply(to call: VarlinkCall) throws(VarlinkError) -> any Encodable & Sendable {
+  private struct InterfaceName: Codable {
+    var interface: String
+  }
+
+  private static let nothing = ParameterReader(NoParameters.self)
+  private static let interfaceName = ParameterReader(InterfaceName.self)
+
+  func reply(to call: VarlinkCall) throws(ProtocolError) -> any Encodable & Sendable {
     switch call.name {
     case "GetInfo":
-      _ = try VarlinkParameters(call, known: [])
+      _ = try Self.nothing.read(call)
       return Info()
     case "GetInterfaceDescription":
-      let parameters = try VarlinkParameters(call, known: ["interface"])
-      let interface = try parameters.required("interface", parameters.string("interface"))
+      let interface = try Self.interfaceName.read(call).interface
       switch interface {
       case Self.name: return Description(description: Self.description)
-      case CrashdInterface.name: return Description(description: CrashdInterface.description)
+      case Methods.interface: return Description(description: CrashdInterface.description)
       default: throw .interfaceNotFound(String(interface.prefix(128)))
       }
     default: throw .methodNotFound(String(call.method.prefix(128)))

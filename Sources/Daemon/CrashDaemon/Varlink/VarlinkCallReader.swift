@@ -1,3 +1,4 @@
+import CrashProtocol
 import NIOCore
 
 /// What one message of a client is.

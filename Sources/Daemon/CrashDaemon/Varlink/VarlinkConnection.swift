@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashStore
 import NIOCore
 
@@ -20,7 +21,7 @@ struct VarlinkConnection {
         return
       }
       try await server.waitForCPU(of: peer)
-      if call.method == "\(CrashdInterface.name).Subscribe", call.more == true {
+      if call.method == "\(Methods.interface).Subscribe", call.more == true {
         if try await subscribe(call) { return }
         continue
       }
@@ -30,24 +31,26 @@ struct VarlinkConnection {
   }
 
   private func answer(_ call: VarlinkCall) async -> ByteBuffer {
-    do throws(VarlinkError) {
+    do throws(ProtocolError) {
       if call.upgrade == true { throw .methodNotImplemented(String(call.method.prefix(128))) }
       switch call.interface {
-      case ServiceInterface.name: return VarlinkReply.success(try server.service.reply(to: call))
-      case CrashdInterface.name: return VarlinkReply.success(try await server.interface.reply(to: call, from: client))
+      case ServiceInterface.name: return ReplyFrame.success(try server.service.reply(to: call))
+      case Methods.interface: return ReplyFrame.success(try await server.interface.reply(to: call, from: client))
       default: throw .interfaceNotFound(String(call.interface.prefix(128)))
       }
     } catch {
       if error.name.hasPrefix(ServiceInterface.name) {
         server.ledger.refuse("call", from: peer, because: "\(error.name) \(error.parameters.description.prefix(160))")
       }
-      return VarlinkReply.failure(error)
+      return ReplyFrame.failure(error)
     }
   }
 }
 
 // Subscribe.
 extension VarlinkConnection {
+  private static let parameters = ParameterReader(Methods.Subscribe.Parameters.self)
+
   /// Streams events.
   ///
   /// Returns whether the connection is at its end.
@@ -55,13 +58,13 @@ extension VarlinkConnection {
     let cursor: StoreCursor
     let filter: ReportFilter
     let lost: Int
-    do throws(VarlinkError) {
+    do throws(ProtocolError) {
       let started = CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, peer.uid)) {
-        Result { () throws(VarlinkError) in try start(call) }
+        Result { () throws(ProtocolError) in try start(call) }
       }
       (cursor, filter, lost) = try started.get()
     } catch {
-      try await writer.write(VarlinkReply.failure(error))
+      try await writer.write(ReplyFrame.failure(error))
       return false
     }
     let pages = EventPages(server, client, writer, from: cursor, filter, lost: lost)
@@ -80,15 +83,15 @@ extension VarlinkConnection {
     return true
   }
 
-  private func start(_ call: VarlinkCall) throws(VarlinkError) -> (StoreCursor, ReportFilter, lost: Int) {
+  private func start(_ call: VarlinkCall) throws(ProtocolError) -> (StoreCursor, ReportFilter, lost: Int) {
     let interface = server.interface
-    let parameters = try VarlinkParameters(
-      call, known: CrashdInterface.filterNames.union(["cursor", "subscriber", "expired"]))
-    let given = try interface.cursor("cursor", parameters)
-    let subscriber = try interface.subscriberName(parameters)
-    let filter = try interface.filter(parameters)
+    let parameters = try Self.parameters.read(call)
+    let given = try interface.cursor(parameters.own.cursor)
+    var subscriber: String?
+    if let name = parameters.own.subscriber { subscriber = try interface.checked(subscriber: name) }
+    let filter = try interface.checked(parameters.shared)
     let visibility = client.visibility
-    let mayHaveExpired = try parameters.bool("expired") ?? false
+    let mayHaveExpired = parameters.own.expired ?? false
     let cursor = try interface.reading { () throws(StoreError) in
       if let subscriber {
         let reached = try interface.store.enter(subscriber: subscriber, uid: peer.uid, at: Moment.now().description)
@@ -99,7 +102,7 @@ extension VarlinkConnection {
       return given
     }
     let missed = try interface.missed(after: cursor, visibility)
-    guard missed.count == 0 || mayHaveExpired else { throw .cursorExpired(missed) }
+    guard missed.count == 0 || mayHaveExpired else { throw ProtocolError(missed) }
     return (cursor, filter, missed.count)
   }
 }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import Glibc
 import LinuxSystem
 import NIOCore
@@ -97,7 +98,7 @@ struct VarlinkServer: Service {
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
       try channel.pipeline.syncOperations.addHandler(
-        Refusal(reply: VarlinkReply.failure(.tooManyClients(limit: limit))))
+        Refusal(reply: ReplyFrame.failure(.tooManyClients(limit: limit))))
     } catch {
       ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: "no peer: \(error)")
       do { try channel.pipeline.syncOperations.addHandler(Refusal(reply: nil)) } catch { channel.close(promise: nil) }
@@ -118,7 +119,7 @@ struct VarlinkServer: Service {
           server: self, client: client, inbound: inbound.makeAsyncIterator(), writer: writer)
         do {
           try await connection.serve()
-        } catch let error as VarlinkFrameDecoder.TooLong {
+        } catch let error as FrameBoundary.TooLong {
           // Logged before the connection is closed: a client that sees it closed finds the line.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }

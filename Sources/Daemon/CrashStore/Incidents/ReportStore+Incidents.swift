@@ -1,3 +1,4 @@
+public import CrashProtocol
 public import CrashReport
 import FoundationEssentials
 import GRDB

@@ -1,4 +1,5 @@
 public import CrashClient
+import CrashProtocol
 public import CrashShieldGuards
 import Glibc
 internal import LinuxSystem
@@ -53,7 +54,7 @@ public struct Doctor: Sendable {
   }
 
   /// Whether reports of a process lack its memory; nil: they do not, or it is unknown.
-  static func memory(of process: AttachedProcess) -> Finding? {
+  static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
     case "none": Finding(.note, "memory", "reports keep nothing of it: the program has switched it off")
     case "withheld": Finding(.note, "memory", "reports keep nothing of it: crashd's privacy.no-memory")

@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 internal import CrashShield
 public import CrashShieldGuards
 import Dispatch
@@ -48,7 +48,7 @@ public enum GuardFacts: Sendable {
   }
 
   /// What a process has reported of its guards; nil: nothing.
-  static func finding(of test: AttachedProcess.SelfTest?) -> Finding {
+  static func finding(of test: ProcessSummary.SelfTest?) -> Finding {
     guard let test else {
       return Finding(
         .note, subject, "the program has not asked whether they still absorb",

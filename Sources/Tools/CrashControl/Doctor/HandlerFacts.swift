@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// Whether other code has taken a signal from the shield's handlers: `/proc` shows that there is one, and not whose, so
@@ -8,7 +9,8 @@ struct HandlerFacts {
 
   /// Asks for the last crash of an executable.
   init(executable: String?, client: CrashClient) {
-    guard let executable, let query = try? client.list(ListQuery(limit: 1, executable: executable)),
+    guard let executable,
+      let query = try? client.list(ListQuery(limit: 1, filter: ReportFilter(executable: executable))),
       let last = query.first, last.executable == executable
     else { return }
     report = try? client.report(id: last.id).report

@@ -1,4 +1,5 @@
 internal import CrashClient
+import CrashProtocol
 internal import CrashReport
 
 /// `demo dangling`: a program that crashes by a use of a dead object, until crashd has seen enough of it.

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CrashClient
+import CrashProtocol
 internal import CrashReport
 import Glibc
 internal import LinuxSystem

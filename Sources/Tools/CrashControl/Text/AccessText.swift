@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// The access to crashes, as text.

@@ -1,10 +1,10 @@
-public import CrashClient
+public import CrashProtocol
 internal import CrashReport
 
 /// The tables and texts of `dangling policy`, `trend`, `events` and `statistics`.
 public enum DanglingText: Sendable {
   /// A line a program.
-  public static func policies(_ policies: [DanglingPolicy], terminal: Terminal, legend: Bool) -> String {
+  public static func policies(_ policies: [DanglingPolicyReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
       .init(title: "UID", alignsRight: true, dropOrder: 3),
@@ -27,13 +27,14 @@ public enum DanglingText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  private static func classes(_ policy: DanglingPolicy) -> String {
+  private static func classes(_ policy: DanglingPolicyReport) -> String {
     let names = (policy.includesOwnClasses ? ["all of its own"] : []) + policy.classes.map(\.name)
     return names.isEmpty ? "none" : names.joined(separator: ", ")
   }
 
   /// All of one program's policy.
-  public static func policy(_ policy: DanglingPolicy, events: [DanglingEvent], terminal: Terminal) -> String {
+  public static func policy(_ policy: DanglingPolicyReport, events: [DanglingEventReport], terminal: Terminal) -> String
+  {
     var facts = [
       ("program", "\(policy.program), uid \(policy.uid)"),
       ("level", "\(policy.level), up to \(Listings.size(policy.budgetBytes)) in each process"),
@@ -79,7 +80,7 @@ public enum DanglingText: Sendable {
     return CleanText.line("\(what) in \(change.services.joined(separator: ", ")): \(running)") + "\n"
   }
 
-  private static func alarm(_ policy: DanglingPolicy) -> String {
+  private static func alarm(_ policy: DanglingPolicyReport) -> String {
     let action = policy.isAutomaticAllowed ? "protects by itself" : "only reports"
     let loop =
       policy.crashLoopSeconds == 0
@@ -88,7 +89,7 @@ public enum DanglingText: Sendable {
       + "\(number(policy.usualPerDay)) crashes a day are usual, \(loop)"
   }
 
-  private static func stop(_ stop: DanglingPolicy.Stop) -> String {
+  private static func stop(_ stop: DanglingPolicyReport.Stop) -> String {
     "\(stop.runWithoutNewGroup) of \(stop.enoughHitsWithoutNewGroup) hits in a row without a new place "
       + "(\(stop.hits) from \(stop.groups)), evidence of a drop \(number(stop.dropEvidence)) of "
       + "\(number(stop.dropThreshold)), \(number(stop.days)) of \(number(stop.atMostDays)) days"
@@ -96,7 +97,7 @@ public enum DanglingText: Sendable {
 
   /// The days of some programs: a row of bars, and a line a day.
   public static func trend(
-    _ policies: [DanglingPolicy], build: String?, days: Int, terminal: Terminal, legend: Bool
+    _ policies: [DanglingPolicyReport], build: String?, days: Int, terminal: Terminal, legend: Bool
   ) -> String {
     policies.map { policy in
       let shown = consecutive(policy.days).suffix(days)
@@ -139,12 +140,12 @@ public enum DanglingText: Sendable {
   }
 
   /// With the days on which nothing came.
-  private static func consecutive(_ days: [DanglingPolicy.Day]) -> [DanglingPolicy.Day] {
-    var filled: [DanglingPolicy.Day] = []
+  private static func consecutive(_ days: [DanglingPolicyReport.Day]) -> [DanglingPolicyReport.Day] {
+    var filled: [DanglingPolicyReport.Day] = []
     for day in days {
       while filled.count < mostDays, let last = filled.last, let next = dayAfter(last.date), next < day.date {
         filled.append(
-          DanglingPolicy.Day(date: next))
+          DanglingPolicyReport.Day(date: next))
       }
       filled.append(day)
     }
@@ -152,7 +153,7 @@ public enum DanglingText: Sendable {
   }
 
   /// What was decided, a line each.
-  public static func events(_ events: [DanglingEvent], terminal: Terminal, legend: Bool) -> String {
+  public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "TIME"), .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
       .init(title: "UID", alignsRight: true, dropOrder: 2), .init(title: "ACTION", dropOrder: 1),

@@ -1,4 +1,5 @@
 public import CrashClient
+import CrashProtocol
 internal import CrashReport
 
 /// The events of `follow` as text.

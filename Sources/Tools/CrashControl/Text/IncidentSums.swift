@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 public import CrashReport
 
 extension IncidentText {

@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 public import CrashReport
 
 /// The tables and texts of `incidents` and `dangling`.
@@ -26,7 +26,7 @@ public enum IncidentText: Sendable {
   }
 
   /// A line a class.
-  public static func classes(_ classes: [ProtectedClass], terminal: Terminal, legend: Bool) -> String {
+  public static func classes(_ classes: [ProtectedClassReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
       .init(title: "PROCESS", minimum: 8, maximum: 24, dropOrder: 4),

@@ -1,10 +1,10 @@
-public import CrashClient
+public import CrashProtocol
 internal import CrashReport
 
 /// The tables and texts of `list`, `processes`, `status` and `follow`.
 public enum Listings: Sendable {
   /// A line a report.
-  public static func reports(_ summaries: [Summary], terminal: Terminal, legend: Bool) -> String {
+  public static func reports(_ summaries: [ReportSummary], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "TIME"),
       .init(title: "PID", alignsRight: true),
@@ -44,7 +44,7 @@ public enum Listings: Sendable {
   }
 
   /// A line a group.
-  public static func groups(_ groups: [Group], terminal: Terminal, legend: Bool) -> String {
+  public static func groups(_ groups: [ReportGroup], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "COUNT", alignsRight: true, style: .bold),
       .init(title: "UID", alignsRight: true, dropOrder: 5),
@@ -68,7 +68,7 @@ public enum Listings: Sendable {
   }
 
   /// A line a process.
-  public static func processes(_ processes: [AttachedProcess], terminal: Terminal, legend: Bool) -> String {
+  public static func processes(_ processes: [ProcessSummary], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "PID", alignsRight: true),
       .init(title: "UID", alignsRight: true),

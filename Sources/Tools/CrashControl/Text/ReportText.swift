@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 internal import CrashReport
 
 /// A report for people.

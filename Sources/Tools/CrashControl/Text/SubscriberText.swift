@@ -1,4 +1,5 @@
-public import CrashClient
+import CrashClient
+public import CrashProtocol
 internal import CrashReport
 
 /// The table of named subscribers, and which of them a name means.
@@ -25,7 +26,7 @@ public enum SubscriberText: Sendable {
   /// - Throws: `Failure` when there is none, or several users have one and none is named.
   public static func only(_ name: String, uid: Int?, of subscribers: [Subscriber]) throws(Failure) -> Subscriber {
     let found = subscribers.filter { $0.name == name && (uid == nil || $0.uid == uid) }
-    guard let first = found.first else { throw Failure(ClientError.noSuchSubscriber(name)) }
+    guard let first = found.first else { throw Failure(ClientError.refused(.noSuchSubscriber(name))) }
     guard found.count == 1 else {
       let uids = found.map { "\($0.uid)" }.joined(separator: ", ")
       throw Failure(.usage, "users \(uids) have a subscriber '\(name)' each: say whose by --uid")

@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 internal import CrashReport
 
 /// What `top` shows at one moment.
@@ -6,14 +6,14 @@ public struct TopText: Sendable {
   /// How crashd is.
   public var status: DaemonStatus
   /// Groups of the period.
-  public var groups: [Group]
+  public var groups: [ReportGroup]
   /// The newest crashes, the newest first.
-  public var reports: [Summary]
+  public var reports: [ReportSummary]
   /// That time, for people.
   public var period: String
 
   /// Makes it from what crashd said.
-  public init(status: DaemonStatus, groups: [Group], reports: [Summary], period: String) {
+  public init(status: DaemonStatus, groups: [ReportGroup], reports: [ReportSummary], period: String) {
     self.status = status
     self.groups = groups
     self.reports = reports

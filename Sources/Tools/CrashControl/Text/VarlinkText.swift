@@ -1,4 +1,4 @@
-public import CrashClient
+public import CrashProtocol
 internal import FoundationEssentials
 
 /// The words of `crashctl varlink`.

@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// A crash as a log record of OpenTelemetry, in the JSON form of its protobuf messages.

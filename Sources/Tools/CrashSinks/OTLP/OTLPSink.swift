@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// Posts each crash as a log record to an OpenTelemetry collector (OTLP/HTTP with JSON).

@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// A crash as Sentry's event: <https://develop.sentry.dev/sdk/data-model/event-payloads/>.

@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import CrashReport
 
 /// Posts each crash as an event to Sentry, or to a server that speaks its protocol.

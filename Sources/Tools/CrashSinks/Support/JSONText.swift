@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 internal import FoundationEssentials
 
 extension JSONValue {

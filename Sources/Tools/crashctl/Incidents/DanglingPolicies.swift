@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import CrashReport
 
 extension Dangling {
@@ -243,9 +244,9 @@ extension Dangling {
 
 extension ConnectionOptions {
   /// The policies of programs; none is an error.
-  func policies(_ name: String?) throws(Failure) -> [DanglingPolicy] {
+  func policies(_ name: String?) throws(Failure) -> [DanglingPolicyReport] {
     let found = try ask { client throws(ClientError) in try client.danglingPolicies(name: name) }
-    guard !found.isEmpty else { throw Failure(ClientError.noSuchService(name: name ?? "")) }
+    guard !found.isEmpty else { throw Failure(ClientError.refused(.noSuchService(name: name ?? ""))) }
     return found
   }
 }

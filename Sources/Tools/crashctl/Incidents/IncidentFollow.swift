@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import CrashReport
 import Glibc
 
@@ -26,15 +27,15 @@ struct FollowIncidents: ParsableCommand {
   func run() throws {
     // Ctrl-C is how this verb ends; nothing is left to clean up.
     signal(SIGINT) { _ in _exit(130) }
-    var query = filter.query
-    (query.name, query.limit) = (name, Self.most)
+    var query = IncidentQuery(limit: Self.most, filter: filter.chosen)
+    query.filter.name = name
     var news = IncidentNews()
     let before = news.take(try ask(query))
     // What was there before is not news, where nobody asks for it.
-    if query.since != nil { try show(before) }
+    if query.filter.since != nil { try show(before) }
     while isWanted() {
       // Nothing that was seen yet is later than what was asked for.
-      query.since = news.since ?? filter.query.since
+      query.filter.since = news.since ?? filter.chosen.since
       try show(news.take(try ask(query)))
     }
   }

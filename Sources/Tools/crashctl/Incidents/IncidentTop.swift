@@ -1,6 +1,7 @@
 public import ArgumentParser
-public import CrashClient
+import CrashClient
 import CrashControl
+public import CrashProtocol
 
 /// Which incidents are meant, apart from the program.
 struct IncidentFilterOptions: ParsableArguments {
@@ -15,7 +16,7 @@ struct IncidentFilterOptions: ParsableArguments {
 
   @OptionGroup var seen: SeenOptions
 
-  var query: IncidentQuery { IncidentQuery(source: source, kind: kind, site: site, since: seen.sinceText) }
+  var chosen: IncidentFilter { IncidentFilter(source: source, kind: kind, site: site, since: seen.sinceText) }
 }
 
 struct TopIncidents: ParsableCommand {
@@ -43,9 +44,11 @@ struct TopIncidents: ParsableCommand {
   }
 
   func run() throws {
-    var query = filter.query
-    (query.name, query.limit) = (name, limit)
-    let sums = try connection.ask { [query] client throws(ClientError) in try client.topIncidents(by: by, query) }
+    var wanted = filter.chosen
+    wanted.name = name
+    let sums = try connection.ask { [wanted] client throws(ClientError) in
+      try client.topIncidents(by: by, wanted, limit: limit)
+    }
     if connection.json != .off { try connection.show(json: sums) }
     guard !sums.isEmpty else { throw Failure.nothing("no incident was seen that matches", of: connection.client) }
     guard connection.json == .off else { return }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import CrashReport
 
 struct Incidents: ParsableCommand {
@@ -50,7 +51,7 @@ struct ListIncidents: ParsableCommand {
   @OptionGroup var options: IncidentOptions
   @OptionGroup var filter: IncidentFilterOptions
 
-  func run() throws { try options.list(filter.query) }
+  func run() throws { try options.list(filter.chosen) }
 }
 
 struct ListDangling: ParsableCommand {
@@ -73,13 +74,14 @@ struct ListDangling: ParsableCommand {
   var each = false
 
   func run() throws {
-    var query = IncidentQuery(source: "quarantine", since: seen.sinceText)
-    if each { return try options.list(query) }
-    (query.name, query.limit) = (options.name, Self.most)
-    let incidents = try options.connection.ask { [query] client throws(ClientError) in
-      var pages = query
+    var filter = IncidentFilter(source: "quarantine", since: seen.sinceText)
+    if each { return try options.list(filter) }
+    filter.name = options.name
+    let incidents = try options.connection.ask { [filter] client throws(ClientError) in
+      var pages = filter
       pages.source = "pages"
-      return try client.incidents(query) + client.incidents(pages)
+      return try client.incidents(IncidentQuery(limit: Self.most, filter: filter))
+        + client.incidents(IncidentQuery(limit: Self.most, filter: pages))
     }
     try options.show(groups: DanglingGroup.groups(of: incidents))
   }
@@ -135,17 +137,17 @@ struct IncidentOptions: ParsableArguments {
 
   var nothingMatches: Failure { .nothing("no incident was seen that matches", of: connection.client) }
 
-  func list(_ query: IncidentQuery) throws {
-    let (found, hasMore) = try connection.ask { client throws(ClientError) in
+  func list(_ filter: IncidentFilter) throws {
+    var wanted = filter
+    wanted.name = name
+    let (found, hasMore) = try connection.ask { [wanted] client throws(ClientError) in
       try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
-        var page = query
-        (page.name, page.offset, page.limit) = (name, offset, limit)
-        return try client.incidents(page)
+        try client.incidents(IncidentQuery(limit: limit, offset: offset, filter: wanted))
       }
     }
     let incidents = options.ordered(found)
     if connection.json != .off { try connection.show(json: incidents) }
-    guard !incidents.isEmpty else { throw query == IncidentQuery() ? nothingSeen : nothingMatches }
+    guard !incidents.isEmpty else { throw filter == IncidentFilter() ? nothingSeen : nothingMatches }
     let text =
       connection.json == .off
       ? IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""

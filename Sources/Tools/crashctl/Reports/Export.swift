@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import CrashReport
 
 struct Export: ParsableCommand {
@@ -19,7 +20,7 @@ struct Export: ParsableCommand {
   @OptionGroup var scrub: ScrubOptions
 
   func run() throws {
-    var query = filter.query(limit: count.limit)
+    var query = ListQuery(limit: count.limit, filter: filter.filter)
     var bar = ProgressBar("export", writesLines: true, environment: connection.environment)
     query.count = bar.isShown ? true : nil
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
@@ -47,7 +48,7 @@ struct Export: ParsableCommand {
         // An export is of what is stored.
         return report.report.isPreliminary == true ? nil : report
       } catch {
-        if case .noSuchReport = error { return nil }
+        if case .refused(.noSuchReport) = error { return nil }
         throw error
       }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import Glibc
 
 struct Follow: ParsableCommand {
@@ -66,12 +67,12 @@ struct Follow: ParsableCommand {
   private func begin(after cursor: String?) throws(Failure) -> EventStream {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) {
-        return try client.subscribe(filter.query(), after: cursor, subscriber: subscriber).begun()
+        return try client.subscribe(filter.filter, after: cursor, subscriber: subscriber).begun()
       } catch {
-        guard case .cursorExpired(let lost, let isExact) = error else { throw error }
+        guard case .refused(.cursorExpired(let lost, let isExact)) = error else { throw error }
         let count = isExact ? "\(lost)" : "about \(lost)"
         Output.complain("\(count) reports were removed before they were read; what is left follows")
-        return try client.subscribe(filter.query(), after: cursor, subscriber: subscriber, expired: true)
+        return try client.subscribe(filter.filter, after: cursor, subscriber: subscriber, expired: true)
       }
     }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Groups: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -25,17 +26,15 @@ struct Groups: ParsableCommand {
     @OptionGroup var filter: FilterOptions
 
     func run() throws {
-      let query = filter.query()
+      let filter = self.filter.filter
       let (found, hasMore) = try connection.ask { client throws(ClientError) in
         try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
-          var page = query
-          page.limit = limit
-          return try client.groups(page, offset: offset)
+          try client.groups(filter, limit: limit, offset: offset)
         }
       }
       let groups = options.ordered(found)
       if connection.json != .off { try connection.show(json: groups) }
-      guard !groups.isEmpty else { throw filter.nothingFound(connection.client) }
+      guard !groups.isEmpty else { throw self.filter.nothingFound(connection.client) }
       let text =
         connection.json == .off
         ? Listings.groups(groups, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -26,7 +27,7 @@ struct List: ParsableCommand {
   }
 
   private func showNewest() throws {
-    var query = filter.query(limit: options.limit)
+    var query = ListQuery(limit: options.limit, filter: filter.filter)
     // Whoever gives a number knows that there may be more.
     if options.count.limit == nil { query.count = true }
     let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
@@ -44,7 +45,7 @@ struct List: ParsableCommand {
 
   /// Page by page: however many there are, no more than one page is in memory.
   private func showAll() throws {
-    var query = filter.query()
+    var query = ListQuery(filter: filter.filter)
     if !options.reverse { query.oldestFirst = true }
     var pages = ReportPages(query, from: connection.client)
     let next: () throws(Failure) -> ReportPage? = { () throws(Failure) in

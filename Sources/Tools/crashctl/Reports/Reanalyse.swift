@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Reanalyse: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,7 +37,7 @@ struct Reanalyse: ParsableCommand {
   }
 
   private func runAll() throws {
-    var query = filter.query(limit: count.limit)
+    var query = ListQuery(limit: count.limit, filter: filter.filter)
     query.count = true
     var bar = ProgressBar("reanalyse", writesLines: true, environment: connection.environment)
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
@@ -67,7 +68,7 @@ struct Reanalyse: ParsableCommand {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) { return try client.reanalyse(id: id) } catch {
         switch error {
-        case .noSuchReport, .notReanalysable: return nil
+        case .refused(.noSuchReport), .refused(.notReanalysable): return nil
         default: throw error
         }
       }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Top: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,8 +41,9 @@ struct Top: ParsableCommand {
     return try connection.ask { client throws(ClientError) in
       TopText(
         status: try client.status(),
-        groups: try client.groups(ListQuery(limit: 200, since: since, until: period.untilText)),
-        reports: try ReportQuery.fetch(ListQuery(limit: Self.newest, until: period.untilText), from: client),
+        groups: try client.groups(ReportFilter(since: since, until: period.untilText), limit: 200),
+        reports: try ReportQuery.fetch(
+          ListQuery(limit: Self.newest, filter: ReportFilter(until: period.untilText)), from: client),
         period: period.isRestricting ? "in the time that was asked for" : "in the last hour")
     }
   }

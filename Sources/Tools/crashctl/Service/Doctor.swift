@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(

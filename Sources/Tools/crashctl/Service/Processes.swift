@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Processes: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Lists the processes that are attached to crashd.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Shows how crashd is, and what it could not keep.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashClient
 import CrashControl
+import CrashProtocol
 import Glibc
 
 struct Varlink: ParsableCommand {

@@ -1,5 +1,5 @@
-import CrashClient
 import CrashMaker
+import CrashProtocol
 import CrashReport
 import Glibc
 import TestKit

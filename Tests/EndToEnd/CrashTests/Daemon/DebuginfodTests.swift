@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Glibc
 import TestKit

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Glibc
 import TestKit
@@ -26,7 +27,7 @@ struct FirstCrashTests {
     let client = first.client
     let early = try await blocking {
       try Patience.wait(for: "crashd shows no crash", slices: Patience.slices * 100) { _ in
-        let found = try client.list(ListQuery(pid: Int(crash.pid))).first
+        let found = try client.list(ListQuery(filter: ReportFilter(pid: Int(crash.pid)))).first
         if found == nil { usleep(10_000) }
         return found
       }

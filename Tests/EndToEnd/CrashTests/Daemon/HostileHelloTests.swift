@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import Glibc
 import LinuxSystem
 import Testing

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import Glibc
 
 /// How long a test waits for what must come: so long that only a failing test meets the end.

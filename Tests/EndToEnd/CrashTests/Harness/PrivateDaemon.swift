@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Glibc
 import TestKit
@@ -128,7 +129,9 @@ final class PrivateDaemon: Sendable {
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
         case .ready:
-          if let summary = try client.list(ListQuery(pid: Int(pid))).first, summary.isPreliminary != true {
+          if let summary = try client.list(ListQuery(filter: ReportFilter(pid: Int(pid)))).first,
+            summary.isPreliminary != true
+          {
             return try client.report(id: summary.id).report
           }
         case .report(let received, _):

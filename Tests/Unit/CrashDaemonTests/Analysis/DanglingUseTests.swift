@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashRing
 import CrashStore
 import DanglingStatistics
@@ -46,7 +47,7 @@ struct DanglingUseTests {
       let statistics = try #require(await policy.services[key]?.book.all.first)
       #expect(statistics.className == "App.Session" && statistics.hits == [.access: 2, .release: 1])
       #expect(statistics.delays.total.seen == 0)
-      let view = try #require(await policy.views([key]).first)
+      let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
       // They make the class a suspect, as the quarantine's do.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
@@ -62,7 +63,7 @@ struct DanglingUseTests {
     } _: { policy, key in
       let found = try #require(await policy.summaries([key]).first?.summary)
       #expect(found.className == "App.Session" && found.handleMisses == 1 && found.hits == 0 && found.groups == 0)
-      #expect(try #require(await policy.views([key]).first).days.map(\.hits) == [1])
+      #expect(try #require(await policy.reports([key]).first).days.map(\.hits) == [1])
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key) == nil)
     }

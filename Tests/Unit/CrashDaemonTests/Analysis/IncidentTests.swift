@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashShieldGuards
@@ -327,8 +328,8 @@ struct IncidentTests {
     #expect(try store.incidents(limit: 10).count == 2 && store.incidents(limit: 1).count == 1)
     #expect(try store.incidents(.init(source: "guard"), limit: 10).map(\.subject) == ["array index"])
     #expect(try store.incidents(.init(source: "guard"), limit: 10).map(\.sentence) == ["Array index."])
-    #expect(try store.incidents(.init(idPrefix: ring.id.prefix(16) + "-0000000000000001"), limit: 10).count == 1)
-    #expect(try store.incidents(.init(idPrefix: "zz"), limit: 10).isEmpty)
+    #expect(try store.incidents(.init(id: ring.id.prefix(16) + "-0000000000000001"), limit: 10).count == 1)
+    #expect(try store.incidents(.init(id: "zz"), limit: 10).isEmpty)
     #expect(try store.incidents(.init(name: "no such name"), limit: 10).isEmpty)
     #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }

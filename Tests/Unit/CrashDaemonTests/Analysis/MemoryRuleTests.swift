@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashStore

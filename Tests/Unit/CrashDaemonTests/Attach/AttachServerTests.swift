@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import Glibc
 import LinuxSystem
 import TestKit
@@ -99,7 +100,7 @@ struct AttachServerTests {
       let report = try await client.call("io.crashshield.Crashd.Get").object("report")
       #expect(report.string("id") == ring.id)
       #expect(report.string("reason") == "Fatal error: sold out")
-      #expect(report.object("process").int("pid") == Int64(getpid()))
+      #expect(report.object("process").int("pid") == Int(getpid()))
 
       process.hangUp()
       #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])

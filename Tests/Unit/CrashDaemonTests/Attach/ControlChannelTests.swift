@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import FoundationEssentials
 import Glibc
 import LinuxSystem
@@ -93,7 +94,7 @@ struct ControlChannelTests {
       }
       let change = try await named
       #expect(change.int("processes") == 1 && change.int("obeying") == 0)
-      for (method, obeying) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int64)] {
+      for (method, obeying) in [("GuardModes", 0), ("DanglingPolicies", 1)] as [(String, Int)] {
         let services = try await client.call("\(Self.own).\(method)").array("services")
         guard case .object(let view) = services.first else {
           Issue.record("no service")

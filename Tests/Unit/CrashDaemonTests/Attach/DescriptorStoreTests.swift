@@ -1,5 +1,6 @@
 import CLinux
 import CShimRing
+import CrashProtocol
 import CrashRing
 import FoundationEssentials
 import Glibc

@@ -1,4 +1,5 @@
 import CLinux
+import CrashProtocol
 import Glibc
 import LinuxSystem
 import Synchronization

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashStore
@@ -102,7 +103,7 @@ struct FirstCrashTests {
       let client = try await daemon.client()
       _ = try await listed(client)
       let progress = try await client.call(
-        Self.interface + "AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(0)])
+        Self.interface + "AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(0)])
       #expect(progress["settled"] == .bool(false) && progress.array("reports").isEmpty)
       open()
       #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])

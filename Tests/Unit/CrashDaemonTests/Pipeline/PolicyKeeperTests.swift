@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import CrashReport
 import CrashRing
 import CrashStore
@@ -156,7 +157,7 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      let view = try #require(await again.guardViews([Self.key]).first)
+      let view = try #require(await again.guardServices([Self.key]).first)
       #expect(view.modes == ["index": "absorb"] && view.implicitModes["range"] == "observe" && view.processes == 0)
       await again.protect([Self.key], "App.Session", ServicePolicy.Wish())
       let both = ControlPlan.messages(of: next.plan(of: Self.key), round: 8).map(\.kind)
@@ -197,7 +198,7 @@ struct PolicyKeeperTests {
       for _ in 0..<20 { await keeper.stored(try Self.report(className: "App.Session"), of: Self.facts(1)) }
       try await Self.crash(keeper, clock, times: 2..<20, className: "App.Session")
       #expect(board.plan(of: Self.key) == nil)
-      let view = try #require(await keeper.views([Self.key]).first)
+      let view = try #require(await keeper.reports([Self.key]).first)
       #expect(view.countedCrashes == 1 && view.days.map(\.crashes) == [19] && view.days.map(\.counted) == [1])
     }
   }

@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials

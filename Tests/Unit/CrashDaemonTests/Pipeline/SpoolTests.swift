@@ -1,4 +1,5 @@
 import CShimRing
+import CrashProtocol
 import CrashReport
 import CrashRing
 import FoundationEssentials
@@ -34,7 +35,7 @@ struct SpoolTests {
       try await client.untilReports(1)
       let report = try await client.call("io.crashshield.Crashd.Get", ["id": .string(left.id)]).object("report")
       #expect(report.object("process").int("pid") == 4711)
-      #expect(report.object("process").int("uid") == Int64(geteuid()))
+      #expect(report.object("process").int("uid") == Int(geteuid()))
     }
   }
 
@@ -453,7 +454,7 @@ struct SpoolTests {
       _ = try await client.awaitProcess()
       try Self.leave(ring, in: daemon.directories.spool, owner: 4711)
       try await client.untilReports(2)
-      let users = try await client.call("io.crashshield.Crashd.List").array("reports").map { report -> Int64? in
+      let users = try await client.call("io.crashshield.Crashd.List").array("reports").map { report -> Int? in
         guard case .object(let report) = report else { return nil }
         return report.int("uid")
       }

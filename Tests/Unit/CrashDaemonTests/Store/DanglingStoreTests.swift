@@ -1,3 +1,4 @@
+import CrashProtocol
 import GRDB
 import TestKit
 import Testing

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import FoundationEssentials
 import GRDB
@@ -67,7 +68,7 @@ struct MigrationTests {
     let store = try ReportStore(path: path)
     let groups = try store.groups(limit: 9)
     #expect(groups.map(\.key) == ["beef", "cafe"] && groups.map(\.count) == [1, 7])
-    #expect(groups.map(\.buildCount) == [1, 3] && groups.last?.names == ["shop", "till"])
+    #expect(groups.map(\.builds) == [1, 3] && groups.last?.names == ["shop", "till"])
     let bytes = try JSONEncoder().encode(reports[2]).count + 3
     let shares = try store.pool.read {
       try Row.fetchAll($0, sql: "SELECT bytes, reports FROM user_shares ORDER BY uid")

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import TestKit
@@ -44,8 +45,7 @@ struct PreliminaryReportTests {
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
       // As a client gives it back.
-      let text = last.cursor.description
-      let next = try #require(StoreCursor(text))
+      let next = try #require(StoreCursor(last.cursor))
       cursor = next
     }
   }
@@ -58,7 +58,7 @@ struct PreliminaryReportTests {
       #expect(try pages(store, early, limit: limit, isOldestFirst: false) == [5, 4, 3, 2, 1])
       #expect(try pages(store, early, limit: limit, isOldestFirst: true) == [1, 2, 3])
       let list = try store.page(with: early, limit: 9).reports
-      #expect(list.map(\.isPreliminary) == [true, true, false, false, false])
+      #expect(list.map(\.isPreliminary) == [true, true, nil, nil, nil])
       #expect(try store.page(with: early, limit: 1).reports.map(\.pid) == [5])
     }
   }
@@ -67,11 +67,11 @@ struct PreliminaryReportTests {
   func changes() throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
-      let first = try #require(try store.page(with: early, limit: 1).reports.first)
+      let first = try #require(try store.page(with: early, limit: 1).reports.first.flatMap { StoreCursor($0.cursor) })
       _ = try store.put(Self.report(4), raw: [])
-      #expect(try store.page(with: early, before: first.cursor, limit: 9).reports.map(\.pid) == [4, 3, 2, 1])
-      #expect(throws: StoreError.invalidCursor(first.cursor.description)) {
-        try store.page(with: early, after: first.cursor, limit: 9)
+      #expect(try store.page(with: early, before: first, limit: 9).reports.map(\.pid) == [4, 3, 2, 1])
+      #expect(throws: StoreError.invalidCursor(first.description)) {
+        try store.page(with: early, after: first, limit: 9)
       }
       #expect(try store.remove(idPrefix: "44ab") == "44ab")
       #expect(try store.page(with: early, limit: 9).reports.map(\.pid) == [5, 3, 2, 1])
@@ -82,11 +82,12 @@ struct PreliminaryReportTests {
   @Test("first crash: the cursor of a report that is not stored yet begins no stream of events")
   func cursor() throws {
     try withStore { store throws in
-      let first = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
-      #expect(throws: StoreError.invalidCursor(first.cursor.description)) {
-        try store.events(after: first.cursor, limit: 9)
+      let listed = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
+      let first = try #require(StoreCursor(listed.cursor))
+      #expect(throws: StoreError.invalidCursor(first.description)) {
+        try store.events(after: first, limit: 9)
       }
-      let other = StoreCursor(epoch: "0123456789abcdef", sequence: first.cursor.sequence)
+      let other = StoreCursor(epoch: "0123456789abcdef", sequence: first.sequence)
       #expect(throws: StoreError.invalidCursor(other.description)) { try store.page(with: [], before: other, limit: 9) }
     }
   }
@@ -96,7 +97,7 @@ struct PreliminaryReportTests {
     try withStore { store throws in
       let early = [Self.preliminary(3)]
       let list = try store.page(with: early, limit: 9).reports
-      #expect(list.map(\.pid) == [3, 2, 1] && list.allSatisfy { !$0.isPreliminary })
+      #expect(list.map(\.pid) == [3, 2, 1] && list.allSatisfy { $0.isPreliminary == nil })
       for prefix in [nil, "33", ""] {
         #expect(try store.report(with: early, idPrefix: prefix).isPreliminary == nil)
       }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials
@@ -43,7 +44,7 @@ struct ReportGroupTests {
       let groups = try store.groups(limit: 9)
       #expect(groups.map(\.key) == ["cafe", "beef"])
       let first = try #require(groups.first)
-      #expect(first.count == 2 && first.buildCount == 2)
+      #expect(first.count == 2 && first.builds == 2)
       #expect(first.first == reports[1].time && first.last == reports[0].time)
       #expect(first.firstBuild == "aa" && first.lastBuild == "bb")
       #expect(first.names == ["shop", "till"])
@@ -86,11 +87,11 @@ struct ReportGroupTests {
     let old = [report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 4, build: "bb")]
     try withStore([old[0]]) { store in
       let states = try store.groups(limit: 9).map(\.state)
-      #expect(states == [.open])
+      #expect(states == ["open"])
     }
     try withStore(old + [report("b1", group: "beef", minute: 5, build: "bb")]) { store in
       let states = try store.groups(limit: 9).map(\.state)
-      #expect(states == [.new, .open])
+      #expect(states == ["new", "open"])
     }
   }
 
@@ -99,11 +100,11 @@ struct ReportGroupTests {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 1)]) { store in
       let time = "2026-11-21T08:02:00.000000Z"
       #expect(try store.setResolved(true, group: "ca", at: time) == "cafe")
-      #expect(try store.groups(limit: 9).map(\.state) == [.open, .resolved])
+      #expect(try store.groups(limit: 9).map(\.state) == ["open", "resolved"])
       _ = try store.put(report("a2", group: "cafe", minute: 3), raw: [])
-      #expect(try store.groups(limit: 9).map(\.state) == [.regressed, .open])
+      #expect(try store.groups(limit: 9).map(\.state) == ["regressed", "open"])
       #expect(try store.setResolved(false, group: "cafe", at: time) == "cafe")
-      #expect(try store.groups(limit: 9).map(\.state) == [.open, .open])
+      #expect(try store.groups(limit: 9).map(\.state) == ["open", "open"])
     }
   }
 
@@ -128,12 +129,12 @@ struct ReportGroupTests {
         try store.setResolved(true, group: "beef", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
       }
       _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
-      #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == [.resolved])
+      #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == ["resolved"])
       // What one user says of his programs says nothing of another's, for root neither.
       let all = try store.groups(limit: 9)
       #expect(all.map(\.key) == ["beef", "cafe", "cafe"] && all.map(\.uid) == [1001, 1001, 1000])
-      #expect(all.map(\.state) == [.open, .open, .resolved])
-      #expect(try store.groups(visibility: .user(1001), limit: 9).map(\.state) == [.open, .open])
+      #expect(all.map(\.state) == ["open", "open", "resolved"])
+      #expect(try store.groups(visibility: .user(1001), limit: 9).map(\.state) == ["open", "open"])
     }
   }
 }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials
@@ -187,7 +188,10 @@ struct ReportStoreTests {
       }
       let page = try store.list(limit: 2)
       #expect(page.map(\.id) == ["aa14", "aa13"])
-      #expect(try store.list(before: page.last?.cursor, limit: 9).map(\.id) == ["aa12", "aa11", "aa10"])
+      #expect(
+        try store.list(before: page.last.flatMap { StoreCursor($0.cursor) }, limit: 9).map(\.id) == [
+          "aa12", "aa11", "aa10",
+        ])
       #expect(try store.list(ReportFilter(name: "dd"), limit: 9).map(\.id) == ["aa13", "aa11"])
       #expect(try store.list(ReportFilter(name: "d%"), limit: 9).isEmpty)
       let filter = ReportFilter(since: "2026-11-21T08:00:11.000000Z", until: "2026-11-21T08:00:12.000000Z")
@@ -208,7 +212,7 @@ struct ReportStoreTests {
           counts: true)
         #expect(page.reports.count == count && page.more == more)
         found += page.reports.map(\.id)
-        last = page.reports.last?.cursor ?? last
+        last = page.reports.last.flatMap { StoreCursor($0.cursor) } ?? last
       }
       #expect(found == all.map { "aa\($0)" })
       let own = try store.page(visibility: .user(1000), isOldestFirst: isOldestFirst, limit: 1, counts: true)

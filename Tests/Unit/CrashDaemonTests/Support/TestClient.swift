@@ -1,4 +1,5 @@
 import CTestKit
+import CrashProtocol
 import FoundationEssentials
 import Glibc
 import LinuxSystem
@@ -141,7 +142,7 @@ extension TestClient {
   /// Waits until everything of this test process is stored.
   func awaitProcess() async throws -> [String: JSONValue] {
     let progress = try await call(
-      "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int64(getpid())), "timeout_ms": .int(600_000)])
+      "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(600_000)])
     guard progress["settled"] == .bool(true) else { throw SystemError("await the process", code: ETIMEDOUT) }
     return progress
   }
@@ -151,7 +152,7 @@ extension TestClient {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)
     _ = try await events.reply()
-    while try await call("io.crashshield.Crashd.Status").int("reports") != Int64(count) {
+    while try await call("io.crashshield.Crashd.Status").int("reports") != count {
       guard try await !events.reply().isEmpty else { throw SystemError("wait for reports", code: EPIPE) }
     }
   }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashStore
 import FoundationEssentials
 import GRDB
@@ -163,7 +164,7 @@ extension [String: JSONValue] {
     if case .string(let value) = self[name] { value } else { nil }
   }
 
-  func int(_ name: String) -> Int64? {
+  func int(_ name: String) -> Int? {
     if case .int(let value) = self[name] { value } else { nil }
   }
 

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashStore
 import Glibc
 import LinuxSystem
@@ -87,7 +88,7 @@ struct AccessRuleTests {
     try await TestDaemon.run(configure: { $0.settings.accessGroup = .named("there-is-no-such-group") }) { daemon in
       #expect(daemon.log.contains("error: access.group: there is no group 'there-is-no-such-group'"))
       let access = try await daemon.client().call("io.crashshield.Crashd.Status").object("access")
-      #expect(access == ["uid": .int(Int64(geteuid())), "all": .bool(true)])
+      #expect(access == ["uid": .int(Int(geteuid())), "all": .bool(true)])
     }
   }
 }

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import Glibc
@@ -71,7 +72,7 @@ struct AccessTests {
       let status = try await client.call("\(Self.own).Status")
       #expect(
         status.object("access") == [
-          "uid": .int(Int64(someone.user.uid)), "all": .bool(someone.seesAll), "group": .string("54000"),
+          "uid": .int(Int(someone.user.uid)), "all": .bool(someone.seesAll), "group": .string("54000"),
         ])
       #expect(status.int("reports") == (someone.seesAll ? 2 : 0))
       #expect(try await client.call("\(Self.own).List").array("reports").count == (someone.seesAll ? 2 : 0))
@@ -159,7 +160,7 @@ struct AccessTests {
       let cursor = try daemon.store.enter(subscriber: "mail", uid: Self.owner, at: "2026-01-01T00:00:00Z")
       _ = try daemon.store.put(Self.report("cc", of: 0), raw: [])
       let newest = try daemon.store.newestCursor()
-      let name: [String: JSONValue] = ["subscriber": .string("mail"), "uid": .int(Int64(Self.owner))]
+      let name: [String: JSONValue] = ["subscriber": .string("mail"), "uid": .int(Int(Self.owner))]
       let ack = name.merging(["cursor": .string(newest.description)]) { $1 }
       let stranger = try await daemon.client(as: Self.stranger)
       for (method, parameters) in [("Cursor", name), ("Ack", ack), ("Unsubscribe", name)] {

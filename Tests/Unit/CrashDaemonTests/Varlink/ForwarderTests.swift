@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import FoundationEssentials
@@ -341,7 +342,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
-    }) { $0.name = "nobody" }
+    }) { $0.filter.name = "nobody" }
   }
 
   @Test("what leaves is scrubbed: annotations by their keys, texts by patterns, users' names in paths")

@@ -1,4 +1,5 @@
 import CLinux
+import CrashProtocol
 import CrashStore
 import FoundationEssentials
 import Glibc

@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import CrashStore
 import Glibc
@@ -177,6 +178,10 @@ struct SubscribeTests {
 
       try await client.send(unsubscribe, ["subscriber": .string(named.subscriber)])
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.SubscriberInUse")
+      for uid in [JSONValue.string("root"), .int(-1)] {
+        try await client.send(unsubscribe, ["subscriber": .string("forward /nowhere/old"), "uid": uid])
+        #expect(try await client.reply().string("error") == "org.varlink.service.InvalidParameter")
+      }
       _ = try await client.call(unsubscribe, ["subscriber": .string("forward /nowhere/old")])
       _ = try await client.call(unsubscribe, ["subscriber": .string("mail"), "uid": .int(4_711)])
       try await client.send(unsubscribe, ["subscriber": .string("mail"), "uid": .int(4_711)])

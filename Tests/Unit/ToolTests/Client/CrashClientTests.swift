@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Foundation
 import TestKit
@@ -27,9 +28,9 @@ struct CrashClientTests {
     }
     defer { daemon.stop() }
     let error = #expect(throws: ClientError.self) {
-      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(limit: 3, name: "shop"))
+      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(limit: 3, filter: ReportFilter(name: "shop")))
     }
-    guard case .noSuchReport(let text) = try #require(error) else { throw try #require(error) }
+    guard case .refused(.noSuchReport(let text)) = try #require(error) else { throw try #require(error) }
     let call = try JSONDecoder().decode(JSONValue.self, from: #require(Data(base64Encoded: text)))
     #expect(call["method"] == .string("io.crashshield.Crashd.List"))
     #expect(call["parameters"] == .object(["limit": .int(3), "name": .string("shop")]))
@@ -45,28 +46,39 @@ struct CrashClientTests {
     defer { daemon.stop() }
     let name = String(repeating: "x", count: 3 << 20)
     let error = #expect(throws: ClientError.self) {
-      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(name: name))
+      try CrashClient(socketPath: daemon.socketPath).list(ListQuery(filter: ReportFilter(name: name)))
     }
-    guard case .noSuchReport(let count) = try #require(error) else { throw try #require(error) }
+    guard case .refused(.noSuchReport(let count)) = try #require(error) else { throw try #require(error) }
     #expect(try #require(Int(count)) > name.utf8.count)
   }
 
   @Test(
     "each error of the interface has its case",
     arguments: [
-      ("NoSuchReport", #"{"id":"ab"}"#, ClientError.noSuchReport(id: "ab")),
+      ("NoSuchReport", #"{"id":"ab"}"#, ProtocolError.noSuchReport(id: "ab")),
       ("AmbiguousID", #"{"id":"a","count":3}"#, .ambiguousID(id: "a", count: 3)),
       ("InvalidCursor", #"{"cursor":"c"}"#, .invalidCursor("c")),
       ("StoreUnavailable", #"{"reason":"full"}"#, .storeUnavailable(reason: "full")),
-      ("Other", #"{"x":1}"#, .remote(name: "io.crashshield.Crashd.Other", parameters: .object(["x": .int(1)]))),
+      ("Other", #"{"x":1}"#, .other(name: "io.crashshield.Crashd.Other", parameters: ["x": .int(1)])),
     ])
-  func remoteErrors(name: String, parameters: String, expected: ClientError) throws {
+  func remoteErrors(name: String, parameters: String, expected: ProtocolError) throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
       connection.reply(parameters, error: "io.crashshield.Crashd." + name)
     }
     defer { daemon.stop() }
-    #expect(throws: expected) { try CrashClient(socketPath: daemon.socketPath).report(id: "ab") }
+    #expect(throws: ClientError.refused(expected)) { try CrashClient(socketPath: daemon.socketPath).report(id: "ab") }
+  }
+
+  @Test("stacks come also beside a report that this version cannot read")
+  func stacksAlone() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"report":[7],"stacks":[{"tid":8,"start":"0x1000","bytes":"AQI="}]}"#)
+    }
+    defer { daemon.stop() }
+    let stacks = try CrashClient(socketPath: daemon.socketPath).stacks(id: "ab")
+    #expect(stacks.map(\.tid) == [8] && stacks.first?.bytes == [1, 2])
   }
 
   @Test("keys that this version does not know stay in the report's JSON")
@@ -110,7 +122,7 @@ struct CrashClientTests {
   func hangupWhileSending() throws {
     let daemon = try FakeDaemon { _ in }
     defer { daemon.stop() }
-    let query = ListQuery(name: String(repeating: "x", count: 3 << 20))
+    let query = ListQuery(filter: ReportFilter(name: String(repeating: "x", count: 3 << 20)))
     #expect(throws: ClientError.closed(path: daemon.socketPath)) {
       try CrashClient(socketPath: daemon.socketPath).list(query)
     }

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashReport
 import Glibc
 import TestKit
@@ -41,7 +42,7 @@ struct EventStreamTests {
     }
     defer { daemon.stop() }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe(after: "old")
-    #expect(throws: ClientError.invalidCursor("old")) { try stream.next() }
+    #expect(throws: ClientError.refused(.invalidCursor("old"))) { try stream.next() }
   }
 
   @Test("an event without a cursor is malformed: nobody could go on after it")

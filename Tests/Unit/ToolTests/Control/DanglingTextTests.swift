@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import FoundationEssentials
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 struct DanglingTextTests {
   private static let terminal = Terminal(width: nil, hasColor: false)
 
-  private static func policy(_ days: String = "") throws -> DanglingPolicy {
+  private static func policy(_ days: String = "") throws -> DanglingPolicyReport {
     let json = """
       {"uid": 7, "name": "shop", "program": "/srv/shop", "level": "raised", "pin": "automatic",
        "isAutomaticAllowed": true, "budgetBytes": 4194304, "baseBudgetBytes": 262144, "raisedBudgetBytes": 4194304,
@@ -20,7 +20,7 @@ struct DanglingTextTests {
          "enoughHitsWithoutNewGroup": 59, "unseenShare": 0.1, "dropEvidence": 1.5, "dropThreshold": 20, "days": 2.5,
          "atMost_days": 7}}
       """
-    return try JSONDecoder().decode(DanglingPolicy.self, from: Data(json.utf8))
+    return try JSONDecoder().decode(DanglingPolicyReport.self, from: Data(json.utf8))
   }
 
   private static func day(_ date: String, crashes: Int, hits: Int, build: String = "7f3a") -> String {

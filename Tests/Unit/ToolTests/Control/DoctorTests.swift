@@ -1,4 +1,5 @@
 import CrashClient
+import CrashProtocol
 import CrashShield
 import CrashShieldGuards
 import Foundation

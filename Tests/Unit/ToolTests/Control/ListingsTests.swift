@@ -1,14 +1,14 @@
-import CrashClient
 import CrashControl
+import CrashProtocol
 import Foundation
 import TestKit
 import Testing
 
 @Suite("Listings")
 struct ListingsTests {
-  private func summary(name: String = "shop", function: String = "checkout()") throws -> Summary {
+  private func summary(name: String = "shop", function: String = "checkout()") throws -> ReportSummary {
     var summary = try JSONDecoder().decode(
-      Summary.self, from: Data(SampleJSON.summary(id: String(repeating: "ab", count: 16), cursor: "c").utf8))
+      ReportSummary.self, from: Data(SampleJSON.summary(id: String(repeating: "ab", count: 16), cursor: "c").utf8))
     summary.name = name
     summary.function = function
     return summary

@@ -1,5 +1,6 @@
 import CrashClient
 import CrashControl
+import CrashProtocol
 import CrashReport
 import Foundation
 import Synchronization
@@ -180,9 +181,9 @@ struct LongWorkTests {
   func top(rows: Int?) throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.trouble = ["the disk\u{1b}[2J is full"]
-    let group = try JSONDecoder().decode(Group.self, from: Data(SampleJSON.group.utf8))
+    let group = try JSONDecoder().decode(ReportGroup.self, from: Data(SampleJSON.group.utf8))
     let summary = try JSONDecoder().decode(
-      Summary.self, from: Data(SampleJSON.summary(id: "bb22", cursor: "2").utf8))
+      ReportSummary.self, from: Data(SampleJSON.summary(id: "bb22", cursor: "2").utf8))
     let text = TopText(
       status: status, groups: Array(repeating: group, count: 30), reports: Array(repeating: summary, count: 50),
       period: "in the last hour"

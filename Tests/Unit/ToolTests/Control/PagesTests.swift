@@ -1,5 +1,6 @@
 import CrashClient
 import CrashControl
+import CrashProtocol
 import Foundation
 import TestKit
 import Testing
@@ -37,7 +38,7 @@ struct PagesTests {
   }
 
   private func ids(_ json: String) throws -> [String] {
-    try JSONDecoder().decode([Summary].self, from: Data(json.utf8)).map(\.id)
+    try JSONDecoder().decode([ReportSummary].self, from: Data(json.utf8)).map(\.id)
   }
 
   @Test("list shows the newest hundred, and says how many it does not show")

@@ -1,5 +1,5 @@
-import CrashClient
 import CrashControl
+import CrashProtocol
 import Foundation
 import TestKit
 import Testing

@@ -1,4 +1,4 @@
-import CrashClient
+import CrashProtocol
 import Foundation
 import Glibc
 import TestKit

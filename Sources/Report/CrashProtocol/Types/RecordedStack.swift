@@ -2,7 +2,7 @@ public import CrashReport
 internal import FoundationEssentials
 
 /// The stack of a crashed thread as its record has it: what stood there when it crashed.
-public struct RecordedStack: Decodable, Sendable, Equatable {
+public struct RecordedStack: Codable, Sendable, Equatable {
   /// The thread.
   public var tid: Int
   /// The lowest address.
@@ -10,12 +10,17 @@ public struct RecordedStack: Decodable, Sendable, Equatable {
   /// From there on.
   public var bytes: [UInt8]
 
-  private enum Key: String, CodingKey { case tid, start, bytes }
+  private enum CodingKeys: String, CodingKey { case tid, start, bytes }
+
+  /// Makes one from its parts.
+  package init(tid: Int, start: Address, bytes: [UInt8]) {
+    (self.tid, self.start, self.bytes) = (tid, start, bytes)
+  }
 
   /// Reads one.
   /// - Throws: `DecodingError` when it is none, also when its bytes are no base64.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
     tid = try container.decode(Int.self, forKey: .tid)
     start = try container.decode(Address.self, forKey: .start)
     let text = try container.decode(String.self, forKey: .bytes)
@@ -24,21 +29,12 @@ public struct RecordedStack: Decodable, Sendable, Equatable {
     }
     bytes = Array(data)
   }
-}
 
-extension CrashClient {
-  /// The stacks of the crashed threads of a report, as far as crashd has the record still; empty of an older crashd.
-  public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    struct Query: Encodable {
-      var id: String
-      var stacks = true
-    }
-    struct Parameters: Decodable { var stacks: [RecordedStack]? }
-    return try call("Get", Query(id: id), returning: Parameters.self).stacks ?? []
-  }
-
-  /// Those of a report that came.
-  public func stacks(of received: ReceivedReport) throws(ClientError) -> [RecordedStack] {
-    try stacks(id: received.report.id)
+  /// Writes it, with its bytes in base64.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(tid, forKey: .tid)
+    try container.encode(start, forKey: .start)
+    try container.encode(Data(bytes).base64EncodedString(), forKey: .bytes)
   }
 }

@@ -1,6 +1,6 @@
-internal import CrashReport
+import CrashReport
 
-/// Any JSON, kept as it came: what a client does not know is not lost when it passes a reply on.
+/// Any JSON, kept as it came: keys of later versions are not lost when a reply is passed on.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
   case null
@@ -38,6 +38,9 @@ public enum JSONValue: Sendable, Equatable {
 
 extension JSONValue: Codable {
   /// Reads whatever stands there.
+  ///
+  /// Complexity: cubic in the depth, since `JSONDecoder` tries one kind after another. Check the depth of text from outside
+  /// with `JSONDepth` first, or read it with `init(parsing:)`.
   /// - Throws: `DecodingError` when it is no JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
@@ -74,23 +77,33 @@ extension JSONValue: Codable {
   }
 }
 
+// Text from outside.
 extension JSONValue {
-  /// Reads JSON from outside in linear time; nil when it is none, or is nested too deep.
-  package init?(parsing bytes: [UInt8]) {
-    guard let parsed = try? JSONParser<Parsed>.parse(bytes, depth: JSONDepth.answers) else { return nil }
-    self = parsed.value
+  /// Reads JSON from outside; nil when it is none, or is nested too deep.
+  ///
+  /// Complexity: O(bytes), see `JSONParser`.
+  package init?(parsing bytes: [UInt8], depth: Int = JSONDepth.answers, isStreamSafe: Bool = false) {
+    guard let value = try? JSONParser<JSONValue>.parse(bytes, depth: depth, isStreamSafe: isStreamSafe) else {
+      return nil
+    }
+    self = value
+  }
+
+  /// The members of an object from outside; nil when the text is no object, or is nested too deep.
+  package static func members(of bytes: [UInt8], depth: Int, isStreamSafe: Bool = true) -> [String: JSONValue]? {
+    guard case .object(let members)? = JSONValue(parsing: bytes, depth: depth, isStreamSafe: isStreamSafe) else {
+      return nil
+    }
+    return members
   }
 }
 
-/// Keeps the parser's protocol, which is of this package, off a public type.
-private struct Parsed: JSONBuildable {
-  var value: JSONValue
-
-  static func json(null: Void) -> Parsed { Parsed(value: .null) }
-  static func json(bool: Bool) -> Parsed { Parsed(value: .bool(bool)) }
-  static func json(integer: Int64) -> Parsed { Parsed(value: .int(Int(integer))) }
-  static func json(double: Double) -> Parsed { Parsed(value: Int(exactly: double).map { .int($0) } ?? .double(double)) }
-  static func json(string: String) -> Parsed { Parsed(value: .string(string)) }
-  static func json(array: [Parsed]) -> Parsed { Parsed(value: .array(array.map(\.value))) }
-  static func json(object: [String: Parsed]) -> Parsed { Parsed(value: .object(object.mapValues(\.value))) }
+extension JSONValue: JSONBuildable {
+  package static func json(null: Void) -> JSONValue { .null }
+  package static func json(bool: Bool) -> JSONValue { .bool(bool) }
+  package static func json(integer: Int64) -> JSONValue { .int(Int(integer)) }
+  package static func json(double: Double) -> JSONValue { Int(exactly: double).map { .int($0) } ?? .double(double) }
+  package static func json(string: String) -> JSONValue { .string(string) }
+  package static func json(array: [JSONValue]) -> JSONValue { .array(array) }
+  package static func json(object: [String: JSONValue]) -> JSONValue { .object(object) }
 }

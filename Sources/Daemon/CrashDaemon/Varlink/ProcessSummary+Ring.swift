@@ -1,0 +1,40 @@
+import CrashProtocol
+import CrashReport
+import CrashRing
+import Synchronization
+
+extension ProcessSummary {
+  /// What clients see of an attached process.
+  init(_ process: AttachedProcess, isWithheld: Bool) {
+    let facts = process.facts
+    self.init(
+      pid: Int(facts.peer.pid), uid: Int(facts.peer.uid), name: facts.identity.name,
+      executable: facts.identity.executable, buildID: facts.buildID,
+      startTime: Moment(nanoseconds: facts.identity.startTime_ns).description,
+      attachTime: process.attachTime.description,
+      state: process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached",
+      memory: Self.memory(process.ring.memoryMode(), isWithheld: isWithheld),
+      selfTest: process.ring.guardSelfTest().map { SelfTest($0) })
+  }
+
+  /// What reports keep of its memory, in the interface's words.
+  private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> String {
+    switch mode {
+    case .none: "none"
+    case .withheld: "withheld"
+    case .scrubbed: isWithheld ? "discarded" : "scrubbed"
+    case .full: isWithheld ? "discarded" : "full"
+    }
+  }
+}
+
+extension ProcessSummary.SelfTest {
+  fileprivate init(_ test: GuardSelfTest) {
+    // Those of later versions by their numbers.
+    func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
+    self.init(
+      asked: test.asked.map(name), failing: test.failing.map(name), checks: test.checks, failures: test.failures,
+      // The process may claim any time.
+      time: Moment(nanoseconds: min(test.time_ns, Moment.now().nanoseconds)).description)
+  }
+}

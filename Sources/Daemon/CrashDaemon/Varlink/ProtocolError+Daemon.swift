@@ -1,0 +1,37 @@
+import CrashProtocol
+import CrashStore
+
+// What went wrong in crashd, as an error of its interface.
+extension ProtocolError {
+  /// What the store said.
+  init(_ error: StoreError) {
+    self =
+      switch error {
+      case .noSuchReport(let id): .noSuchReport(id: id)
+      case .ambiguous(let id, let count): .ambiguousID(id: id, count: count)
+      case .noSuchGroup(let key): .noSuchGroup(key: key)
+      case .noSuchSubscriber(let name): .noSuchSubscriber(name)
+      case .tooManySubscribers(let limit): .tooManySubscribers(limit: limit)
+      case .invalidCursor(let text): .invalidCursor(text)
+      case .notADatabase, .corrupt, .tooNew, .unavailable, .unreadable, .identifierTaken, .changedMeanwhile:
+        .storeUnavailable(reason: error.description)
+      }
+  }
+
+  /// Why a report was not analysed again.
+  init(_ failure: Reanalysis.Failure) {
+    self =
+      switch failure {
+      case .store(let error): ProtocolError(error)
+      case .unreadable(let why): .notReanalysable(reason: why)
+      case .symbolsGone([]): .notReanalysable(reason: "some of its names would be lost")
+      case .symbolsGone(let builds):
+        .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are not there")
+      case .changed: .notReanalysable(reason: "it has changed meanwhile; try again")
+      case .busy: .notReanalysable(reason: "another report is being analysed again; try later")
+      }
+  }
+
+  /// Events were removed before they were read.
+  init(_ missed: ReportStore.Missed) { self = .cursorExpired(lost: missed.count, exact: missed.isExact) }
+}

@@ -1,0 +1,24 @@
+import CrashProtocol
+import FoundationEssentials
+import NIOCore
+
+/// Writes replies into buffers of the event loop: JSON and a NUL.
+enum ReplyFrame {
+  static func success(_ parameters: some Encodable, continues: Bool = false) -> ByteBuffer {
+    frame { try VarlinkReplyText.success(parameters, continues: continues) }
+  }
+
+  static func failure(_ error: ProtocolError) -> ByteBuffer {
+    frame { try VarlinkReplyText.failure(error) }
+  }
+
+  private static func frame(_ json: () throws -> Data) -> ByteBuffer {
+    // Only a Double that is no number could fail, and the interface has none but a confidence between 0 and 1.
+    guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is no JSON") }
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(json.count + 1)
+    buffer.writeBytes(json)
+    buffer.writeInteger(UInt8(0))
+    return buffer
+  }
+}

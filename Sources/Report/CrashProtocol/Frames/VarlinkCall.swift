@@ -1,0 +1,66 @@
+internal import FoundationEssentials
+
+/// One method call, as a service reads it.
+package struct VarlinkCall: Sendable, Equatable {
+  /// Such as `io.crashshield.Crashd.List`.
+  package var method: String
+  package var parameters: [String: JSONValue]?
+  /// The caller wants several replies.
+  package var more: Bool?
+  /// The caller wants none.
+  package var oneway: Bool?
+  /// The caller wants the connection for another protocol afterwards; we have none.
+  package var upgrade: Bool?
+
+  /// The parameters, and what stands in them: a list of texts.
+  package static let depth = 8
+  private static let methodBytes = 255
+
+  /// Reads one frame; nil when it is no call.
+  ///
+  /// Complexity: O(bytes) for any frame, see `JSONParser`.
+  package init?(frame: [UInt8]) {
+    guard let members = JSONValue.members(of: frame, depth: Self.depth),
+      case .string(let method)? = members["method"],
+      // Names are ASCII. To compare other texts, or to look for a dot in them, may cost more than to read them.
+      method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
+    else { return nil }
+    self.init(method: method)
+    switch members["parameters"] {
+    case nil, .null: break
+    case .object(let parameters): self.parameters = parameters
+    default: return nil
+    }
+    for (name, flag) in [("more", \VarlinkCall.more), ("oneway", \.oneway), ("upgrade", \.upgrade)] {
+      switch members[name] {
+      case nil, .null: break
+      case .bool(let value): self[keyPath: flag] = value
+      default: return nil
+      }
+    }
+  }
+
+  package init(method: String, parameters: [String: JSONValue]? = nil, more: Bool? = nil, oneway: Bool? = nil) {
+    self.method = method
+    self.parameters = parameters
+    self.more = more
+    self.oneway = oneway
+  }
+
+  package var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
+  package var name: String { method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method }
+
+  /// The frame of a call, as a client writes it: JSON and a NUL.
+  package static func frame(method: String, parameters: some Encodable, more: Bool) throws -> [UInt8] {
+    var frame = Array(
+      try JSONEncoder().encode(Call(method: method, parameters: parameters, more: more ? true : nil)))
+    frame.append(0)
+    return frame
+  }
+}
+
+private struct Call<Parameters: Encodable>: Encodable {
+  var method: String
+  var parameters: Parameters
+  var more: Bool?
+}

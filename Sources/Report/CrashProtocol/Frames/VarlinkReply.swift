@@ -1,0 +1,61 @@
+package import FoundationEssentials
+
+/// One reply, as a client reads it.
+package struct VarlinkReply<Parameters: Decodable>: Decodable {
+  package enum Outcome {
+    case parameters(Parameters)
+    case error(ProtocolError)
+  }
+
+  package var outcome: Outcome
+  /// More replies to the same call follow.
+  package var continues: Bool
+
+  private enum CodingKeys: CodingKey { case parameters, continues, error }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    continues = try container.decodeIfPresent(Bool.self, forKey: .continues) ?? false
+    if let name = try container.decodeIfPresent(String.self, forKey: .error) {
+      let parameters = try container.decodeIfPresent(JSONValue.self, forKey: .parameters)
+      var members: [String: JSONValue] = [:]
+      if case .object(let some)? = parameters { members = some }
+      outcome = .error(ProtocolError(name: name, parameters: members))
+    } else {
+      outcome = .parameters(try container.decode(Parameters.self, forKey: .parameters))
+    }
+  }
+}
+
+/// Writes replies, as a service does: the JSON of a frame, without the NUL that ends it.
+package enum VarlinkReplyText {
+  private struct Success<Parameters: Encodable>: Encodable {
+    var parameters: Parameters
+    var continues: Bool?
+  }
+
+  private struct Failure: Encodable {
+    var error: String
+    var parameters: [String: JSONValue]
+  }
+
+  package static func success(_ parameters: some Encodable, continues: Bool = false) throws -> Data {
+    try json(Success(parameters: parameters, continues: continues ? true : nil))
+  }
+
+  package static func failure(_ error: ProtocolError) throws -> Data {
+    try json(Failure(error: error.name, parameters: error.parameters))
+  }
+
+  private static func json(_ reply: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes]
+    return try encoder.encode(reply)
+  }
+}
+
+/// No parameters: `{}`.
+public struct NoParameters: Codable, Sendable, Equatable {
+  /// None.
+  public init() {}
+}

@@ -1,0 +1,24 @@
+/// Which incidents are meant; nil does not restrict.
+public struct IncidentFilter: Codable, Sendable, Hashable {
+  /// How the id begins.
+  public var id: String?
+  /// The part of the shield that saw it, such as `quarantine`.
+  public var source: String?
+  /// What it was, such as `index`.
+  public var kind: String?
+  /// A part of where the guard stands, such as `Shop.swift:12`.
+  public var site: String?
+  /// A part of the program's name.
+  public var name: String?
+  /// Seen last at this time or later, RFC 3339 in UTC.
+  public var since: String?
+
+  /// Makes a filter.
+  public init(
+    id: String? = nil, source: String? = nil, kind: String? = nil, site: String? = nil, name: String? = nil,
+    since: String? = nil
+  ) {
+    (self.id, self.source, self.kind) = (id, source, kind)
+    (self.site, self.name, self.since) = (site, name, since)
+  }
+}

@@ -1,0 +1,46 @@
+/// Reads the parameters of calls of one method; null counts as absent.
+package struct ParameterReader<Parameters: Decodable>: Sendable {
+  private let known: Set<String>
+
+  /// Looks the names of the parameters up, once for all calls.
+  package init(_: Parameters.Type) {
+    // Parameters have plain fields, or the test of the interface file fails.
+    known = Set(FieldShape.fields(of: Parameters.self)?.map(\.name) ?? [])
+  }
+
+  /// Reads the parameters of a call; the method checks the values afterwards.
+  /// - Throws: `invalidParameter` for one that the method does not have, that it needs and that is absent, or that is of
+  ///   another type.
+  package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
+    let values = (call.parameters ?? [:]).filter { $0.value != .null }
+    if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
+      throw .invalidParameter(String(unknown.prefix(64)))
+    }
+    do {
+      return try Parameters(from: FieldDecoder(source: CallFields(values: values)))
+    } catch let error as ProtocolError {
+      throw error
+    } catch {
+      preconditionFailure("BUG: \(Parameters.self) are no parameters: \(error)")
+    }
+  }
+}
+
+private struct CallFields: FieldSource {
+  let values: [String: JSONValue]
+
+  func hasValue(_ name: String) -> Bool { values[name] != nil }
+
+  func value(_ name: String, _: FieldShape.Kind) throws -> JSONValue? { values[name] }
+
+  func nested<Value: Decodable>(_ name: String, _: Value.Type) throws -> Value {
+    guard case .array(let elements)? = values[name] else { throw ProtocolError.invalidParameter(name) }
+    var texts: [String] = []
+    for element in elements {
+      guard case .string(let text) = element else { throw ProtocolError.invalidParameter(name) }
+      texts.append(text)
+    }
+    guard let list = texts as? Value else { throw FieldSourceError.unsupported }
+    return list
+  }
+}

@@ -1,0 +1,107 @@
+/// An error of crashd's interface, or of `org.varlink.service`: what a reply names in place of parameters.
+public enum ProtocolError: Error, Equatable, Sendable {
+  /// No report has an id that begins with `id`.
+  case noSuchReport(id: String)
+  /// `count` reports have such an id: give more digits.
+  case ambiguousID(id: String, count: Int)
+  /// No group's key begins with this, or those of several do.
+  case noSuchGroup(key: String)
+  /// The stored record cannot be analysed again; the text says why.
+  case notReanalysable(reason: String)
+  /// There is no subscriber of this name.
+  case noSuchSubscriber(String)
+  /// The settings of crashd name this collector.
+  case subscriberInUse(String)
+  /// The user has as many named subscribers as the limit allows.
+  case tooManySubscribers(limit: Int)
+  /// crashd knows no program of this name.
+  case noSuchService(name: String)
+  /// As many clients are connected to crashd, of this user or in all, as the limit allows: try again later.
+  case tooManyClients(limit: Int)
+  /// As many classes of one program are named as the limit allows.
+  case tooManyClasses(limit: Int)
+  /// The store never gave out this cursor.
+  case invalidCursor(String)
+  /// Events behind the cursor were removed before they were read; not `exact`: a few of them stood before it.
+  case cursorExpired(lost: Int, exact: Bool)
+  /// crashd runs but cannot read or write its store now.
+  case storeUnavailable(reason: String)
+
+  /// The method does not have this parameter, needs it, or does not take this value.
+  case invalidParameter(String)
+  /// The interface has no such method.
+  case methodNotFound(String)
+  /// The service does not implement the method, or not in this way.
+  case methodNotImplemented(String)
+  /// The service has no such interface.
+  case interfaceNotFound(String)
+  /// The method has many replies, and the call did not ask for them.
+  case expectedMore
+
+  /// An error that this version does not know.
+  case other(name: String, parameters: [String: JSONValue])
+}
+
+// The names and parameters of the interface files.
+extension ProtocolError {
+  private static let own = "io.crashshield.Crashd."
+  private static let service = "org.varlink.service."
+
+  /// The whole name.
+  public var name: String { wire.name }
+  package var parameters: [String: JSONValue] { wire.parameters }
+
+  private var wire: (name: String, parameters: [String: JSONValue]) {
+    let own = { (name: String, parameters: [String: JSONValue]) in (Self.own + name, parameters) }
+    let service = { (name: String, parameters: [String: JSONValue]) in (Self.service + name, parameters) }
+    return switch self {
+    case .noSuchReport(let id): own("NoSuchReport", ["id": .string(id)])
+    case .ambiguousID(let id, let count): own("AmbiguousID", ["id": .string(id), "count": .int(count)])
+    case .noSuchGroup(let key): own("NoSuchGroup", ["key": .string(key)])
+    case .notReanalysable(let reason): own("NotReanalysable", ["reason": .string(reason)])
+    case .noSuchSubscriber(let name): own("NoSuchSubscriber", ["subscriber": .string(name)])
+    case .subscriberInUse(let name): own("SubscriberInUse", ["subscriber": .string(name)])
+    case .tooManySubscribers(let limit): own("TooManySubscribers", ["limit": .int(limit)])
+    case .noSuchService(let name): own("NoSuchService", ["name": .string(name)])
+    case .tooManyClients(let limit): own("TooManyClients", ["limit": .int(limit)])
+    case .tooManyClasses(let limit): own("TooManyClasses", ["limit": .int(limit)])
+    case .invalidCursor(let cursor): own("InvalidCursor", ["cursor": .string(cursor)])
+    case .cursorExpired(let lost, let exact): own("CursorExpired", ["lost": .int(lost), "exact": .bool(exact)])
+    case .storeUnavailable(let reason): own("StoreUnavailable", ["reason": .string(reason)])
+    case .invalidParameter(let name): service("InvalidParameter", ["parameter": .string(name)])
+    case .methodNotFound(let method): service("MethodNotFound", ["method": .string(method)])
+    case .methodNotImplemented(let method): service("MethodNotImplemented", ["method": .string(method)])
+    case .interfaceNotFound(let interface): service("InterfaceNotFound", ["interface": .string(interface)])
+    case .expectedMore: service("ExpectedMore", [:])
+    case .other(let name, let parameters): (name, parameters)
+    }
+  }
+
+  /// The error that a reply names; a parameter that is missing is empty.
+  package init(name: String, parameters: [String: JSONValue]) {
+    let text = { (key: String) in parameters[key]?.string ?? "" }
+    let number = { (key: String) in parameters[key]?.int ?? 0 }
+    switch name {
+    case Self.own + "NoSuchReport": self = .noSuchReport(id: text("id"))
+    case Self.own + "AmbiguousID": self = .ambiguousID(id: text("id"), count: parameters["count"]?.int ?? 2)
+    case Self.own + "NoSuchGroup": self = .noSuchGroup(key: text("key"))
+    case Self.own + "NotReanalysable": self = .notReanalysable(reason: text("reason"))
+    case Self.own + "NoSuchSubscriber": self = .noSuchSubscriber(text("subscriber"))
+    case Self.own + "SubscriberInUse": self = .subscriberInUse(text("subscriber"))
+    case Self.own + "TooManySubscribers": self = .tooManySubscribers(limit: number("limit"))
+    case Self.own + "NoSuchService": self = .noSuchService(name: text("name"))
+    case Self.own + "TooManyClients": self = .tooManyClients(limit: number("limit"))
+    case Self.own + "TooManyClasses": self = .tooManyClasses(limit: number("limit"))
+    case Self.own + "InvalidCursor": self = .invalidCursor(text("cursor"))
+    case Self.own + "CursorExpired":
+      self = .cursorExpired(lost: number("lost"), exact: parameters["exact"] != .bool(false))
+    case Self.own + "StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
+    case Self.service + "InvalidParameter": self = .invalidParameter(text("parameter"))
+    case Self.service + "MethodNotFound": self = .methodNotFound(text("method"))
+    case Self.service + "MethodNotImplemented": self = .methodNotImplemented(text("method"))
+    case Self.service + "InterfaceNotFound": self = .interfaceNotFound(text("interface"))
+    case Self.service + "ExpectedMore": self = .expectedMore
+    default: self = .other(name: name, parameters: parameters)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// What was decided, with its reason: as it is stored, and as clients get it.
+public struct DanglingDecision: Codable, Sendable, Equatable {
+  /// RFC 3339 in UTC.
+  public var time: String
+  /// `switched`, `advised`, `released` or `operator`.
+  public var action: String
+  /// The level before.
+  public var from: String
+  /// The level after.
+  public var to: String
+  /// All of it in words, with the reason.
+  public var text: String
+  /// Classes that became protected by it.
+  public var classes: [String]
+
+  /// Makes one from its parts.
+  package init(time: String, action: String, from: String, to: String, text: String, classes: [String]) {
+    (self.time, self.action, self.from, self.to, self.text) = (time, action, from, to, text)
+    self.classes = classes
+  }
+}
+
+/// Something that was decided about what a program's processes protect.
+public struct DanglingEventReport: Codable, Sendable, Equatable {
+  /// Its number in the store.
+  public var sequence: Int
+  /// Whose processes.
+  public var uid: Int
+  /// The program's name.
+  public var name: String
+  /// Its path.
+  public var program: String
+  /// What was decided.
+  public var decision: DanglingDecision
+
+  /// Makes one from its parts.
+  package init(sequence: Int, uid: Int, name: String, program: String, decision: DanglingDecision) {
+    (self.sequence, self.uid, self.name, self.program, self.decision) = (sequence, uid, name, program, decision)
+  }
+}

@@ -1,0 +1,29 @@
+/// What an operator said of the guards of a program.
+public struct GuardService: Codable, Sendable, Equatable {
+  /// Whose processes.
+  public var uid: Int
+  /// The program's name.
+  public var name: String
+  /// Its path.
+  public var program: String
+  /// `off`, `observe` or `absorb` of guards at call sites, by kind; of other kinds the program decides.
+  public var modes: [String: String]
+  /// The same of implicit protections, which the call site does not ask for.
+  public var implicitModes: [String: String]
+  /// Attached processes.
+  public var processes: Int
+  /// Those that have applied it.
+  public var obeying: Int
+  /// What one of the others said.
+  public var refusal: String?
+
+  /// Makes one from its parts.
+  public init(
+    uid: Int, name: String, program: String, modes: [String: String], implicitModes: [String: String] = [:],
+    processes: Int, obeying: Int, refusal: String? = nil
+  ) {
+    (self.uid, self.name, self.program) = (uid, name, program)
+    (self.modes, self.implicitModes) = (modes, implicitModes)
+    (self.processes, self.obeying, self.refusal) = (processes, obeying, refusal)
+  }
+}

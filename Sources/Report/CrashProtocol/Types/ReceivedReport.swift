@@ -1,0 +1,64 @@
+public import CrashReport
+
+/// A report, both as a value and as the JSON that came.
+public struct ReceivedReport: Decodable, Sendable, Equatable {
+  /// What this version knows of it.
+  public var report: CrashReport
+  /// All of it, with keys of later versions.
+  public var json: JSONValue
+
+  /// Reads both.
+  /// - Throws: `DecodingError` when it is no report.
+  public init(from decoder: any Decoder) throws {
+    report = try CrashReport(from: decoder)
+    json = try JSONValue(from: decoder)
+  }
+}
+
+/// What `Get` returns: a crashd sends a `CrashReport` or, scrubbed, a `JSONValue`; a client reads a `ReceivedReport`.
+package struct GetReply<Report: Sendable>: Sendable {
+  package var report: Report
+  /// What the process wrote, in base64.
+  package var raw: String?
+  package var stacks: [RecordedStack]?
+
+  package init(report: Report, raw: String? = nil, stacks: [RecordedStack]? = nil) {
+    (self.report, self.raw, self.stacks) = (report, raw, stacks)
+  }
+}
+
+extension GetReply: Encodable where Report: Encodable {}
+extension GetReply: Decodable where Report: Decodable {}
+
+/// What `Reanalyse` returns.
+public struct ReanalyseReply<Report: Sendable>: Sendable {
+  /// The report as it is now.
+  public var report: Report
+  /// Whether it says something else than before.
+  public var changed: Bool
+
+  package init(report: Report, changed: Bool) { (self.report, self.changed) = (report, changed) }
+}
+
+extension ReanalyseReply: Encodable where Report: Encodable {}
+extension ReanalyseReply: Decodable where Report: Decodable {}
+extension ReanalyseReply: Equatable where Report: Equatable {}
+
+/// What `Reanalyse` made of a report.
+public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
+
+/// One reply of `Subscribe`: the stream is ready, or an event.
+package struct SubscribeReply<Report: Sendable>: Sendable {
+  package var ready: Bool?
+  package var cursor: String?
+  package var report: Report?
+  /// Events between the reply before and this one that were removed.
+  package var lost: Int?
+
+  package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {
+    (self.ready, self.cursor, self.report, self.lost) = (ready, cursor, report, lost)
+  }
+}
+
+extension SubscribeReply: Encodable where Report: Encodable {}
+extension SubscribeReply: Decodable where Report: Decodable {}

@@ -1,0 +1,37 @@
+/// Reports of one kind.
+public struct ReportGroup: Codable, Sendable, Equatable {
+  /// Hexadecimal digits.
+  public var key: String
+  /// Whose processes.
+  public var uid: Int
+  /// For people.
+  public var title: String
+  /// How many crashes there were, with those whose report was removed since.
+  public var count: Int
+  /// When it was first seen, RFC 3339 in UTC.
+  public var first: String
+  /// When it was last seen.
+  public var last: String
+  /// How many builds have it.
+  public var builds: Int
+  /// The build id with which it was first seen.
+  public var firstBuild: String
+  /// The build id with which it was last seen.
+  public var lastBuild: String
+  /// The programs, eight at most.
+  public var names: [String]
+  /// `new`, `open`, `resolved` or `regressed`.
+  public var state: String
+  /// The newest report's id; empty when all of them were removed.
+  public var report: String
+
+  /// Makes one from its parts.
+  package init(
+    key: String, uid: Int, title: String, count: Int, first: String, last: String, builds: Int, firstBuild: String,
+    lastBuild: String, names: [String], state: String, report: String
+  ) {
+    (self.key, self.uid, self.title, self.count, self.first) = (key, uid, title, count, first)
+    (self.last, self.builds, self.firstBuild, self.lastBuild, self.names) = (last, builds, firstBuild, lastBuild, names)
+    (self.state, self.report) = (state, report)
+  }
+}
