@@ -205,8 +205,8 @@ targets += house(
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
-      name: "ModelTests", dependencies: ["CrashReport", "DanglingStatistics"], exclude: ["Report/read_minidump.py"],
-      resources: [.copy("Report/Golden")]),
+      name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics"],
+      exclude: ["Report/read_minidump.py"], resources: [.copy("Report/Golden")]),
     // From a fault to what a reader finds in the ring.
     .testTarget(
       name: "CaptureTests",

@@ -1,0 +1,109 @@
+import CrashProtocol
+import Testing
+
+@testable import CrashDaemon
+
+/// What clients read, beside what crashd and CrashClient are compiled from.
+@Suite("The interface file and the table of methods")
+struct InterfaceFileTests {
+  private static let file = InterfaceFile(CrashdInterface.description)
+
+  /// Reports are objects in the file: they have a version and a document of their own.
+  private static func objectReply(of name: String) -> (any Decodable.Type)? {
+    switch name {
+    case "Get": GetReply<JSONValue>.self
+    case "Reanalyse": ReanalyseReply<JSONValue>.self
+    case "Subscribe": SubscribeReply<JSONValue>.self
+    default: nil
+    }
+  }
+
+  private static func shapes<M: Method>(_ method: M.Type) -> (parameters: [FieldShape]?, reply: [FieldShape]?) {
+    (FieldShape.fields(of: M.Parameters.self), FieldShape.fields(of: objectReply(of: M.name) ?? M.Reply.self))
+  }
+
+  @Test("every method of the file is in the table, is bound in crashd, and no other is")
+  func methods() {
+    let names = Methods.all.map { $0.name }
+    #expect(Set(names) == Set(Self.file.methods.keys) && names.count == Self.file.methods.count)
+    // It has many replies, and is no entry of the handlers' table.
+    #expect(Set(CrashdInterface.handlers.keys).union(["Subscribe"]) == Set(names))
+  }
+
+  @Test("every parameter and every field of a reply is in both, with its type", arguments: Methods.all.map { $0.name })
+  func fields(name: String) throws {
+    let method = try #require(Methods.all.first { $0.name == name })
+    let described = try #require(Self.file.methods[name])
+    let shapes = Self.shapes(method)
+    expect(described.parameters, try #require(shapes.parameters), of: "the parameters of \(name)", isReply: false)
+    expect(described.reply, try #require(shapes.reply), of: "the reply of \(name)", isReply: true)
+  }
+
+  private func expect(_ fields: [InterfaceFile.Field], _ shapes: [FieldShape], of what: String, isReply: Bool) {
+    #expect(Set(fields.map(\.name)) == Set(shapes.map(\.name)), "\(what)")
+    for field in fields {
+      guard let shape = shapes.first(where: { $0.name == field.name }) else { continue }
+      let place = "\(field.name) of \(what)"
+      if case .optional(let kind) = field.kind {
+        #expect(shape.isOptional, "\(place)")
+        expect(kind, shape.kind, of: place)
+      } else {
+        // A client takes what an older crashd does not send as nil.
+        #expect(!shape.isOptional || isReply, "\(place)")
+        expect(field.kind, shape.kind, of: place)
+      }
+    }
+  }
+
+  private func expect(_ kind: InterfaceFile.Kind, _ shape: FieldShape.Kind, of place: String) {
+    switch (kind, shape) {
+    case (.list(let element), .list(let shape)), (.map(let element), .map(let shape)):
+      expect(element, shape, of: place)
+    case (.name("object"), .object), (.name("object"), .fields), (.name("string"), .string), (.name("int"), .int),
+      (.name("bool"), .bool), (.name("float"), .float):
+      break
+    case (.name(let name), .fields(let shapes)):
+      guard let fields = Self.file.types[name] else {
+        Issue.record("\(place): the file has no type \(name)")
+        return
+      }
+      expect(fields, shapes, of: name, isReply: true)
+    default: Issue.record("\(place) is \(kind) in the file, and \(shape)")
+    }
+  }
+
+  private static let errors: [ProtocolError] = [
+    .noSuchReport(id: "a"), .ambiguousID(id: "a", count: 3), .noSuchGroup(key: "a"), .notReanalysable(reason: "a"),
+    .noSuchSubscriber("a"), .subscriberInUse("a"), .tooManySubscribers(limit: 3), .noSuchService(name: "a"),
+    .tooManyClients(limit: 3), .tooManyClasses(limit: 3), .invalidCursor("a"), .cursorExpired(lost: 3, exact: false),
+    .storeUnavailable(reason: "a"),
+  ]
+
+  private static let serviceErrors: [ProtocolError] = [
+    .invalidParameter("a"), .methodNotFound("a"), .methodNotImplemented("a"), .interfaceNotFound("a"), .expectedMore,
+  ]
+
+  @Test("every error of the files is one that clients know, with its parameters, and no other is")
+  func errors() {
+    let files = [
+      (Methods.interface, Self.file, Self.errors),
+      (ServiceInterface.name, InterfaceFile(ServiceInterface.description), Self.serviceErrors),
+    ]
+    for (interface, file, errors) in files {
+      #expect(Set(errors.map(\.name)) == Set(file.errors.keys.map { "\(interface).\($0)" }))
+      for error in errors {
+        let fields = file.errors[String(error.name.dropFirst(interface.count + 1))] ?? []
+        #expect(Set(fields.map(\.name)) == Set(error.parameters.keys), "\(error)")
+        for field in fields {
+          let isRight =
+            switch (field.kind, error.parameters[field.name]) {
+            case (.name("string"), .string), (.name("int"), .int), (.name("bool"), .bool): true
+            default: false
+            }
+          #expect(isRight, "\(field.name) of \(error)")
+        }
+        #expect(ProtocolError(name: error.name, parameters: error.parameters) == error)
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import CrashProtocol
+import Testing
+
+@Suite("Frames of a stream")
+struct FrameBoundaryTests {
+  /// The frames of pieces that come one after the other.
+  private func frames(_ pieces: [String], limit: Int, separator: UInt8) throws(FrameBoundary.TooLong) -> [String] {
+    var boundary = FrameBoundary(limit: limit, separator: separator)
+    var (buffer, frames): ([UInt8], [String]) = ([], [])
+    for piece in pieces {
+      buffer += Array(piece.utf8)
+      while let length = try boundary.next(in: buffer) {
+        frames.append(String(decoding: buffer[..<length], as: UTF8.self))
+        buffer.removeSubrange(...length)
+      }
+    }
+    return frames
+  }
+
+  @Test("frames end at the separator, however they are cut", arguments: [0, UInt8(ascii: "\n")])
+  func pieces(separator: UInt8) throws {
+    let end = String(UnicodeScalar(separator))
+    let text = "one\(end)\(end)three\(end)rest"
+    let wanted = ["one", "", "three"]
+    #expect(try frames([text], limit: 9, separator: separator) == wanted)
+    #expect(try frames(text.map { String($0) }, limit: 9, separator: separator) == wanted)
+  }
+
+  @Test("a frame above the limit is refused, whether its end has come or not")
+  func limit() throws {
+    #expect(try frames(["12345\n"], limit: 5, separator: UInt8(ascii: "\n")) == ["12345"])
+    for text in ["123456\n", "123456"] {
+      #expect(throws: FrameBoundary.TooLong.self) { try frames([text], limit: 5, separator: UInt8(ascii: "\n")) }
+    }
+  }
+}
