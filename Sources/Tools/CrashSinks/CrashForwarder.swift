@@ -16,14 +16,14 @@ public struct CrashForwarder: Sendable {
   ) throws(ForwardSettingsError) {
     self.stop = stop
     let around = SinkRunner.Surroundings(client: client, stop: stop, board: board, log: log)
-    let scrubbing: ReportScrubbing
-    do throws(PatternProblem) { scrubbing = ReportScrubbing(try TextScrubber(settings.privacy)) } catch {
+    let scrubber: TextScrubber
+    do throws(PatternProblem) { scrubber = try TextScrubber(settings.privacy) } catch {
       throw ForwardSettingsError(place: "privacy.patterns", reason: error.reason)
     }
     runners = try Self.sinks(settings, stop: stop).map { sink, common in
       SinkRunner(
         sink, subscriber: "\(settings.subscriber).\(sink.name)", filter: common.program, perMinute: common.perMinute,
-        giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubbing: common.scrubs ? scrubbing : nil, around: around)
+        giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubber: common.scrubs ? scrubber : nil, around: around)
     }
     if runners.isEmpty {
       throw ForwardSettingsError(

@@ -28,12 +28,12 @@ public struct SinkEvent: Sendable, Equatable {
   public var json: JSONValue
 
   /// An event of a report as it came, scrubbed where there is a scrubber.
-  public init(_ received: ReceivedReport, scrubbedBy scrubbing: ReportScrubbing? = nil) throws {
-    guard let scrubbing else {
+  public init(_ received: ReceivedReport, scrubbedBy scrubber: TextScrubber? = nil) throws {
+    guard let scrubber else {
       (report, json) = (received.report, received.json)
       return
     }
-    json = scrubbing.scrub(received.json)
+    json = scrubber.scrub(report: received.json)
     report = try ReportCoding.decode(json.encoded())
   }
 }

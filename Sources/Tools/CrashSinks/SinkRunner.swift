@@ -1,6 +1,6 @@
 public import CrashClient
 import CrashProtocol
-import CrashReport
+public import CrashReport
 import LinuxSystem
 
 /// Takes one sink's events from crashd, one after the other, and acknowledges what the sink has delivered.
@@ -36,7 +36,7 @@ public struct SinkRunner: Sendable {
   private let sink: any Sink
   private let subscriber: String
   private let filter: String?
-  private let scrubbing: ReportScrubbing?
+  private let scrubber: TextScrubber?
   private let around: Surroundings
   private let giveUpAfter: Duration
   private var pace: Pace
@@ -53,14 +53,14 @@ public struct SinkRunner: Sendable {
   ///   - filter: Only programs whose name contains this.
   ///   - perMinute: At most so many events.
   ///   - giveUpAfter: An event that a server has answered for so long without taking it is left out.
-  ///   - scrubbing: What is taken out of them.
+  ///   - scrubber: What is taken out of them; nil takes out nothing.
   ///   - around: crashd, and who is told.
   public init(
     _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
     giveUpAfter: Duration = .seconds(3_600),
-    scrubbing: ReportScrubbing?, around: Surroundings
+    scrubber: TextScrubber?, around: Surroundings
   ) {
-    (self.sink, self.subscriber, self.filter, self.scrubbing) = (sink, subscriber, filter, scrubbing)
+    (self.sink, self.subscriber, self.filter, self.scrubber) = (sink, subscriber, filter, scrubber)
     (self.around, self.giveUpAfter, pace) = (around, giveUpAfter, Pace(perMinute: perMinute))
   }
 
@@ -147,7 +147,7 @@ public struct SinkRunner: Sendable {
     let delay = pace.delay(at: around.now())
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
-    do { event = try SinkEvent(received, scrubbedBy: scrubbing) } catch {
+    do { event = try SinkEvent(received, scrubbedBy: scrubber) } catch {
       // What is wrong repeats a part of it.
       refuse(received.report.id, "it cannot be read when it is scrubbed")
       return false

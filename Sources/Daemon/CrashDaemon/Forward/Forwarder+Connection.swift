@@ -97,9 +97,9 @@ extension Forwarder {
         let page = try store.eventPage(after: cursor, filter, limit: batch)
         lost += try store.removed(after: cursor, through: page.end).count + page.unreadable
         // Rules may have changed since the last page.
-        let scrubber = forward.scrubs ? try Scrubber(configuration.settings.current.privacy) : nil
+        let scrubber = forward.scrubs ? try TextScrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
-          let json = try scrubber?.scrub(event.report) ?? Scrubber.json(event.report)
+          let json = try scrubber?.scrub(event.report) ?? JSONValue(event.report)
           let message = try ForwardFormat(format: forward.format).message(event, json, lost: lost)
           lost = 0
           try await send(message, event.cursor, over: channel, window)

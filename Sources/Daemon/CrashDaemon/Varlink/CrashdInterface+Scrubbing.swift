@@ -13,7 +13,7 @@ extension CrashdInterface {
       try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
     }
     do {
-      return GetReply(report: Erased(try Scrubber(settings.current.privacy).scrub(report)))
+      return GetReply(report: Erased(try TextScrubber(settings.current.privacy).scrub(report)))
     } catch {
       // The rules were understood when the settings were read. Whatever it is: nothing goes unscrubbed.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")

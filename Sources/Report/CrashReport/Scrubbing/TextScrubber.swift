@@ -1,7 +1,6 @@
 /// Takes out of texts what the privacy rules name.
 ///
-/// It knows texts and keys, not reports: whoever scrubs a report goes through its JSON, so that a field that a later
-/// version adds is scrubbed too.
+/// It knows texts and keys; an extension in CrashProtocol takes it through the JSON of a report.
 public struct TextScrubber: Sendable {
   /// Stands where something was taken out.
   public static let mark = "[scrubbed]"

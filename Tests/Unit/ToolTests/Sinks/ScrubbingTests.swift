@@ -4,12 +4,12 @@ import Testing
 
 @testable import CrashSinks
 
-@Suite("ReportScrubbing")
+@Suite("Scrubbing of events")
 struct ScrubbingTests {
   private func scrubbed(_ more: String, _ change: (inout PrivacySettings) -> Void = { _ in }) throws -> SinkEvent {
     var rules = PrivacySettings()
     change(&rules)
-    return try SinkEvent(Sample.received(id: "aa11", more: more), scrubbedBy: ReportScrubbing(TextScrubber(rules)))
+    return try SinkEvent(Sample.received(id: "aa11", more: more), scrubbedBy: TextScrubber(rules))
   }
 
   @Test("secrets, addresses of mail and users' names go; what names the crash stays")

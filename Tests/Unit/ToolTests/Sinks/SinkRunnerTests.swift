@@ -85,7 +85,7 @@ struct SinkRunnerTests {
       return stop.wait(for: .zero)
     }
     var runner = SinkRunner(
-      sink, subscriber: "t.script", filter: "sho", perMinute: perMinute, scrubbing: nil, around: around)
+      sink, subscriber: "t.script", filter: "sho", perMinute: perMinute, scrubber: nil, around: around)
     runner.run()
     return (crashd, board.counts(of: "script"), log.calls, waits.all)
   }
@@ -277,7 +277,7 @@ struct SinkRunnerTests {
     defer { crashd.daemon.stop() }
     let sink = Stopping(stop: stop)
     var runner = SinkRunner(
-      sink, subscriber: "t", perMinute: 1, scrubbing: nil,
+      sink, subscriber: "t", perMinute: 1, scrubber: nil,
       around: .init(
         client: CrashClient(socketPath: crashd.daemon.socketPath), stop: stop, board: SinkBoard(),
         log: SinkLog { _, _ in }))
@@ -311,7 +311,7 @@ struct SinkRunnerTests {
       })
     around.wait = { _ in unsafe symlink(crashd.daemon.socketPath, link) != 0 }
     var runner = SinkRunner(
-      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubbing: nil, around: around)
+      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubber: nil, around: around)
     runner.run()
     #expect(log.calls.last == "notice: script: goes on" && log.calls.count == 2)
   }
@@ -327,7 +327,7 @@ struct SinkRunnerTests {
       return waits.all.count == 3
     }
     var runner = SinkRunner(
-      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubbing: nil, around: around)
+      Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubber: nil, around: around)
     runner.run()
     #expect(waits.all.count == 3)
     #expect(

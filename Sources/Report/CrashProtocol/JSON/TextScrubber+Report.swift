@@ -1,0 +1,59 @@
+package import CrashReport
+internal import FoundationEssentials
+
+/// Scrubs reports by their JSON, so that a field that a later version adds is scrubbed too.
+extension TextScrubber {
+  /// Returns the report's JSON without what the privacy rules name.
+  /// - Throws: `EncodingError` for a number that JSON does not have.
+  package func scrub(_ report: CrashReport) throws -> JSONValue { scrub(report: try JSONValue(report)) }
+
+  /// Returns the JSON of a report without what the privacy rules name.
+  package func scrub(report: JSONValue) -> JSONValue {
+    guard case .object(var members) = report else { return scrub(each: report) }
+    let annotations = members.removeValue(forKey: "annotations")
+    var scrubbed = scrub(members)
+    if case .object(let annotations)? = annotations {
+      scrubbed["annotations"] = .object(scrub(annotations: annotations))
+    }
+    return .object(scrubbed)
+  }
+
+  /// The program chooses the keys, too: none is exempt, and one may be a text of its users.
+  private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
+    Dictionary(
+      annotations.sorted { $0.key < $1.key }.map { key, value in
+        (scrub(key), isSecret(key) ? .string(Self.mark) : scrub(word: value))
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func scrub(_ members: [String: JSONValue]) -> [String: JSONValue] {
+    Dictionary(
+      uniqueKeysWithValues: members.map { key, value in
+        if Self.isExempt(key) { return (key, value) }
+        return (key, Self.isWords(key) ? scrub(word: value) : scrub(each: value))
+      })
+  }
+
+  /// In the program's own words an address is none of the report's.
+  private func scrub(word value: JSONValue) -> JSONValue {
+    if case .string(let text) = value { return .string(scrub(text)) }
+    return scrub(each: value)
+  }
+
+  private func scrub(each value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): Self.isAddress(text) ? value : .string(scrub(text))
+    case .array(let values): .array(values.map(scrub(each:)))
+    case .object(let members): .object(scrub(members))
+    default: value
+    }
+  }
+}
+
+extension JSONValue {
+  /// Makes the JSON of a report.
+  /// - Throws: `EncodingError` for a number that JSON does not have.
+  package init(_ report: CrashReport) throws {
+    self = try JSONParser<JSONValue>.parse(Array(JSONEncoder().encode(report)), depth: JSONDepth.answers)
+  }
+}
