@@ -20,24 +20,28 @@ struct GroupRestriction {
     isOfWholeGroups = filter.isOfWholeGroups
     hasWholeGroups = filter.isOfWholeGroups && filter.since == nil
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
-    if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
-    if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
+    let texts = filter.wantedTexts
+    for (field, wanted) in texts where Self.columns.contains(field.name) { add(field.condition(), field.name, wanted) }
     if let since = filter.since {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
     // Each row looks its report up: of those that a group's key has chosen, mostly.
-    if let pid = filter.pid { add(Self.ofReport("pid"), "pid", pid, past: "FALSE") }
-    if let unit = filter.unit { add(Self.ofReport("unit"), "unit", unit, past: "FALSE") }
-    if let signal = filter.signal { add(Self.ofReport("signal"), "signal", signal, past: "FALSE") }
+    if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
+    for (field, wanted) in texts where !Self.columns.contains(field.name) {
+      add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
+    }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
     // The digits end with f: everything that begins with the prefix stands before the prefix and a g.
     add("group_key >= :group AND group_key < :group || 'g'", "group", group)
   }
 
-  private static func ofReport(_ column: String) -> String {
-    "EXISTS (SELECT 1 FROM reports WHERE reports.id = group_reports.id AND reports.\(column) = :\(column))"
+  /// Texts that the tables of groups have.
+  private static let columns: Set = ["name", "executable"]
+
+  private static func ofReport(_ condition: String) -> String {
+    "EXISTS (SELECT 1 FROM reports WHERE reports.id = group_reports.id AND \(condition))"
   }
 
   var clause: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
@@ -69,6 +73,6 @@ struct GroupRestriction {
 extension ReportFilter {
   /// Whether a group passes as it was seen last, whatever else is in it.
   fileprivate var isOfWholeGroups: Bool {
-    pid == nil && name == nil && unit == nil && signal == nil && executable == nil && until == nil
+    pid == nil && wantedTexts.isEmpty && until == nil
   }
 }

@@ -1,4 +1,5 @@
-import CrashProtocol
+public import CrashProtocol
+public import CrashReport
 import GRDB
 
 /// A filter as SQL: only what is asked for stands in it, so that the order of an index serves the rest.
@@ -9,7 +10,7 @@ struct ReportConditions {
   init(_ filter: ReportFilter, _ visibility: Visibility) {
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
     if let pid = filter.pid { add("pid = :pid", "pid", pid) }
-    if let name = filter.name { add("instr(name, :name) > 0", "name", name) }
+    for (field, wanted) in filter.wantedTexts { add(field.condition(), field.name, wanted) }
     // Keys are digits up to f: everything that begins with the prefix stands before the prefix and a g.
     // A report in which several threads crashed at once is in the group of each of them.
     if let group = filter.group {
@@ -20,9 +21,6 @@ struct ReportConditions {
         """
       add("(\(isInGroup) OR seq IN (\(others)))", "group", group)
     }
-    if let unit = filter.unit { add("unit = :unit", "unit", unit) }
-    if let signal = filter.signal { add("signal = :signal", "signal", signal) }
-    if let executable = filter.executable { add("instr(executable, :executable) > 0", "executable", executable) }
     if let since = filter.since { add("time >= :since", "since", since) }
     if let until = filter.until { add("time <= :until", "until", until) }
   }
@@ -39,5 +37,26 @@ struct ReportConditions {
   private mutating func add(_ condition: String, _ name: String, _ value: any DatabaseValueConvertible) {
     conditions.append(condition)
     values[name] = value
+  }
+}
+
+extension ReportFilter.Text {
+  /// The same as SQL, of a table that has the column.
+  func condition(of table: String = "") -> String {
+    match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
+  }
+}
+
+extension ReportFilter {
+  /// Whether a list with this filter and visibility shows the report, which no row has yet.
+  public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
+    let process = report.process
+    if let uid = visibility.uid, uid != process.ownerKey { return false }
+    if let pid, pid != process.pid { return false }
+    if wantedTexts.contains(where: { !$0.field.includes(report, $0.wanted) }) { return false }
+    if let group, !report.groups.contains(where: { $0.key.hasPrefix(group) }) { return false }
+    if let since, report.time < since { return false }
+    if let until, report.time > until { return false }
+    return true
   }
 }

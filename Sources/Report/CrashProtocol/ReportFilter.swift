@@ -1,3 +1,5 @@
+package import CrashReport
+
 /// Which reports are meant; nil does not restrict.
 ///
 /// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding and the options of crashctl are this filter.
@@ -26,5 +28,42 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   ) {
     (self.pid, self.name, self.group, self.unit) = (pid, name, group, unit)
     (self.signal, self.executable, self.since, self.until) = (signal, executable, since, until)
+  }
+}
+
+// What asks for one text of a report.
+extension ReportFilter {
+  /// A field of the filter by whose name the parameter, the setting and the store's column go.
+  package struct Text: Sendable {
+    /// What a text of a report has in common with that of the filter.
+    package enum Match: Sendable {
+      case whole
+      case part
+    }
+
+    package var name: String
+    package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
+    package var match: Match
+    /// The text of a report.
+    package var text: @Sendable (CrashReport) -> String?
+  }
+
+  package static let texts = [
+    Text(name: "name", path: \.name, match: .part) { $0.process.name },
+    Text(name: "unit", path: \.unit, match: .whole) { $0.process.unit },
+    Text(name: "signal", path: \.signal, match: .whole) { $0.signal.name },
+    Text(name: "executable", path: \.executable, match: .part) { $0.process.executable },
+  ]
+
+  /// What it asks for of these.
+  package var wantedTexts: [(field: Text, wanted: String)] {
+    Self.texts.compactMap { field in self[keyPath: field.path].map { (field, $0) } }
+  }
+}
+
+extension ReportFilter.Text {
+  package func includes(_ report: CrashReport, _ wanted: String) -> Bool {
+    guard let text = text(report) else { return false }
+    return match == .whole ? text == wanted : text.contains(wanted)
   }
 }

@@ -135,9 +135,19 @@ struct PreliminaryReportTests {
       ReportFilter(executable: "/opt"), ReportFilter(since: "2026-11-21T08:00:05.000000Z"),
       ReportFilter(until: "2026-11-21T08:00:05.000000Z"),
     ]
+    // What a field asks for is found: the text of each report, and a part of it where parts count.
+    let ofTexts = reports.flatMap { report in
+      ReportFilter.texts.flatMap { field in
+        [field.text(report), field.text(report).map { String($0.dropFirst()) }].map { wanted in
+          var filter = ReportFilter()
+          filter[keyPath: field.path] = wanted
+          return filter
+        }
+      }
+    }
     try withStore { store throws in
       for report in reports { _ = try store.put(report, raw: []) }
-      for filter in filters {
+      for filter in filters + ofTexts {
         for visibility in [Visibility.all, .user(1_000), .user(1_001)] {
           let listed = Set(try store.list(filter, visibility: visibility, limit: 99).map(\.id))
           let included = Set(

@@ -28,7 +28,7 @@ struct FilterTests {
     Verb(words: ["groups"], method: "Groups"), Verb(words: ["follow"], method: "Subscribe"),
   ]
 
-  static let crashFlags = [
+  private static let namedFlags = [
     Flag(words: ["--pid", "7"], parameter: "pid", value: .int(7)),
     Flag(words: ["--name", "shop"], parameter: "name", value: .string("shop")),
     Flag(words: ["--exe", "/srv/shop"], parameter: "executable", value: .string("/srv/shop")),
@@ -39,6 +39,13 @@ struct FilterTests {
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
+
+  /// Every other text of the filter has an option of its name.
+  static let crashFlags =
+    namedFlags
+    + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {
+      Flag(words: ["--\($0)", "text"], parameter: $0, value: .string("text"))
+    }
 
   static let incidentVerbs = [
     Verb(words: ["incidents"], method: "Incidents"), Verb(words: ["incidents", "list"], method: "Incidents"),
@@ -54,9 +61,7 @@ struct FilterTests {
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
   ]
 
-  static let filterNames: Set = [
-    "pid", "name", "executable", "unit", "signal", "group", "since", "until", "source", "kind", "site",
-  ]
+  static let filterNames = Set((crashFlags + incidentFlags).map(\.parameter))
 
   /// What the verb's method was first asked for; no call has an answer, which ends every verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
