@@ -37,9 +37,7 @@ extension ReportStore {
         let rows = try Row.fetchAll(
           database,
           sql: """
-            SELECT seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file, line,
-              group_key, group_title
-            FROM reports WHERE seq IN (
+            SELECT \(ReportSummary.columns) FROM reports WHERE seq IN (
               SELECT seq FROM reports INDEXED BY reports_list \(wanted.clause) ORDER BY seq \(order) LIMIT :limit)
             ORDER BY seq \(order)
             """, arguments: wanted.arguments(["limit": limit]))
@@ -58,16 +56,5 @@ extension ReportStore {
         return ReportPage(reports: reports, more: count ?? 0)
       }
     }
-  }
-}
-
-extension ReportSummary {
-  fileprivate init(_ row: Row, epoch: String) {
-    self.init(
-      cursor: StoreCursor(epoch: epoch, sequence: row["seq"]).description, id: row["id"], time: row["time"],
-      pid: row["pid"],
-      uid: OwnerKey.uid(row["uid"]), name: row["name"], executable: row["executable"], unit: row["unit"],
-      signal: row["signal"], reason: row["reason"], sentence: row["sentence"], function: row["function"],
-      file: row["file"], line: row["line"], groupKey: row["group_key"], groupTitle: row["group_title"])
   }
 }

@@ -103,17 +103,3 @@ extension StoreCursor {
     return StoreCursor(epoch: epoch, sequence: firstUnstored + number)
   }
 }
-
-extension ReportSummary {
-  /// What a list shows of a report that is not stored yet.
-  fileprivate init(unstored report: CrashReport, at cursor: StoreCursor) {
-    let frame = report.namingFrame
-    self.init(
-      cursor: cursor.description, id: report.id, time: report.time, pid: report.process.pid,
-      uid: report.process.uid,
-      name: report.process.name, executable: report.process.executable, unit: report.process.unit,
-      signal: report.signal.name, reason: report.reason, sentence: report.diagnosis.sentence,
-      function: frame?.function ?? "", file: frame?.file, line: frame?.line, groupKey: report.group.key,
-      groupTitle: report.group.title, isPreliminary: report.isPreliminary == true ? true : nil)
-  }
-}

@@ -122,6 +122,20 @@ struct PreliminaryReportTests {
     }
   }
 
+  @Test("first crash: a list shows the same of a report before and after it is stored")
+  func summaries() throws {
+    try withStore { store throws in
+      let report = try CrashReport.sample(id: "9999ab")
+      var before = try #require(try store.page(with: [report], limit: 1).reports.first)
+      let cursor = before.cursor
+      _ = try store.put(report, raw: [])
+      let after = try #require(try store.list(limit: 1).first)
+      #expect(before.id == report.id && cursor != after.cursor)
+      before.cursor = after.cursor
+      #expect(before == after)
+    }
+  }
+
   @Test("first crash: a filter asks of a report what it asks of a row")
   func filters() throws {
     var restricted = Self.report(7)
