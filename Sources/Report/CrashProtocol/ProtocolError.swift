@@ -79,29 +79,45 @@ extension ProtocolError {
 
   /// The error that a reply names; a parameter that is missing is empty.
   package init(name: String, parameters: [String: JSONValue]) {
-    let text = { (key: String) in parameters[key]?.string ?? "" }
-    let number = { (key: String) in parameters[key]?.int ?? 0 }
-    switch name {
-    case Self.own + "NoSuchReport": self = .noSuchReport(id: text("id"))
-    case Self.own + "AmbiguousID": self = .ambiguousID(id: text("id"), count: parameters["count"]?.int ?? 2)
-    case Self.own + "NoSuchGroup": self = .noSuchGroup(key: text("key"))
-    case Self.own + "NotReanalysable": self = .notReanalysable(reason: text("reason"))
-    case Self.own + "NoSuchSubscriber": self = .noSuchSubscriber(text("subscriber"))
-    case Self.own + "SubscriberInUse": self = .subscriberInUse(text("subscriber"))
-    case Self.own + "TooManySubscribers": self = .tooManySubscribers(limit: number("limit"))
-    case Self.own + "NoSuchService": self = .noSuchService(name: text("name"))
-    case Self.own + "TooManyClients": self = .tooManyClients(limit: number("limit"))
-    case Self.own + "TooManyClasses": self = .tooManyClasses(limit: number("limit"))
-    case Self.own + "InvalidCursor": self = .invalidCursor(text("cursor"))
-    case Self.own + "CursorExpired":
-      self = .cursorExpired(lost: number("lost"), exact: parameters["exact"] != .bool(false))
-    case Self.own + "StoreUnavailable": self = .storeUnavailable(reason: text("reason"))
-    case Self.service + "InvalidParameter": self = .invalidParameter(text("parameter"))
-    case Self.service + "MethodNotFound": self = .methodNotFound(text("method"))
-    case Self.service + "MethodNotImplemented": self = .methodNotImplemented(text("method"))
-    case Self.service + "InterfaceNotFound": self = .interfaceNotFound(text("interface"))
-    case Self.service + "ExpectedMore": self = .expectedMore
-    default: self = .other(name: name, parameters: parameters)
-    }
+    self = Self.known[name]?(Members(values: parameters)) ?? .other(name: name, parameters: parameters)
   }
+
+  private struct Members {
+    var values: [String: JSONValue]
+
+    func text(_ key: String) -> String { values[key]?.string ?? "" }
+    func number(_ key: String, or missing: Int = 0) -> Int { values[key]?.int ?? missing }
+  }
+
+  /// The names of all errors that this version knows.
+  package static var names: Set<String> { Set(known.keys) }
+
+  private typealias Making = @Sendable (Members) -> ProtocolError
+
+  private static let known: [String: Making] = Dictionary(
+    uniqueKeysWithValues: ofCrashd.map { (own + $0, $1) } + ofService.map { (service + $0, $1) })
+
+  private static let ofCrashd: [String: Making] = [
+    "NoSuchReport": { .noSuchReport(id: $0.text("id")) },
+    "AmbiguousID": { .ambiguousID(id: $0.text("id"), count: $0.number("count", or: 2)) },
+    "NoSuchGroup": { .noSuchGroup(key: $0.text("key")) },
+    "NotReanalysable": { .notReanalysable(reason: $0.text("reason")) },
+    "NoSuchSubscriber": { .noSuchSubscriber($0.text("subscriber")) },
+    "SubscriberInUse": { .subscriberInUse($0.text("subscriber")) },
+    "TooManySubscribers": { .tooManySubscribers(limit: $0.number("limit")) },
+    "NoSuchService": { .noSuchService(name: $0.text("name")) },
+    "TooManyClients": { .tooManyClients(limit: $0.number("limit")) },
+    "TooManyClasses": { .tooManyClasses(limit: $0.number("limit")) },
+    "InvalidCursor": { .invalidCursor($0.text("cursor")) },
+    "CursorExpired": { .cursorExpired(lost: $0.number("lost"), exact: $0.values["exact"] != .bool(false)) },
+    "StoreUnavailable": { .storeUnavailable(reason: $0.text("reason")) },
+  ]
+
+  private static let ofService: [String: Making] = [
+    "InvalidParameter": { .invalidParameter($0.text("parameter")) },
+    "MethodNotFound": { .methodNotFound($0.text("method")) },
+    "MethodNotImplemented": { .methodNotImplemented($0.text("method")) },
+    "InterfaceNotFound": { .interfaceNotFound($0.text("interface")) },
+    "ExpectedMore": { _ in .expectedMore },
+  ]
 }

@@ -6,6 +6,15 @@ import FoundationEssentials
 
 /// The methods about what is protected from uses of dead objects, and why.
 extension CrashdInterface {
+  static func bindDangling(in table: inout HandlerTable) {
+    table.bind(Methods.DanglingPolicies.self, CrashdInterface.danglingPolicies)
+    table.bind(Methods.DanglingClasses.self, CrashdInterface.danglingClasses)
+    table.bind(Methods.DanglingEvents.self, CrashdInterface.danglingEvents)
+    table.bind(Methods.DanglingProtect.self, CrashdInterface.danglingProtect)
+    table.bind(Methods.DanglingRelease.self, CrashdInterface.danglingRelease)
+    table.bind(Methods.PolicySet.self, CrashdInterface.policySet)
+  }
+
   private static let defaultEvents = 100
   /// Of a budget that an operator may give.
   private static let budgetRange = 4_096...1 << 34

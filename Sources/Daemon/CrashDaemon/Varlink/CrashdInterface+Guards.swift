@@ -4,6 +4,11 @@ import CrashStore
 
 /// The methods about what guards do.
 extension CrashdInterface {
+  static func bindGuards(in table: inout HandlerTable) {
+    table.bind(Methods.GuardModes.self, CrashdInterface.guardModes)
+    table.bind(Methods.GuardSet.self, CrashdInterface.guardSet)
+  }
+
   func guardModes(
     _ parameters: OptionalName, _ client: Client
   ) async throws(ProtocolError) -> Methods.GuardModes.Reply {

@@ -5,6 +5,12 @@ import CrashStore
 
 /// The methods about what happened while processes went on.
 extension CrashdInterface {
+  static func bindIncidents(in table: inout HandlerTable) {
+    table.bind(Methods.Incidents.self, CrashdInterface.incidents)
+    table.bind(Methods.TopIncidents.self, CrashdInterface.topIncidents)
+    table.bind(Methods.ProtectedClasses.self, CrashdInterface.protectedClasses)
+  }
+
   private static let defaultIncidents = 100
 
   func incidents(

@@ -4,6 +4,10 @@ import Synchronization
 
 /// Numbers for those who watch crashd.
 extension CrashdInterface {
+  static func bindMetrics(in table: inout HandlerTable) {
+    table.bind(Methods.Metrics.self, CrashdInterface.metrics)
+  }
+
   func metrics(_: NoParameters, _ client: Client) async throws(ProtocolError) -> Methods.Metrics.Reply {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }

@@ -4,6 +4,11 @@ import CrashStore
 
 /// Removal of reports, and subscribers that come too late for some.
 extension CrashdInterface {
+  static func bindRetention(in table: inout HandlerTable) {
+    table.bind(Methods.Prune.self, CrashdInterface.prune)
+    table.bind(Methods.Remove.self, CrashdInterface.remove)
+  }
+
   private static let removedAtOnce = 1_000
 
   func prune(

@@ -5,6 +5,13 @@ import Glibc
 
 /// Named subscribers: what they have acknowledged outlives them and crashd.
 extension CrashdInterface {
+  static func bindSubscribers(in table: inout HandlerTable) {
+    table.bind(Methods.Ack.self, CrashdInterface.acknowledge)
+    table.bind(Methods.Cursor.self, CrashdInterface.subscriberCursor)
+    table.bind(Methods.Subscribers.self, CrashdInterface.subscribers)
+    table.bind(Methods.Unsubscribe.self, CrashdInterface.forget)
+  }
+
   private static let nameLimitBytes = 64
 
   /// A subscriber's name: letters, digits, `.`, `-` and `_`.

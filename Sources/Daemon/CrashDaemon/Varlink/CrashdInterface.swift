@@ -31,6 +31,18 @@ struct CrashdInterface: Sendable {
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms = 600_000
 
+  static func bindReports(in table: inout HandlerTable) {
+    table.bind(Methods.List.self, CrashdInterface.list)
+    table.bind(Methods.Get.self, CrashdInterface.get)
+    table.bind(Methods.Groups.self, CrashdInterface.groups)
+    table.bind(Methods.ResolveGroup.self, CrashdInterface.resolveGroup)
+    table.bind(Methods.Explain.self, CrashdInterface.explain)
+    table.bind(Methods.Reanalyse.self, CrashdInterface.reanalyse)
+    table.bind(Methods.Processes.self, CrashdInterface.processes)
+    table.bind(Methods.AwaitProcess.self, CrashdInterface.awaitProcess)
+    table.bind(Methods.Status.self, CrashdInterface.status)
+  }
+
   func reply(to call: VarlinkCall, from client: Client) async throws(ProtocolError) -> any Encodable & Sendable {
     if call.name == Methods.Subscribe.name { throw .expectedMore }
     guard let handler = Self.handlers[call.name] else { throw .methodNotFound(String(call.method.prefix(128))) }

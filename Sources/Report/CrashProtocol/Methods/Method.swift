@@ -23,14 +23,8 @@ package enum Methods {
   /// The interface's name.
   package static let interface = "io.crashshield.Crashd"
 
-  /// All of them.
-  package static let all: [any Method.Type] = [
-    List.self, Get.self, Groups.self, ResolveGroup.self, Explain.self, Reanalyse.self, Subscribe.self, Ack.self,
-    Cursor.self, Subscribers.self, Unsubscribe.self, Prune.self, Remove.self, Incidents.self, TopIncidents.self,
-    ProtectedClasses.self, DanglingPolicies.self, DanglingClasses.self, DanglingEvents.self, DanglingProtect.self,
-    DanglingRelease.self, PolicySet.self, GuardModes.self, GuardSet.self, Processes.self, AwaitProcess.self,
-    Status.self, Metrics.self,
-  ]
+  /// All of them; each file names its own.
+  package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 
 /// Parameters of two types whose keys stand side by side in one object.

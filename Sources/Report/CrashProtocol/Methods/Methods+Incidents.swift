@@ -2,6 +2,11 @@ package import CrashReport
 
 // Incidents, and what protects from them.
 extension Methods {
+  static let ofIncidents: [any Method.Type] = [
+    Incidents.self, TopIncidents.self, ProtectedClasses.self, DanglingPolicies.self, DanglingClasses.self,
+    DanglingEvents.self, DanglingProtect.self, DanglingRelease.self, PolicySet.self, GuardModes.self, GuardSet.self,
+  ]
+
   package enum Incidents: Method {
     package typealias Parameters = IncidentQuery
     package struct Reply: Codable, Sendable {

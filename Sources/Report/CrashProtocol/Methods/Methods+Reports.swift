@@ -2,6 +2,10 @@ package import CrashReport
 
 // Reports and groups.
 extension Methods {
+  static let ofReports: [any Method.Type] = [
+    List.self, Get.self, Groups.self, ResolveGroup.self, Explain.self, Reanalyse.self, Prune.self, Remove.self,
+  ]
+
   package enum List: Method {
     package typealias Parameters = ListQuery
     package typealias Reply = ReportPage

@@ -1,5 +1,7 @@
 // Attached processes, and crashd itself.
 extension Methods {
+  static let ofService: [any Method.Type] = [Processes.self, AwaitProcess.self, Status.self, Metrics.self]
+
   package enum Processes: Method {
     package typealias Parameters = NoParameters
     package struct Reply: Codable, Sendable {

@@ -2,6 +2,10 @@ package import CrashReport
 
 // Events, and named subscribers of them.
 extension Methods {
+  static let ofSubscribers: [any Method.Type] = [
+    Subscribe.self, Ack.self, Cursor.self, Subscribers.self, Unsubscribe.self,
+  ]
+
   package enum Subscribe: Method {
     package struct Own: Codable, Sendable {
       package var cursor: String?

@@ -31,17 +31,17 @@ struct ReplyCorpusTests {
       let mask = ReplyMask(epoch: daemon.store.epoch, directory: daemon.directories.runtime)
       let client = try await daemon.client()
       var lines: [String] = []
-      var called: Set<String> = []
-      for line in Self.calls(daemon.store.epoch).split(separator: "\n") {
+      let calls = Self.calls(daemon.store.epoch).split(separator: "\n")
+      // A method that has no line yet is called without parameters.
+      let named = Set(calls.map { line in line.prefix { $0 != " " } })
+      for line in calls + Self.methods.filter({ !named.contains($0) }) {
         let words = line.split(separator: " ", maxSplits: 1)
         let method = words[0].contains(".") ? String(words[0]) : "\(Self.own).\(words[0])"
-        called.insert(method)
         let parameters = words.count > 1 ? String(words[1]) : "{}"
         try await client.send(Array(#"{"method":"\#(method)","parameters":\#(parameters)}"#.utf8) + [0])
         lines.append("\(line) -> \(try mask.text(try await client.reply()))")
       }
       lines += try await Self.events(daemon, mask)
-      for method in Self.methods { #expect(called.contains("\(Self.own).\(method)"), "\(method) is not in the corpus") }
       try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
     }
   }
