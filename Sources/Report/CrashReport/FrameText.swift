@@ -55,3 +55,12 @@ enum FrameText {
     return CleanText.line(name) + "+" + Address(frame.address.rawValue - image.base.rawValue).description
   }
 }
+
+extension CrashReport.Frame {
+  /// Such as `main.swift:42`; empty where the file is not known.
+  package static func position(file: String?, line: Int?) -> String {
+    guard let file, !file.isEmpty else { return "" }
+    let name = file.split(separator: "/").last.map(String.init) ?? file
+    return line.map { "\(name):\($0)" } ?? name
+  }
+}

@@ -114,7 +114,7 @@ public enum IncidentText: Sendable {
   private static func frames(_ frames: [CrashReport.Frame]) -> [String] {
     frames.enumerated().map { index, frame in
       let name = frame.function.isEmpty ? frame.address.description : FunctionName.short(frame.function)
-      let place = Listings.place(file: frame.file, line: frame.line)
+      let place = CrashReport.Frame.position(file: frame.file, line: frame.line)
       let image = frame.image.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? ""
       return "  \(index)  \(name)" + (place.isEmpty ? (image.isEmpty ? "" : "  (\(image))") : "  \(place)")
     }

@@ -21,7 +21,7 @@ public enum Listings: Sendable {
       return [
         LocalTime.text(summary.time), "\(summary.pid)", "\(summary.uid)", summary.signal, summary.name,
         shortID(summary.id), isNameless ? "(symbols are being read)" : summary.function,
-        place(file: summary.file, line: summary.line),
+        CrashReport.Frame.position(file: summary.file, line: summary.line),
         summary.reason.isEmpty ? summary.sentence : summary.reason,
       ].map(CleanText.line)
     }
@@ -126,7 +126,7 @@ public enum Listings: Sendable {
   public static func line(_ received: ReceivedReport, terminal: Terminal) -> String {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
-    let place = place(file: own?.file, line: own?.line)
+    let place = CrashReport.Frame.position(file: own?.file, line: own?.line)
     // The sentence names it in most cases.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
@@ -142,13 +142,6 @@ public enum Listings: Sendable {
 
   /// Enough of an id to name a report on one machine.
   static func shortID(_ id: String) -> String { String(id.prefix(12)) }
-
-  /// Such as `main.swift:42`.
-  static func place(file: String?, line: Int?) -> String {
-    guard let file, !file.isEmpty else { return "" }
-    let name = file.split(separator: "/").last.map(String.init) ?? file
-    return line.map { "\(name):\($0)" } ?? name
-  }
 
   static func counts(_ counts: [String: Int]) -> String {
     let named = counts.filter { $0.value != 0 }.sorted { $0.key < $1.key }

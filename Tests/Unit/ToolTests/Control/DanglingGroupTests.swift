@@ -1,3 +1,4 @@
+import CrashProtocol
 import CrashReport
 import Testing
 

@@ -1,42 +1,5 @@
+public import CrashProtocol
 public import CrashReport
-
-/// Uses of dead objects that are the same to an operator: of one class, in one way, from one place of one program.
-///
-/// Each process that does so has an incident of its own, and each call stack; here they are one.
-public struct DanglingGroup: Codable, Sendable, Equatable {
-  /// The incident of it that was seen last: `crashctl dangling show` tells it.
-  public var id: String
-  /// The program's name.
-  public var program: String
-  /// The class of the objects.
-  public var className: String
-  /// What was done, such as `call`.
-  public var kind: String
-  /// The method that was called, or was to be; nil for other kinds.
-  public var method: String?
-  /// The innermost function of the program's own that did it; of others where there is none.
-  public var place: String
-  /// Such as `Shop.swift:12`, of the one that was seen last; empty where it is not known.
-  public var line: String
-  /// How often.
-  public var count: Int
-  /// In how many processes.
-  public var processes: Int
-  /// Of how many builds.
-  public var builds: Int
-  /// From how many places the objects had been released.
-  public var releases: Int
-  /// What was done about it, in alphabetical order.
-  public var modes: [String]
-  /// RFC 3339 in UTC, of the first time.
-  public var first: String
-  /// Of the last time.
-  public var last: String
-  /// Between the last release and the use, in nanoseconds: the median of the incidents that tell it.
-  public var age_ns: Int?
-  /// `certain`, or `probable` where none of its incidents is certain.
-  public var confidence: String
-}
 
 extension DanglingGroup {
   private struct Key: Hashable {
@@ -68,7 +31,7 @@ extension DanglingGroup {
     let releases = Set(incidents.compactMap { $0.object.flatMap { release($0) } })
     return DanglingGroup(
       id: newest.id, program: newest.process.name, className: newest.subject, kind: newest.kind, method: newest.method,
-      place: place?.function ?? "", line: Listings.place(file: place?.file, line: place?.line),
+      place: place?.function ?? "", line: CrashReport.Frame.position(file: place?.file, line: place?.line),
       count: incidents.reduce(0) { sum, incident in
         let (result, isTooMuch) = sum.addingReportingOverflow(max(0, incident.count))
         return isTooMuch ? .max : result
