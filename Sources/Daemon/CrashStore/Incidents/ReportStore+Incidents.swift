@@ -29,6 +29,8 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject, incident.source,
               incident.last, json,
             ])
+          // The row of one that was there went with it.
+          try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
           from: "incidents", key: "rowid", order: "rowid", limit: Self.incidentLimit, fairShare, in: database)

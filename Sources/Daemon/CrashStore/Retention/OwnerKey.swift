@@ -5,7 +5,8 @@ import CrashReport
 /// A report of a process that had more rights than its user has the uid and a bit that no uid has. So a reader of that uid
 /// does not find it, it counts toward no user's share, and its user cannot evict what root keeps.
 enum OwnerKey {
-  private static let restricted: Int64 = 1 << 32
+  /// The bit.
+  static let restricted: Int64 = 1 << 32
 
   static func of(uid: Int, isRestricted: Bool?) -> Int64 {
     // Root sees everything, and is one owner.

@@ -260,6 +260,8 @@ extension ReportStore {
         for row in rows { try database.execute(sql: sql, arguments: StatementArguments(row.databaseValues)) }
       }
     }
+    // Made of the incidents, not taken over: their sums are not those of a damaged table.
+    try? write { try UseAfterFree.fill(in: $0) }
   }
 
   private static func orphans(in old: DatabaseQueue, known: ReportStore) -> [Orphan] {

@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// Of the last migration.
-  static let version = "v11"
+  static let version = "v12"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -181,6 +181,35 @@ enum StoreSchema {
           """)
     }
     registerSums(&migrator)
+    migrator.registerMigration("v12") { database in
+      // What groups of use-after-free incidents are made of, apart from the incidents' JSON. No index serves: a list needs
+      // all rows, and there are as many as incidents at most.
+      try database.execute(
+        sql: """
+          CREATE TABLE use_after_frees (
+            id TEXT NOT NULL,
+            uid INTEGER NOT NULL,
+            program TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            method TEXT NOT NULL,
+            place TEXT NOT NULL,
+            line TEXT NOT NULL,
+            process TEXT NOT NULL,
+            build TEXT NOT NULL,
+            mode TEXT NOT NULL,
+            confidence TEXT NOT NULL,
+            release TEXT,
+            first TEXT NOT NULL,
+            last TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            age_ns INTEGER,
+            PRIMARY KEY (id, uid),
+            FOREIGN KEY (id, uid) REFERENCES incidents (id, uid) ON DELETE CASCADE
+          ) WITHOUT ROWID;
+          """)
+      try UseAfterFree.fill(in: database)
+    }
     return migrator
   }
 }

@@ -1,0 +1,61 @@
+public import CrashProtocol
+import GRDB
+
+/// A group as it stands in a row: columns have the names of its fields.
+private struct GroupRow: Decodable, FetchableRecord {
+  var group: DanglingGroup
+
+  init(from decoder: any Decoder) throws {
+    group = try DanglingGroup(from: decoder)
+    group.modes.sort()
+  }
+}
+
+extension ReportStore {
+  /// Groups of use-after-free incidents, the one that was seen last first.
+  ///
+  /// Complexity: O(n log n) in the number of incidents, which is limited; the page has at most `UseAfterFree.rowBytes` a group,
+  /// and the modes of all incidents besides.
+  /// - Parameters:
+  ///   - name: A part of the program's name.
+  ///   - since: Only incidents that were seen last at this time or later.
+  ///   - visibility: Whose may be seen.
+  ///   - offset: So many groups are left out before the first.
+  ///   - limit: How many at most.
+  /// - Returns: The groups.
+  /// - Throws: `StoreError.unavailable`.
+  public func danglingGroups(
+    name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
+  ) throws(StoreError) -> [DanglingGroup] {
+    let pool = try pool
+    // Programs with more rights than their user are the user's, too, for one who sees both.
+    let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
+    return try Self.translating(path) {
+      try pool.read { database in
+        // total(): a sum of whole numbers could be too large for one; CAST ends at the largest.
+        try GroupRow.fetchAll(
+          database,
+          sql: """
+            WITH found AS (
+              SELECT *, row_number() OVER (same ORDER BY last DESC, id DESC) AS rank,
+                row_number() OVER (same ORDER BY age_ns NULLS LAST) AS age_rank, count(age_ns) OVER (same) AS ages
+              FROM use_after_frees
+              WHERE (:uid IS NULL OR uid = :uid) AND (:name IS NULL OR instr(program, :name) > 0)
+                AND (:since IS NULL OR last >= :since)
+              WINDOW same AS (PARTITION BY \(key)))
+            SELECT max(id) FILTER (WHERE rank = 1) AS id, program, subject AS className, kind,
+              nullif(method, '') AS method, place, max(line) FILTER (WHERE rank = 1) AS line,
+              CAST(total(count) AS INTEGER) AS count, count(DISTINCT process) AS processes,
+              count(DISTINCT build) AS builds, count(DISTINCT release) AS releases,
+              json_group_array(DISTINCT mode) AS modes, min(first) AS first, max(last) AS last,
+              max(age_ns) FILTER (WHERE age_rank = ages / 2 + 1) AS age_ns,
+              coalesce(max(confidence) FILTER (WHERE confidence = 'certain'),
+                max(confidence) FILTER (WHERE rank = 1)) AS confidence
+            FROM found GROUP BY \(key) ORDER BY last DESC, id DESC LIMIT :limit OFFSET :offset
+            """,
+          arguments: ["uid": visibility.uid, "name": name, "since": since, "limit": limit, "offset": offset]
+        ).map(\.group)
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import CrashReport
+import FoundationEssentials
+import GRDB
+
+/// What `danglingGroups` needs of a use-after-free incident: a row beside the incident's, which has the JSON.
+///
+/// Complexity: A row has at most `rowBytes`, so that a page of groups is bounded, whatever a process wrote.
+struct UseAfterFree: Encodable, PersistableRecord {
+  static let databaseTableName = "use_after_frees"
+  /// Bytes of JSON that `fill` reads: older incidents stay ungrouped, which only incidents made to cost can cause.
+  static let fillLimitBytes = 256 << 20
+  private static let nameLimitBytes = 2_048
+  private static let wordLimitBytes = 64
+  /// Of the texts below.
+  static let rowBytes = 6 * nameLimitBytes + 8 * wordLimitBytes
+
+  /// The incident's id and owner.
+  var id: String
+  var uid: Int64
+  // With the uid, the key of the group.
+  var program: String
+  var subject: String
+  var kind: String
+  /// Empty where there is none.
+  var method: String
+  var place: String
+
+  var line: String
+  var process: String
+  var build: String
+  var mode: String
+  var confidence: String
+  /// The function that released the object last; nil: unknown.
+  var release: String?
+  var first: String
+  var last: String
+  var count: Int
+  var age_ns: Int?
+
+  /// nil: the incident is no use-after-free.
+  init?(_ incident: IncidentReport) {
+    guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
+    switch (incident.source, incident.kind) {
+    case ("quarantine", _): break
+    // An access beyond an object's bounds has nothing to do with its deallocation.
+    case ("pages", "read"), ("pages", "write"), ("pages", "doubleFree"): break
+    default: return nil
+    }
+    let use = incident.use.first { $0.isOwn && !$0.function.isEmpty } ?? incident.use.first { !$0.function.isEmpty }
+    id = incident.id
+    uid = incident.process.ownerKey
+    program = incident.process.name.cut(Self.nameLimitBytes)
+    subject = incident.subject.cut(Self.nameLimitBytes)
+    kind = incident.kind.cut(Self.wordLimitBytes)
+    method = (incident.method ?? "").cut(Self.nameLimitBytes)
+    place = (use?.function ?? "").cut(Self.nameLimitBytes)
+    line = CrashReport.Frame.position(file: use?.file, line: use?.line).cut(Self.nameLimitBytes)
+    process = String(incident.id.prefix { $0 != "-" })
+    build = incident.process.buildID.cut(Self.wordLimitBytes)
+    mode = incident.mode.cut(Self.wordLimitBytes)
+    confidence = incident.confidence.cut(Self.wordLimitBytes)
+    release = incident.object.flatMap { Self.release(of: $0) }?.cut(Self.nameLimitBytes)
+    first = incident.first.cut(Self.wordLimitBytes)
+    last = incident.last.cut(Self.wordLimitBytes)
+    count = max(0, incident.count)
+    age_ns = incident.object?.age_ns
+  }
+
+  /// The innermost in-app function, or the innermost frame.
+  private static func release(of object: IncidentReport.Object) -> String? {
+    let frame = object.release.first { $0.isOwn && !$0.function.isEmpty } ?? object.release.first
+    return frame.map { $0.function.isEmpty ? $0.address.description : $0.function }
+  }
+
+  /// Makes the rows of incidents that have none, of the newest first: of an older crashd's, or of a database that was set aside.
+  static func fill(in database: Database, limitBytes: Int = fillLimitBytes) throws {
+    let rows = try Row.fetchCursor(
+      database,
+      sql: """
+        SELECT id, uid, CAST(json AS BLOB) AS json FROM incidents WHERE source IN ('quarantine', 'pages')
+        ORDER BY rowid DESC
+        """)
+    var bytes = 0
+    while let row = try rows.next() {
+      guard let json = row["json"] as Data? else { continue }
+      bytes += json.count
+      guard bytes <= limitBytes else { return }
+      // What an older crashd wrote in another form stays ungrouped. The row is that of its own JSON, or of a damaged database.
+      guard let incident = try? JSONDecoder().decode(IncidentReport.self, from: json), let use = Self(incident),
+        row["id"] as DatabaseValue == use.id.databaseValue, row["uid"] as DatabaseValue == use.uid.databaseValue
+      else { continue }
+      try use.insert(database, onConflict: .ignore)
+    }
+  }
+}
+
+extension String {
+  /// The beginning, of at most `limit` bytes of UTF-8.
+  fileprivate func cut(_ limit: Int) -> String {
+    // An index inside of a scalar is rounded down to its beginning.
+    utf8.count <= limit ? self : String(self[..<utf8.index(startIndex, offsetBy: limit)])
+  }
+}
