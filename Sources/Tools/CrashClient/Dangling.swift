@@ -1,6 +1,21 @@
 public import CrashProtocol
 
 extension CrashClient {
+  /// Groups of use-after-free incidents, the one that was seen last first.
+  ///
+  /// - Parameters:
+  ///   - name: A part of the program's name.
+  ///   - since: Only incidents that were seen last at this time or later, RFC 3339 in UTC.
+  ///   - offset: So many are left out before the first: those of the previous pages.
+  ///   - limit: At most so many; 100 without it.
+  /// - Returns: The groups.
+  /// - Throws: What kept crashd from answering; `methodNotFound` from an older crashd.
+  public func danglingGroups(
+    name: String? = nil, since: String? = nil, offset: Int? = nil, limit: Int? = nil
+  ) throws(ClientError) -> [DanglingGroup] {
+    try call(Methods.DanglingGroups.self, .init(limit: limit, offset: offset, name: name, since: since)).groups
+  }
+
   /// The policies of programs whose name contains this, of all without one.
   public func danglingPolicies(name: String? = nil) throws(ClientError) -> [DanglingPolicyReport] {
     try call(Methods.DanglingPolicies.self, OptionalName(name: name)).services

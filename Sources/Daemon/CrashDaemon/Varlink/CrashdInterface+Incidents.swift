@@ -8,6 +8,7 @@ extension CrashdInterface {
   static func bindIncidents(in table: inout HandlerTable) {
     table.bind(Methods.Incidents.self, CrashdInterface.incidents)
     table.bind(Methods.TopIncidents.self, CrashdInterface.topIncidents)
+    table.bind(Methods.DanglingGroups.self, CrashdInterface.danglingGroups)
     table.bind(Methods.ProtectedClasses.self, CrashdInterface.protectedClasses)
   }
 
@@ -43,6 +44,21 @@ extension CrashdInterface {
         by: key, filter, visibility: client.visibility, limit: min(limit, limits.listReports))
     }
     return Methods.TopIncidents.Reply(sums: sums)
+  }
+
+  func danglingGroups(
+    _ parameters: Methods.DanglingGroups.Parameters, _ client: Client
+  ) async throws(ProtocolError) -> Methods.DanglingGroups.Reply {
+    let limit = try checked(parameters.limit, "limit", in: 0...Int.max) ?? Self.defaultIncidents
+    let offset = try checked(parameters.offset, "offset", in: Self.offsets) ?? 0
+    let since = try time(parameters.since, "since")
+    await pipeline.observeAll { client.visibility.includes($0) }
+    let groups = try reading { () throws(StoreError) in
+      try store.danglingGroups(
+        name: parameters.name, since: since, visibility: client.visibility, offset: offset,
+        limit: min(limit, limits.listReports))
+    }
+    return Methods.DanglingGroups.Reply(groups: groups)
   }
 
   private func checked(_ filter: IncidentFilter) throws(ProtocolError) -> IncidentFilter {

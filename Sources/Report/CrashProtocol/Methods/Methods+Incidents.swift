@@ -3,8 +3,9 @@ package import CrashReport
 // Incidents, and what protects from them.
 extension Methods {
   static let ofIncidents: [any Method.Type] = [
-    Incidents.self, TopIncidents.self, ProtectedClasses.self, DanglingPolicies.self, DanglingClasses.self,
-    DanglingEvents.self, DanglingProtect.self, DanglingRelease.self, PolicySet.self, GuardModes.self, GuardSet.self,
+    Incidents.self, TopIncidents.self, DanglingGroups.self, ProtectedClasses.self, DanglingPolicies.self,
+    DanglingClasses.self, DanglingEvents.self, DanglingProtect.self, DanglingRelease.self, PolicySet.self,
+    GuardModes.self, GuardSet.self,
   ]
 
   package enum Incidents: Method {
@@ -44,6 +45,25 @@ extension Methods {
       package var classes: [ProtectedClassReport]
 
       package init(classes: [ProtectedClassReport]) { self.classes = classes }
+    }
+  }
+
+  package enum DanglingGroups: Method {
+    package struct Parameters: Codable, Sendable {
+      package var limit: Int?
+      package var offset: Int?
+      package var name: String?
+      package var since: String?
+
+      package init(limit: Int? = nil, offset: Int? = nil, name: String? = nil, since: String? = nil) {
+        (self.limit, self.offset, self.name, self.since) = (limit, offset, name, since)
+      }
+    }
+
+    package struct Reply: Codable, Sendable {
+      package var groups: [DanglingGroup]
+
+      package init(groups: [DanglingGroup]) { self.groups = groups }
     }
   }
 

@@ -203,6 +203,12 @@ struct ReplyCorpusTests {
     ProtectedClasses
     ProtectedClasses {"pid": 1, "name": "x"}
     ProtectedClasses {"pid": 0}
+    DanglingGroups
+    DanglingGroups {"limit": 1, "offset": 1, "name": "shop", "since": "2023-01-01T00:00:00Z"}
+    DanglingGroups {"limit": -1}
+    DanglingGroups {"offset": -1}
+    DanglingGroups {"since": "never"}
+    DanglingGroups {"source": "guard"}
     DanglingPolicies
     DanglingPolicies {"name": "none"}
     DanglingPolicies {"name": 1}
