@@ -64,9 +64,6 @@ struct ListDangling: ParsableCommand {
       use, FREED BY from how many places the objects had been released. ID is the incident that was seen last.
       """)
 
-  /// As many as crashd tells.
-  private static let most = 1_000
-
   @OptionGroup var options: IncidentOptions
   @OptionGroup var seen: SeenOptions
 
@@ -74,16 +71,12 @@ struct ListDangling: ParsableCommand {
   var each = false
 
   func run() throws {
-    var filter = IncidentFilter(source: "quarantine", since: seen.sinceText)
-    if each { return try options.list(filter) }
-    filter.name = options.name
-    let incidents = try options.connection.ask { [filter] client throws(ClientError) in
-      var pages = filter
-      pages.source = "pages"
-      return try client.incidents(IncidentQuery(limit: Self.most, filter: filter))
-        + client.incidents(IncidentQuery(limit: Self.most, filter: pages))
+    let since = seen.sinceText
+    if each { return try options.list(IncidentFilter(source: "quarantine", since: since)) }
+    try options.list(of: "uses", missing: options.nothingSeen, text: IncidentText.groups) {
+      client, offset, limit throws(ClientError) in
+      try client.danglingGroups(name: options.name, since: since, offset: offset, limit: limit)
     }
-    try options.show(groups: DanglingGroup.groups(of: incidents))
   }
 }
 
@@ -119,18 +112,6 @@ struct IncidentOptions: ParsableArguments {
   @Option(help: "Only those of programs whose name contains this.")
   var name: String?
 
-  /// `groups` has the one first that was seen last.
-  func show(groups: [DanglingGroup]) throws {
-    let shown = options.ordered(Array(groups.prefix(options.limit)))
-    if connection.json != .off { try connection.show(json: shown) }
-    guard !shown.isEmpty else { throw nothingSeen }
-    let text =
-      connection.json == .off
-      ? IncidentText.groups(shown, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
-    let rest = options.rest(groups.count > shown.count, of: "uses")
-    try connection.show(text, rest: rest, legend: !legend.hasNoLegend)
-  }
-
   var nothingSeen: Failure {
     name == nil ? Failure.nothing("no incident was seen yet", of: connection.client) : nothingMatches
   }
@@ -140,17 +121,27 @@ struct IncidentOptions: ParsableArguments {
   func list(_ filter: IncidentFilter) throws {
     var wanted = filter
     wanted.name = name
-    let (found, hasMore) = try connection.ask { [wanted] client throws(ClientError) in
+    let missing = { filter == IncidentFilter() ? nothingSeen : nothingMatches }
+    try list(of: "incidents", missing: missing(), text: IncidentText.list) {
+      [wanted] client, offset, limit throws(ClientError) in
+      try client.incidents(IncidentQuery(limit: limit, offset: offset, filter: wanted))
+    }
+  }
+
+  /// Lists what crashd numbers from the one that was seen last on.
+  func list<Item: Encodable>(
+    of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
+    ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
+  ) throws {
+    let (found, hasMore) = try connection.ask { client throws(ClientError) in
       try OffsetPages.fetch(limit: options.limit) { offset, limit throws(ClientError) in
-        try client.incidents(IncidentQuery(limit: limit, offset: offset, filter: wanted))
+        try ask(client, offset, limit)
       }
     }
-    let incidents = options.ordered(found)
-    if connection.json != .off { try connection.show(json: incidents) }
-    guard !incidents.isEmpty else { throw filter == IncidentFilter() ? nothingSeen : nothingMatches }
-    let text =
-      connection.json == .off
-      ? IncidentText.list(incidents, terminal: connection.terminal, legend: !legend.hasNoLegend) : ""
-    try connection.show(text, rest: options.rest(hasMore, of: "incidents"), legend: !legend.hasNoLegend)
+    let items = options.ordered(found)
+    if connection.json != .off { try connection.show(json: items) }
+    guard !items.isEmpty else { throw missing() }
+    let shown = connection.json == .off ? text(items, connection.terminal, !legend.hasNoLegend) : ""
+    try connection.show(shown, rest: options.rest(hasMore, of: what), legend: !legend.hasNoLegend)
   }
 }

@@ -68,6 +68,20 @@ struct DanglingTextTests {
     #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
   }
 
+  @Test("a group's line has the count, the class and the call site")
+  func groups() {
+    let group = DanglingGroup(
+      id: "aa-1", program: "shop", className: "App.Session", kind: "call", method: "Session.greet()", place: "serve()",
+      line: "Shop.swift:12", count: 7, processes: 1, builds: 1, releases: 1, modes: ["absorb", "zero"],
+      first: "2026-11-21T09:00:00Z", last: "2026-11-21T10:00:00Z", age_ns: 2_000_000, confidence: "certain")
+    let text = IncidentText.groups([group], terminal: Self.terminal, legend: true)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count >= 2 && lines[0].contains("HITS") && lines[0].contains("FREED BY"))
+    #expect(lines[1].contains("App.Session") && lines[1].contains(" 7 ") && lines[1].contains("2 ms"))
+    #expect(lines[1].contains("absorb, zero") && lines[1].contains("1 place "))
+    #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
+  }
+
   @Test("numbers have as many digits as they need")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])

@@ -101,13 +101,13 @@ struct FilterTests {
     #expect(try asked(verb.words + flag.words, method: verb.method) == [flag.parameter: flag.value])
   }
 
-  @Test("of uses of dead objects", arguments: [[], ["--each"]])
-  func dangling(mode: [String]) throws {
-    let words = ["dangling", "list"] + mode + ["--name", "shop", "-S", "@1795248611"]
-    #expect(
-      try asked(words, method: "Incidents") == [
-        "source": .string("quarantine"), "name": .string("shop"), "since": .string("2026-11-21T08:10:11Z"),
-      ])
+  @Test("of uses of dead objects")
+  func dangling() throws {
+    let words = ["dangling", "list", "--name", "shop", "-S", "@1795248611"]
+    let wanted: [String: JSONValue] = ["name": .string("shop"), "since": .string("2026-11-21T08:10:11Z")]
+    #expect(try asked(words, method: "DanglingGroups") == wanted)
+    let each = try asked(words + ["--each"], method: "Incidents")
+    #expect(each == wanted.merging(["source": .string("quarantine")]) { $1 })
   }
 
   @Test("without options nothing is restricted", arguments: crashVerbs + incidentVerbs)

@@ -25,6 +25,12 @@ struct PagesTests {
           connection.reply(#"{"groups":[\#(groups.joined(separator: ","))]}"#)
           continue
         }
+        if call.contains("Crashd.DanglingGroups") {
+          let first = parameters["offset"]?.int ?? 0
+          let page = first..<min(Self.count, first + min(1_000, parameters["limit"]?.int ?? 100))
+          connection.reply(#"{"groups":[\#(page.map(Self.danglingGroup).joined(separator: ","))]}"#)
+          continue
+        }
         let limit = min(1_000, parameters["limit"]?.int ?? 100)
         let isOldestFirst = parameters["oldestFirst"] == .bool(true)
         let cursor = (parameters[isOldestFirst ? "after" : "before"]?.string).flatMap { Int($0) }
@@ -35,6 +41,14 @@ struct PagesTests {
         connection.reply(#"{"reports":[\#(reports.joined(separator: ","))]\#(more)}"#)
       }
     }
+  }
+
+  private static func danglingGroup(_ number: Int) -> String {
+    #"""
+    {"id":"aa-\#(number)","program":"shop","className":"App.Session","kind":"call","place":"serve()","line":"",
+    "count":1,"processes":1,"builds":1,"releases":1,"modes":["zero"],"first":"2026-11-21T08:10:11.000000Z",
+    "last":"2026-11-21T08:10:11.000000Z","confidence":"certain"}
+    """#
   }
 
   private func ids(_ json: String) throws -> [String] {
@@ -97,6 +111,20 @@ struct PagesTests {
     #expect(some.complaint == "crashctl: older groups are not shown: see -n NUMBER\n")
     let more = try CommandLineTests.crashctl(["groups", "-n", "1000", "--no-legend", "--socket", daemon.socketPath])
     #expect(more.output.split(separator: "\n").count == 150 && more.complaint.isEmpty)
+  }
+
+  @Test("dangling has every group, beyond 1,000, and says where it does not show all")
+  func danglingGroups() throws {
+    let daemon = try daemon()
+    defer { daemon.stop() }
+    let all = try CommandLineTests.crashctl(
+      ["dangling", "-n", "2000", "-r", "--json=short", "--socket", daemon.socketPath])
+    let found = try JSONDecoder().decode([DanglingGroup].self, from: Data(all.output.utf8))
+    #expect(found.map(\.id) == (0..<Self.count).map { "aa-\($0)" } && all.complaint.isEmpty)
+    let some = try CommandLineTests.crashctl(["dangling", "--no-legend", "--socket", daemon.socketPath])
+    let lines = some.output.split(separator: "\n")
+    #expect(lines.count == 100 && lines.last?.contains("aa-0 ") == true)
+    #expect(some.complaint == "crashctl: older uses are not shown: see -n NUMBER\n")
   }
 
   @Test("an array in pieces is the same text as the whole one", arguments: [JSONStyle.short, .pretty])
