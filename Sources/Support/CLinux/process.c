@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 // <linux/pidfd.h> of Linux 6.15; Debian 12's headers do not have it. The size of the structure is part of the request
@@ -22,6 +24,9 @@ typedef struct pidfd_info {
 _Static_assert(sizeof(pidfd_info) == 72, "PIDFD_INFO_SIZE_VER1");
 #define INFO_EXIT (1ULL << 3)
 #define GET_INFO  _IOWR(0xFF, 11, pidfd_info)
+
+// PID_FS_MAGIC of <linux/magic.h> of Linux 6.9.
+#define PIDFS_MAGIC 0x50494446
 
 int cd_process_end(int pidfd, int *ret_status) {
   struct pollfd wanted = {.fd = pidfd, .events = POLLIN};
@@ -52,4 +57,11 @@ int cd_process_end(int pidfd, int *ret_status) {
 bool cd_process_exists(int pidfd) {
   // EPERM: another user's. ESRCH comes before the right to send is checked.
   return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
+}
+
+uint64_t cd_process_inode(int pidfd) {
+  struct statfs system;
+  struct stat status;
+  const bool is_pidfs = fstatfs(pidfd, &system) == 0 && system.f_type == PIDFS_MAGIC;
+  return is_pidfs && fstat(pidfd, &status) == 0 ? status.st_ino : 0;
 }

@@ -45,24 +45,27 @@ struct Surroundings: Sendable {
   var unit: String?
   var memory: MemoryEvents?
   var startTime: UInt64?
+  var pidfdInode: UInt64?
   var image: ProcessImage?
   /// The kernel would not dump it for the user who connected.
   var isRestricted = false
 
-  /// Nothing is known of a process that has ended and been waited for: its pid may be another's by now.
+  /// Of a process that has ended and been waited for, only the pidfd is known: its pid may be another's by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     guard let pidfd else { return Surroundings() }
     let pid = peer.pid
+    let inode = cd_process_inode(pidfd.number)
+    let pidfdInode = inode == 0 ? nil : inode
     let owner = ProcessOwner.of(pid: pid)
     let stat = ProcessStat.read(pid: pid)
     let groups = SmallFile.text(at: "/proc/\(pid)/cgroup")
     let found = Surroundings(
       unit: groups.flatMap(ProcessUnit.parse),
       memory: groups.flatMap { MemoryEvents.of(cgroups: $0) { SmallFile.text(at: $0) } },
-      startTime: stat?.startTime, image: ProcessImage.of(pid: pid, pidfd),
+      startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid))
     // Asked afterwards: a process that is still there had its pid all the time.
-    return cd_process_exists(pidfd.number) ? found : Surroundings()
+    return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode)
   }
 }
 
@@ -75,7 +78,7 @@ extension ProcessFacts {
     self.init(
       peer: peer, identity: identity,
       buildID: images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
-      memory: surroundings.memory, startTime: surroundings.startTime, image: surroundings.image,
-      isRestricted: surroundings.isRestricted)
+      memory: surroundings.memory, startTime: surroundings.startTime, pidfdInode: surroundings.pidfdInode,
+      image: surroundings.image, isRestricted: surroundings.isRestricted)
   }
 }

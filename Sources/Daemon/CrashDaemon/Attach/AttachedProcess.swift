@@ -13,6 +13,8 @@ struct ProcessFacts: Sendable {
   var memory: MemoryEvents?
   /// In the kernel's ticks; nil when `/proc` did not tell.
   var startTime: UInt64?
+  /// Of its pidfd, also when it has ended; nil before Linux 6.9.
+  var pidfdInode: UInt64?
   /// The program that it ran when it attached.
   var image: ProcessImage?
   /// The kernel would not dump it for its user, as it said when the process attached.
@@ -22,9 +24,11 @@ struct ProcessFacts: Sendable {
   /// When what its ring tells can have happened; nil: whenever it says.
   var times: TimeBounds?
 
-  /// Both are one process: a pid and a start time are given to no two.
+  /// Both are one process: no two have a pid and a start time, or the inode of a pidfd.
   func isSameProcess(as other: ProcessFacts) -> Bool {
-    peer.pid != 0 && peer.pid == other.peer.pid && startTime != nil && startTime == other.startTime
+    peer.pid != 0 && peer.pid == other.peer.pid
+      && ((startTime != nil && startTime == other.startTime)
+        || (pidfdInode != nil && pidfdInode == other.pidfdInode))
   }
 }
 

@@ -23,7 +23,7 @@ extension CrashPipeline {
     }
     // A process that became another program attached more than once, and its ends may come in any order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
-    if newest.startTime == nil, live.isEmpty { reports = past.last?.reports ?? [] }
+    if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
     return Progress(isAttached: true, isSettled: isSettled, reports: reports)
   }

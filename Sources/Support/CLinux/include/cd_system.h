@@ -38,6 +38,9 @@ int cd_process_end(int pidfd, int *ret_status);
 // Whether something is left of the process, a zombie too: as long as it is, its pid is no other's.
 bool cd_process_exists(int pidfd);
 
+// The inode of a pidfd, which no other process has (Linux 6.9); 0: this kernel gives all of them one.
+uint64_t cd_process_inode(int pidfd);
+
 // One message and the descriptors with it, all close-on-exec. Whatever descriptors arrive are the caller's to close.
 // `ret_truncated` tells that bytes or descriptors were cut off.
 typedef struct cd_message {

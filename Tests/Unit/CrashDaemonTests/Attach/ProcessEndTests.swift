@@ -20,44 +20,48 @@ struct ProcessEndTests {
   func reusedPid() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")
-    #expect(Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd).startTime != nil)
+    let before = Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd)
+    #expect(before.startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
     // As if its pid had become this process's.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
     let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
     #expect(surroundings.startTime == nil && surroundings.unit == nil && surroundings.memory == nil)
+    #expect(surroundings.pidfdInode == before.pidfdInode)
   }
 
-  @Test("a pid and a start time are one process, without either nobody is")
+  @Test("a pid with a start time or a pidfd's inode is one process, without these none is")
   func sameProcess() throws {
     let contents = try TestRing().contents()
-    func facts(_ pid: Int32, _ startTime: UInt64?) -> ProcessFacts {
+    func facts(_ pid: Int32, _ startTime: UInt64?, _ pidfdInode: UInt64? = nil) -> ProcessFacts {
       ProcessFacts(
         contents.identity, contents.images, peer: Peer(pid: pid, uid: 7),
-        surroundings: Surroundings(startTime: startTime))
+        surroundings: Surroundings(startTime: startTime, pidfdInode: pidfdInode))
     }
     #expect(facts(4, 9).isSameProcess(as: facts(4, 9)))
+    #expect(facts(4, 9, 3).isSameProcess(as: facts(4, nil, 3)))
     let others = [
       (facts(4, 9), facts(5, 9)), (facts(4, 9), facts(4, 8)), (facts(4, nil), facts(4, nil)),
-      (facts(0, 9), facts(0, 9)),
+      (facts(0, 9), facts(0, 9)), (facts(4, 9, 3), facts(4, nil, 2)), (facts(4, 9, 3), facts(4, nil)),
     ]
     for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
   }
 
   /// PIDFD_INFO_EXIT came with Linux 6.15.
-  private static var kernelTells: Bool {
-    get throws {
-      var name = utsname()
-      // uname writes one structure, whose texts end with a zero.
-      #expect(unsafe uname(&name) == 0)
-      let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      let parts = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
-      try #require(parts.count == 2, "'\(release)'")
-      return (parts[0], parts[1]) >= (6, 15)
+  private static var kernelTells: Bool { get throws { try isKernel(6, 15) } }
+
+  /// Whether this kernel has what came with a version.
+  static func isKernel(_ major: Int, _ minor: Int) throws -> Bool {
+    var name = utsname()
+    // uname writes one structure, whose texts end with a zero.
+    #expect(unsafe uname(&name) == 0)
+    let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
+    let parts = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+    try #require(parts.count == 2, "'\(release)'")
+    return (parts[0], parts[1]) >= (major, minor)
   }
 
   /// A child that has exited with 7, and that nobody has waited for.
