@@ -27,10 +27,12 @@ extension AttachLoop {
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
       if let pidfd = connection.pidfd { poller.remove(pidfd) }
-      tell(EndedProcess(process: process, end: .goesOn))
-    } else if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) {
-      tell(ended)
+      return tell(EndedProcess(process: process, end: .goesOn))
     }
+    if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
+    // Where it became another program before it ended, the end is that one's, whose hello may still be in the queue.
+    takeWaiting()
+    if let ended = endings.look(at: number | 1) { tell(ended) }
   }
 
   /// Passes on how a process went away, with what its control group says of it.
@@ -58,6 +60,7 @@ extension AttachLoop {
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
+    for ended in endings.supersede(facts) { tell(ended) }
     return names
   }
 

@@ -181,7 +181,7 @@ struct AttachLoop {
 // Connections that begin.
 extension AttachLoop {
   /// Takes the connections that stand in the queue, and hellos that have come.
-  private mutating func takeWaiting() {
+  mutating func takeWaiting() {
     acceptAll(limit: Self.acceptsAtOnce)
     for (number, connection) in connections where connection.process == nil { receive(number) }
   }
@@ -292,7 +292,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          greet(message, number, connection, socket)
+          // What else it sent is read in its turn: a hello that is taken while a connection closes closes no other one.
+          return greet(message, number, connection, socket)
         }
       } catch {
         configuration.ledger.refuse("message", from: connection.peer, because: "\(error)")

@@ -1,4 +1,4 @@
-// Peers that are other users, for tests of crashd. They need root.
+// Peers for tests of crashd. Those that are other users need root.
 #ifndef CD_TEST_SUPPORT_H
 #define CD_TEST_SUPPORT_H
 
@@ -15,6 +15,13 @@ int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid,
 
 // Ends the child, and waits for it.
 void cd_test_peer_end(int link, int32_t child);
+
+// Starts a child that connects sockets of the caller's, one at a time. For crashd it is the process at the other end of
+// all of them. The caller kills it and waits for it; it exits when the caller closes the link. 0 or an errno value.
+int cd_test_successor_start(const char *path, const int *sockets, size_t count, int *ret_link, int32_t *ret_child);
+
+// Has the child connect the next socket.
+int cd_test_successor_connect(int link);
 
 // A file system with one file, `image`, whose attributes the kernel asks for each time.
 typedef struct cd_test_mount {

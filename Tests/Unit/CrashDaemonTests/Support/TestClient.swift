@@ -27,6 +27,9 @@ struct TestSocket: Sendable {
     try SystemError.check(address.connect(number), "connect to '\(path)'")
   }
 
+  /// A socket that something else connects.
+  init(unconnected descriptor: Descriptor) { (self.descriptor, peer) = (descriptor, nil) }
+
   func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {

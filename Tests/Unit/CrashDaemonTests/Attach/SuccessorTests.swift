@@ -1,0 +1,100 @@
+import CrashRing
+import Glibc
+import LinuxSystem
+import TestKit
+import Testing
+
+@testable import CrashDaemon
+
+/// A process that becomes another program and dies before crashd reads of either.
+@Suite("The death of a process that became another program")
+struct SuccessorTests {
+  /// Whether its parent has waited for it when crashd reads of it: then its pidfd alone shows which process it was.
+  static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
+
+  @Test("is the last program's, where all of them wait in the queue", arguments: [2, 3], try Self.isReaped)
+  func queued(programs: Int, isReaped: Bool) async throws {
+    let place = try Place()
+    let process = try Successor(path: place.path, programs: programs)
+    for index in 0..<programs { try process.become(index, TestRing(id: UInt8(index))) }
+    try process.die(isReaped: isReaped)
+    #expect(try await place.ends { [.stop] } == Self.ends(programs))
+  }
+
+  @Test(
+    "is the last program's, where crashd sees the first one's connection end before the others' hellos",
+    arguments: [2, 3], try Self.isReaped)
+  func attached(programs: Int, isReaped: Bool) async throws {
+    let place = try Place()
+    let process = try Successor(path: place.path, programs: programs)
+    try process.become(0, TestRing(id: 0))
+    var turns = 0
+    let ends = try await place.ends {
+      turns += 1
+      if turns > 1 { return [.stop] }
+      // The first one is attached. The poller reports what happens now in this order.
+      do {
+        for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
+        try process.die(isReaped: isReaped)
+      } catch {
+        Issue.record(error)
+        return [.stop]
+      }
+      return []
+    }
+    #expect(ends == Self.ends(programs))
+  }
+
+  @Test("is its own, where no other program says hello", arguments: try Self.isReaped)
+  func alone(isReaped: Bool) async throws {
+    let place = try Place()
+    let process = try Successor(path: place.path, programs: 1)
+    try process.become(0, TestRing(id: 0))
+    var turns = 0
+    let ends = try await place.ends {
+      turns += 1
+      if turns > 1 { return [.stop] }
+      #expect(throws: Never.self) { try process.die(isReaped: isReaped) }
+      return []
+    }
+    #expect(ends == Self.ends(1))
+  }
+
+  /// By the first byte of the ring's id: all but the last one have gone on.
+  private static func ends(_ programs: Int) -> [String: ProcessEnd] {
+    var ends: [String: ProcessEnd] = [:]
+    for index in 0..<programs {
+      ends[TestRing(id: UInt8(index)).id] = index == programs - 1 ? .status(SIGKILL) : .goesOn
+    }
+    return ends
+  }
+}
+
+/// An attach loop with its socket.
+private struct Place {
+  let path: String
+  private let directory: TestDirectory
+  private let configuration: AttachLoop.Configuration
+  private let stream: AsyncStream<PipelineEvent>
+  private let events: AsyncStream<PipelineEvent>.Continuation
+
+  init() throws {
+    directory = try TestDirectory()
+    path = "\(directory.path)/attach"
+    (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
+    configuration = try AttachLoop.Configuration(
+      listener: UnixSocket.listen(path: path, kind: .packets), spool: SpoolWatch(directory: directory.path),
+      limits: .patient, ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events)
+  }
+
+  /// Serves until a turn's `commands` stop it.
+  /// - Returns: How each process ended, by the id of its ring.
+  func ends(_ commands: () -> [AttachServer.Command]) async throws -> [String: ProcessEnd] {
+    var loop = try AttachLoop(configuration, poller: Poller())
+    try loop.run(commands: commands)
+    events.finish()
+    var ends: [String: ProcessEnd] = [:]
+    for await case .ended(let ended) in stream { ends[ended.process.facts.identity.ringID] = ended.end }
+    return ends
+  }
+}
