@@ -117,6 +117,7 @@ check-format: test-packages
 	scripts/check/links
 	scripts/check/decisions
 	scripts/check/guard-tables
+	scripts/build/implicit-sources --check
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
 check-units: build
