@@ -5,11 +5,6 @@
 #include "state.h"
 #include "trusted.h"
 
-// How long a thread waits for the watchdog, which commits or is about to remind it: 10,000 × 1 ms. Either takes
-// microseconds, unless the machine stands still.
-#define WATCHER_TRIES    10000
-#define WATCHER_SLEEP_NS 1000000
-
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
 // tid of the thread that is in the handler with slot n, 0 when none. Apart from the big entries: each crash looks
@@ -144,31 +139,6 @@ bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE {
   return (state & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING;
 }
 
-static int committer_of(const cs_crasher *crasher) SIGNAL_SAFE {
-  // acquire: pairs with the exchange of the one who is it.
-  return __atomic_load_n(&crasher->committer, __ATOMIC_ACQUIRE);
-}
-
-static bool make_committer(cs_crasher *crasher, int from, int to) SIGNAL_SAFE {
-  return __atomic_compare_exchange_n(&crasher->committer, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-// Precondition: the caller is the committer.
-static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
-  cs_ring_slot *slot = crasher->slot;
-  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  if (flags != 0) {
-    slot->record.flags |= flags;
-    __atomic_fetch_add(&cs_process.ring->header.record_minimal, 1, __ATOMIC_RELAXED);
-  }
-  const uint32_t crc = cs_ring_crc32c(0, &slot->record, sizeof slot->record);
-  slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
-  slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
-  const uint64_t whole = crasher->is_pending ? CS_RING_STATE_PENDING : CS_RING_STATE_COMMITTED;
-  // release: pairs with cs_ring_slot_state_acquire() of the reader.
-  __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
-}
-
 static bool settle(const cs_pending *pending, uint64_t to) SIGNAL_SAFE {
   if (pending->slot == NULL) return false;
   uint64_t seen = pending->state;
@@ -187,71 +157,6 @@ void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE {
 
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
   return settle(pending, CS_RING_STATE_COMMITTED);
-}
-
-// Concurrency: while a reminder is under way the thread waits for it here, so that it never comes to a thread that has
-// left the handler; the reminder makes the thread go on. false: the record is committed, or was when this thread
-// faulted in publish(), and is broken anyway.
-static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
-    const int committer = committer_of(crasher);
-    if (committer == crasher->tid || !cs_crasher_is_writing(crasher)) return false;
-    if (committer != CS_COMMITTER_NONE) {
-      cs_sleep_ns(WATCHER_SLEEP_NS);
-    } else if (make_committer(crasher, CS_COMMITTER_NONE, crasher->tid)) {
-      return true;
-    }
-  }
-  return make_committer(crasher, committer_of(crasher), crasher->tid);
-}
-
-void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
-  cs_crasher_commit_as(crasher, 0);
-}
-
-void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
-  if (!cs_crasher_is_writing(crasher)) return;
-  // release: pairs with the load of cs_crasher_commit_for().
-  __atomic_store_n(&crasher->is_at_commit, true, __ATOMIC_RELEASE);
-  if (!become_committer(crasher)) return;
-  cs_inject_here(CS_INJECT_COMMITTING);
-  publish(crasher, flags);
-}
-
-bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
-  int committer = committer_of(crasher);
-  // Another process's signal, just before the watchdog's own: two would be one if both were pending.
-  for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
-    cs_sleep_ns(WATCHER_SLEEP_NS);
-    committer = committer_of(crasher);
-  }
-  if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
-  // The watchdog may have become the committer in the meantime: then that stays.
-  make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
-  return crasher->depth == 0 && !crasher->is_at_commit;
-}
-
-bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
-  if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // Any signal of this number that was sent will do: a limit on queued signals takes the details away.
-  const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
-  make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
-  return is_sent;
-}
-
-bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
-  const int self = cs_gettid();
-  if (!cs_crasher_is_writing(crasher)) return false;
-  if (is_last) {
-    __atomic_store_n(&crasher->committer, self, __ATOMIC_RELEASE);
-  } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
-    return false;
-  }
-  // acquire: pairs with cs_crasher_commit_as(). What is whole is not called less; and its bytes stay as they are,
-  // should the thread be in publish().
-  const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
-  publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
-  return true;
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {

@@ -37,74 +37,20 @@
 #include "../Kernel/privilege.h"
 #include "../Threads/halt.h"
 #include "../Threads/own_threads.h"
-#include "../Threads/sweep.h"
 #include "../Threads/sweep_answer.h"
 #include "../Threads/sweep_turn.h"
 #include "crasher.h"
-#include "cs_ring_access.h"
 #include "finish.h"
 #include "hooks.h"
+#include "others.h"
 #include "replaced_handlers.h"
 #include "state.h"
 #include "trusted.h"
 #include "watch.h"
 
-// How long a thread that is done waits for those that are not: 5000 × 0.2 ms.
-#define WAIT_TRIES    5000
-#define WAIT_SLEEP_NS 200000
-
-// Threads that were running when the first one crashed, or were not asked, may be about to crash as well. Where the
-// process may live on, they are not stopped: the first waits until no other has come for 40 × 0.5 ms, which busy
-// processors need, at most 200 × 0.5 ms. Scales with the time that sweeps are given.
-#define OTHERS_TRIES    200
-#define OTHERS_QUIET    40
-#define OTHERS_SLEEP_NS 500000
-
-// How long the end waits for the sweep of another crash, which has SIGPROF: 10,000 × 0.1 ms.
-#define SWEEP_TRIES    10000
-#define SWEEP_SLEEP_NS 100000
-
 // How long a thread stays that faulted while it answered a sweep: 25 × 200 ms.
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
-
-static void enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
-  if (cs_watch_enter(information)) cs_sweep_renew(context);
-  // Sequentially consistent, like end(): of two threads that crash, one sees the other.
-  __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
-}
-
-static bool is_any_busy(void) SIGNAL_SAFE {
-  return __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) != 0;
-}
-
-// The thread that finishes first ends the process: so not before the records of the others are safe, and in the copy. A
-// thread that crashes while that is written is waited for as well.
-static void end_and_wait(void) SIGNAL_SAFE {
-  __atomic_fetch_sub(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
-  int left = WAIT_TRIES;
-  for (uint32_t round = 0; round < CS_RING_SLOT_LIMIT; round++) {
-    for (; left > 0 && is_any_busy(); left--)
-      cs_sleep_ns(WAIT_SLEEP_NS);
-    cs_deliver_copy();
-    if (left == 0 || !is_any_busy()) return;
-  }
-}
-
-static void wait_for_other_crashes(void) SIGNAL_SAFE {
-  const cs_ring_header *header = &cs_process.ring->header;
-  const uint32_t share = cs_process.sweep_ms / CS_SWEEP_DEFAULT_MS;
-  const uint32_t patience = OTHERS_QUIET * (share > 1 ? share : 1);
-  uint64_t seen = 0;
-  uint32_t quiet = 0;
-  for (int attempt = 0; attempt < OTHERS_TRIES && quiet < patience; attempt++) {
-    const uint64_t count = cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
-    const bool is_alone = __atomic_load_n(&cs_process.busy_count, __ATOMIC_SEQ_CST) <= 1;
-    quiet = count == seen && is_alone ? quiet + 1 : 0;
-    seen = count;
-    cs_sleep_ns(OTHERS_SLEEP_NS);
-  }
-}
 
 // Handlers that came after us may have got ours from signal(), and call it with the signal's number only.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
@@ -133,14 +79,7 @@ static uint64_t open_signals(int signal) SIGNAL_SAFE {
 static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_deliver();
   crasher->is_counted = false;
-  end_and_wait();
-}
-
-// false: the other threads cannot be seen. Precondition: cs_halt_begin() by this thread.
-static bool halt_others(void) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < SWEEP_TRIES && cs_sweep_is_under_way(); attempt++)
-    cs_sleep_ns(SWEEP_SLEEP_NS);
-  return cs_halt_all();
+  cs_others_wait();
 }
 
 // The end of the handler. What comes after it is the program's; `crasher` may be NULL. true: that ends the process.
@@ -171,7 +110,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   }
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
-    if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) halt_others();
+    if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
     // A fault ends the process for certain. Before, the record was not there yet.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
@@ -196,23 +135,10 @@ static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
 }
 
-// The first thread asks where the others are, and the first whose crash ends the process stops them. The crash itself
-// is safe by now; others that crash wait for the end.
-static void sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  // Before the sweep: threads that it interrupts do not return to the program.
-  const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
-  const bool sweeps = cs_sweep_claim();
-  const bool has_swept = sweeps && cs_sweep();
-  const bool is_halted = halts ? halt_others() : cs_halt_has_begun();
-  if (has_swept) cs_deliver();
-  if ((halts || sweeps) && !is_halted && (!has_swept || cs_sweep_found_running())) wait_for_other_crashes();
-  if (sweeps) cs_sweep_release();
-}
-
 static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
   const int signal = information->si_signo;
   const uint64_t mask = open_signals(signal);
-  enter(information, context);
+  cs_others_enter(information, context);
   cs_first_chance_is_crash(tid, context);
   cs_privilege_note();
   const cs_cause cause = cs_first_chance_cause(tid, information, context);
@@ -227,8 +153,8 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
   cs_inject_here(CS_INJECT_SWEEP);
-  sweep_and_halt(signal, information);
-  end_and_wait();
+  cs_others_sweep_and_halt(signal, information);
+  cs_others_wait();
   cs_sigmask(SIG_SETMASK, &mask);
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
