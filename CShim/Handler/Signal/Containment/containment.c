@@ -26,7 +26,6 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "../Images/images.h"
-#include "../Unwind/unwind.h"
 #include "cs_shim.h"
 
 #include <linux/futex.h>
@@ -76,81 +75,6 @@ static bool is_ours_installed(int signal) SIGNAL_SAFE {
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-static bool is_in(const cs_contained_range *range, uint64_t pc) SIGNAL_SAFE {
-  return range->start <= pc && pc < range->end;
-}
-
-static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
-  const cs_contained_layout *const layout = &cs_contained_here;
-  for (uint32_t index = 0; index < layout->image_count; index++) {
-    if (is_in(&layout->images[index], frame->pc)) return false;
-  }
-  for (uint32_t index = 0; index < layout->function_count; index++) {
-    if (frame->function_start == layout->function_start[index]) return false;
-  }
-  return true;
-}
-
-// `print` calls the program's descriptions with the stream locked.
-static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
-  const uint64_t self = cs_thread_pointer();
-  for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
-    uint64_t owner = 0;
-    if (!cs_memory_read_word(memory, cs_contained_here.stream_owner[index], &owner) || owner == self) return true;
-  }
-  return false;
-}
-
-// Lists the frames from `registers` to the begin of the work. Returns how many lead there; 0: unknown. Behind the
-// frames of the thread are the async ones: `ret_count` is of both.
-static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
-  uint32_t total = 0, head = 0, stop = 0;
-  const cs_frame_list list = {.frames = work->frames,
-                              .head_limit = CS_CONTAINED_FRAME_LIMIT,
-                              .tail_limit = 0,
-                              .limit = CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT,
-                              .step_limit = CS_CONTAINED_FRAME_LIMIT,
-                              .count = ret_count,
-                              .total = &total,
-                              .head = &head,
-                              .stop = &stop};
-  work->scratch.memory = (cs_memory){0};
-  work->scratch.row_pc = 0;
-  *ret_count = 0;
-  cs_unwind(&work->scratch, registers, &list);
-  for (uint32_t index = 0; index < total && index < CS_CONTAINED_FRAME_LIMIT; index++) {
-    const cs_ring_frame *frame = &work->frames[index];
-    if (frame->trust != CS_RING_TRUST_CONTEXT && frame->trust != CS_RING_TRUST_CFI) return 0;
-    if (frame->function_start == work->begin) return index;
-  }
-  return 0;
-}
-
-// The runtime's functions that lead to the task's code are the outermost of it, and the same each time that the task
-// goes on.
-void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
-  uint32_t count = 0;
-  const uint32_t own = walk(work, registers, &count);
-  for (uint32_t index = 0; index < own; index++) {
-    if (!is_in(&cs_contained_here.concurrency, work->frames[index].pc)) continue;
-    work->way = own - index;
-    return;
-  }
-}
-
-// How many frames the trap is from the begin of the work; 0: nobody knows, or through functions of which nobody is
-// stopped for ever.
-static uint32_t way_of_trap(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
-  const uint32_t own = walk(work, registers, ret_count);
-  if (has_stream(&work->scratch.memory)) return 0;
-  for (uint32_t index = 0; index < own; index++) {
-    const cs_ring_frame *frame = &work->frames[index];
-    if (!may_be_stopped_in(frame)) return 0;
-    if (own - index > work->way && is_in(&cs_contained_here.concurrency, frame->pc)) return 0;
-  }
-  return own;
-}
-
 // An object's two stacks have room for what a trap has more than a use: its registers, and twice the frames.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
@@ -178,7 +102,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   size_t said = 0;
   memset(&registers, 0, sizeof registers);
   cs_registers_from_context(work->context, &registers);
-  const uint32_t own = way_of_trap(work, &registers, &count);
+  const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
   // Each trap is an incident of its own.

@@ -68,6 +68,11 @@ extern cs_contained_layout cs_contained_here;
 // The way from the begin of the work to here. `registers` are the caller's.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
+// How many frames lead from the begin of the work to the trap at `registers`; 0: unknown, or a thread must not be
+// stopped in one of them. `ret_count` counts the async frames behind them as well.
+uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
+                                  uint32_t *ret_count) SIGNAL_SAFE;
+
 // All but `offset`. Returns why no trap can be contained in this process; NULL: it can. Not from a handler.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
