@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,11 +45,9 @@ static _Atomic uint32_t call;       // what the thread sleeps on
 static _Atomic uint32_t has_done;   // what those who wait for it sleep on
 static _Atomic uint32_t is_resting; // it sleeps until it is called
 static _Atomic uint32_t is_pressed; // an object found no room
-static _Atomic uint32_t is_running;
-static _Atomic uint32_t is_parked; // the process ends
-static _Atomic uint32_t waiters;   // threads that wait for it
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_prepared; // under start_lock
+_Atomic uint32_t cs_reaper_is_running;
+_Atomic uint32_t cs_reaper_is_parked;
+static _Atomic uint32_t waiters; // threads that wait for it
 static __thread bool is_reaper;
 
 // `ns` 0: until it is woken.
@@ -90,6 +85,17 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
   };
 }
 
+void cs_reaper_prepare(void) {
+  const uint64_t most = atomic_load(&cs_reaper_most);
+  uint64_t places = PLACES;
+  // Under less than the default budget half as many for its bytes: it is not for the queue.
+  while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
+    places /= 2;
+  mask = places - 1;
+  for (uint64_t index = 0; index < places; index++)
+    atomic_store(&queue[index].turn, index);
+}
+
 // What came of one read of the queue.
 typedef enum outcome { REAPED, NONE, STAYS } outcome;
 
@@ -112,7 +118,7 @@ static outcome reap_one(void) {
 
 // At exit other threads go on; of the deferred deinits only those run that a thread waits for.
 static bool may_reap(void) {
-  return atomic_load(&is_parked) == 0 || atomic_load(&waiters) != 0;
+  return atomic_load(&cs_reaper_is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
 // The next pause. A queue that is a quarter full after one, or was full, is read four times as often.
@@ -126,7 +132,7 @@ static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
   return pause_ns < PAUSE_LEAST_NS ? PAUSE_LEAST_NS : pause_ns > PAUSE_MOST_NS ? PAUSE_MOST_NS : pause_ns;
 }
 
-static void *reap(void *context) {
+void *cs_reaper_run(void *context) {
   (void)context;
   is_reaper = true;
   // The crash handler knows it by this name: what the process is sent is not for it.
@@ -153,59 +159,6 @@ static void *reap(void *context) {
     pause_ns = PAUSE_LEAST_NS;
     quiet_ns = 0;
   }
-}
-
-static void park(void) {
-  atomic_store(&is_parked, 1);
-}
-
-static void forget(void) {
-  // A forked child has no such thread: what is given waits, and when the queue is full nothing more is admitted.
-  atomic_store(&is_running, 0);
-}
-
-static bool start_thread(void) {
-  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. A thread of the program's
-  // may wait for what the program blocks.
-  static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
-  sigset_t blocked, here;
-  pthread_t thread;
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  sigfillset(&blocked);
-  pthread_sigmask(SIG_SETMASK, NULL, &here);
-  for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
-    if (sigismember(&here, wanted[index]) == 0) sigdelset(&blocked, wanted[index]);
-  }
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  const bool is_started =
-      pthread_attr_setsigmask_np(&attributes, &blocked) == 0 && pthread_create(&thread, &attributes, reap, NULL) == 0;
-  pthread_attr_destroy(&attributes);
-  return is_started;
-}
-
-bool cs_reaper_start(void) {
-  pthread_mutex_lock(&start_lock);
-  if (!is_prepared) {
-    const uint64_t most = atomic_load(&cs_reaper_most);
-    uint64_t places = PLACES;
-    // Under less than the default budget half as many for its bytes: it is not for the queue.
-    while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
-      places /= 2;
-    mask = places - 1;
-    for (uint64_t index = 0; index < places; index++)
-      atomic_store(&queue[index].turn, index);
-    pthread_atfork(NULL, NULL, forget);
-    // Late, so it comes early: what is registered now runs before the handlers that were there already.
-    (void)atexit(park);
-    is_prepared = true;
-  }
-  if (atomic_load(&is_running) == 0) {
-    atomic_store(&is_running, start_thread() ? 1 : 0);
-  }
-  const bool result = atomic_load(&is_running) != 0;
-  pthread_mutex_unlock(&start_lock);
-  return result;
 }
 
 // Once in ten seconds at most: only where the reaper found nothing for so long.
@@ -247,7 +200,7 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
 }
 
 bool cs_reaper_wait(void) {
-  if (atomic_load(&is_running) == 0 || is_reaper) return false;
+  if (atomic_load(&cs_reaper_is_running) == 0 || is_reaper) return false;
   const uint64_t goal = atomic_load(&given);
   atomic_fetch_add(&waiters, 1);
   for (;;) {
@@ -261,7 +214,7 @@ bool cs_reaper_wait(void) {
 }
 
 void cs_reaper_call(void) {
-  if (atomic_load(&is_running) != 0) wake(&call);
+  if (atomic_load(&cs_reaper_is_running) != 0) wake(&call);
 }
 
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {

@@ -27,6 +27,13 @@ void cs_reaper_call(void);
 // The record of an object that waits for its deinit, or whose deinit runs. false: there is none.
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
+// For reaper_start.c.
+extern _Atomic uint32_t cs_reaper_is_running;
+extern _Atomic uint32_t cs_reaper_is_parked; // the process ends
+// Divides the queue into places. Once, before the thread runs.
+void cs_reaper_prepare(void);
+void *cs_reaper_run(void *context);
+
 #pragma GCC visibility pop
 
 #endif

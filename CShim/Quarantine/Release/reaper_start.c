@@ -1,0 +1,55 @@
+// The start of the reaper's thread, and what becomes of it in a forked child and at exit.
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "reaper.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_prepared; // under start_lock
+
+static void park(void) {
+  atomic_store(&cs_reaper_is_parked, 1);
+}
+
+static void forget(void) {
+  // A forked child has no such thread: what is given waits, and when the queue is full nothing more is admitted.
+  atomic_store(&cs_reaper_is_running, 0);
+}
+
+static bool start_thread(void) {
+  // Faults are its own; SIGPROF is how the crash handler asks threads where they are. A thread of the program's
+  // may wait for what the program blocks.
+  static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  sigset_t blocked, here;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  sigfillset(&blocked);
+  pthread_sigmask(SIG_SETMASK, NULL, &here);
+  for (uint32_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
+    if (sigismember(&here, wanted[index]) == 0) sigdelset(&blocked, wanted[index]);
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const bool is_started = pthread_attr_setsigmask_np(&attributes, &blocked) == 0 &&
+                          pthread_create(&thread, &attributes, cs_reaper_run, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+  return is_started;
+}
+
+bool cs_reaper_start(void) {
+  pthread_mutex_lock(&start_lock);
+  if (!is_prepared) {
+    cs_reaper_prepare();
+    pthread_atfork(NULL, NULL, forget);
+    // Late, so it comes early: what is registered now runs before the handlers that were there already.
+    (void)atexit(park);
+    is_prepared = true;
+  }
+  if (atomic_load(&cs_reaper_is_running) == 0) {
+    atomic_store(&cs_reaper_is_running, start_thread() ? 1 : 0);
+  }
+  const bool result = atomic_load(&cs_reaper_is_running) != 0;
+  pthread_mutex_unlock(&start_lock);
+  return result;
+}
