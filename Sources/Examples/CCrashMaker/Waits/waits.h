@@ -9,6 +9,10 @@ typedef struct cs_wait {
   void (*wait)(void);
 } cs_wait;
 
+// A call each, for anything but signals.
+#define CS_PLAIN_WAIT_COUNT 24
+extern const cs_wait cs_plain_waits[CS_PLAIN_WAIT_COUNT];
+
 // Those that wait for signals.
 #define CS_SIGNAL_WAIT_COUNT 13
 extern const cs_wait cs_signal_waits[CS_SIGNAL_WAIT_COUNT];
