@@ -1,5 +1,7 @@
 // Crashes of children, and of programs that end otherwise; the functions are in CCrashMaker.
 internal import CCrashMaker
+internal import CrashShield
+internal import Glibc
 
 extension Scenario {
   private static let notStartedAnew = "a forked child has no shield until it starts one"
@@ -40,4 +42,13 @@ extension Scenario {
       $0.silence = "nothing crashes"
     },
   ]
+}
+
+/// Forks; the child starts the shield and crashes, the parent waits and exits.
+func crashInRestartedChild() {
+  cs_fork_and_wait {
+    // With the shield disabled the child crashes all the same.
+    try? Shield.startInForkedChild()
+    cs_fault_null_write()
+  }
 }

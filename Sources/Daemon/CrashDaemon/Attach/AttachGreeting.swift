@@ -1,5 +1,7 @@
 import CLinux
+import CrashReport
 import CrashRing
+import Glibc
 import LinuxSystem
 
 /// The first message of a process, with its ring and its images.
@@ -80,5 +82,45 @@ extension ProcessFacts {
       buildID: images.first { $0.isExecutable }?.buildID ?? "", unit: surroundings.unit,
       memory: surroundings.memory, startTime: surroundings.startTime, pidfdInode: surroundings.pidfdInode,
       image: surroundings.image, isRestricted: surroundings.isRestricted)
+  }
+}
+
+/// Whose a process is to the kernel: the owner of its files in `/proc` (proc(5); the directory itself is always its user's).
+///
+/// That is its effective user, or root (of its user namespace) where the kernel would not dump it for that user: it was
+/// started with set-user-id or file capabilities, has changed its user, or asks for no dump. So a library that does not
+/// ask the kernel itself is found out as well.
+enum ProcessOwner {
+  static func of(pid: Int32) -> UInt32? {
+    var status = stat()
+    // stat writes one struct stat.
+    return unsafe stat("/proc/\(pid)/stat", &status) == 0 ? status.st_uid : nil
+  }
+
+  /// Whether the kernel would not dump a process for `user`.
+  ///
+  /// - Parameters:
+  ///   - owner: Of its files; nil where `/proc` hides it.
+  ///   - stat: What was read after that: one that has ended belongs to root as well, and says nothing.
+  ///   - user: The user that connected.
+  /// - Returns: False where it is unknown.
+  static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {
+    guard let owner, let stat, !stat.isExiting else { return false }
+    return owner != user
+  }
+}
+
+/// The systemd unit of a process.
+enum ProcessUnit {
+  /// The innermost `….service` of systemd's hierarchy: cgroup v2's line `0::PATH`, else v1's `name=systemd`.
+  static func parse(_ text: String) -> String? {
+    let named = ControlGroup.list(text).filter { $0.controllers.isEmpty || $0.controllers == "name=systemd" }
+    for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {
+      let names = group.path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+      let unit = names.last { $0.hasSuffix(".service") }
+      // A user chooses the names of the groups below its own session.
+      if let unit { return CleanText.line(String(unit)) }
+    }
+    return nil
   }
 }

@@ -4,6 +4,7 @@ import CrashStore
 import Glibc
 import LinuxSystem
 import Logging
+import Synchronization
 
 /// Sends the events of the store to one collector, each at least once, from where it was the last time.
 ///
@@ -97,4 +98,27 @@ struct Forwarder: Sendable {
     _ = try configuration.store.acknowledge(
       cursor, subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
+}
+
+/// What became of the events for each collector, for status and metrics.
+final class ForwardCounts: Sendable {
+  struct Count: Sendable, Equatable {
+    var isConnected = false
+    /// Events that the collector has.
+    var delivered = 0
+    /// Connections that could not be made, or broke.
+    var failures = 0
+  }
+
+  private let counts = Mutex<[String: Count]>([:])
+
+  var all: [String: Count] { counts.withLock { $0 } }
+
+  func delivered(_ path: String) -> Int { counts.withLock { $0[path]?.delivered ?? 0 } }
+
+  func change(_ path: String, _ body: (inout Count) -> Void) {
+    counts.withLock { body(&$0[path, default: Count()]) }
+  }
+
+  func forget(_ path: String) { counts.withLock { $0[path] = nil } }
 }
