@@ -50,16 +50,3 @@ void cs_page_class_unlist(cs_page_class *class) {
   if (cs_page_sizes[class->bytes] < UINT8_MAX) __atomic_fetch_sub(&cs_page_sizes[class->bytes], 1, __ATOMIC_RELAXED);
   set_limit();
 }
-
-bool cs_pages_class_at(uint32_t index, cs_pages_class_counts *ret_counts) {
-  if (index >= __atomic_load_n(&cs_page_class_count, __ATOMIC_ACQUIRE)) return false;
-  const cs_page_class *const class = &cs_page_classes[index];
-  *ret_counts = (cs_pages_class_counts){
-      .metadata = (const void *)(uintptr_t)class->metadata,
-      .policy = (cs_mode)__atomic_load_n(&class->policy, __ATOMIC_RELAXED),
-      .is_listed = __atomic_load_n(&class->is_listed, __ATOMIC_RELAXED),
-      .guarded = __atomic_load_n(&class->guarded, __ATOMIC_RELAXED),
-      .incidents = __atomic_load_n(&class->incidents, __ATOMIC_RELAXED),
-  };
-  return true;
-}

@@ -123,7 +123,7 @@ static void child_after_fork(void) {
   memset(cs_page_incidents, 0, sizeof cs_page_incidents);
   cs_page_incidents_lost = 0;
   for (uint32_t index = 0; index < cs_page_class_count; index++)
-    cs_page_classes[index].guarded = cs_page_classes[index].incidents = 0;
+    cs_page_classes[index].incidents = 0;
 }
 
 static void *map(size_t bytes, int rights) {

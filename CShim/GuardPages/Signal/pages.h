@@ -64,8 +64,7 @@ typedef struct cs_page_class {
   uint32_t policy;    // atomic: cs_mode
   uint32_t is_listed; // atomic
   uint32_t name_bytes;
-  uint64_t guarded; // atomic, as the next
-  uint64_t incidents;
+  uint64_t incidents; // atomic
   uint8_t name[CS_RING_SUBJECT_LIMIT_BYTES];
 } cs_page_class;
 

@@ -53,17 +53,6 @@ typedef struct cs_pages_counts {
 
 void cs_pages_count(cs_pages_counts *ret_counts);
 
-typedef struct cs_pages_class_counts {
-  const void *metadata;
-  cs_mode policy;
-  uint32_t is_listed;
-  uint64_t guarded;
-  uint64_t incidents;
-} cs_pages_class_counts;
-
-// The class with that index, from 0 on; false: there are no more.
-bool cs_pages_class_at(uint32_t index, cs_pages_class_counts *ret_counts);
-
 // The incident with that index, from 0 on; false: there are no more. The same as in the ring.
 bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 uint64_t cs_pages_incidents_lost(void);

@@ -132,11 +132,6 @@ extension Scenario {
   /// Whether a report must come of it.
   public var isReported: Bool { silence == nil }
 
-  /// Whether it crashes in a Swift task, whatever thread was asked for.
-  public var needsTask: Bool {
-    if case .asynchronous = fault { true } else { false }
-  }
-
   /// The scenario of that name.
   public static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
 

@@ -4,11 +4,6 @@ enum SettingValue: Sendable, Equatable {
   case list([String])
 }
 
-/// What is wrong with a value; where it stands is known elsewhere.
-struct SettingProblem: Error, Equatable {
-  var reason: String
-}
-
 /// Reads values as people write them.
 ///
 /// What is larger than any machine is no value: whoever adds or multiplies later has room.
