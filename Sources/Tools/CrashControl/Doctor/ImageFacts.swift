@@ -24,7 +24,8 @@ struct ImageFacts {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
     defer { close(file) }
-    guard let header = Self.bytes(of: file, at: 0, count: 64), header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1])
+    guard let header = ImageBuildID.bytes(of: file, at: 0, count: 64),
+      header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1])
     else { return nil }
     buildID = ImageBuildID.read(path)
     let found = Self.sections(of: file, header)
@@ -41,23 +42,27 @@ struct ImageFacts {
   /// Of a small section.
   private static func content(of place: Place?, in file: Int32) -> [UInt8]? {
     guard let place, place.count <= contentLimitBytes else { return nil }
-    return bytes(of: file, at: place.offset, count: Int(place.count))
+    return ImageBuildID.bytes(of: file, at: place.offset, count: Int(place.count))
   }
 
   private static func sections(of file: Int32, _ header: [UInt8]) -> [String: Place] {
-    let (start, size) = (number(header, 40, 8), number(header, 58, 2))
-    let (count, names) = (number(header, 60, 2), number(header, 62, 2))
+    let (start, size) = (ImageBuildID.number(header, 40, 8), ImageBuildID.number(header, 58, 2))
+    let (count, names) = (ImageBuildID.number(header, 60, 2), ImageBuildID.number(header, 62, 2))
     guard size == 64, count <= sectionLimit, names < count,
-      let table = bytes(of: file, at: start, count: Int(count * size))
+      let table = ImageBuildID.bytes(of: file, at: start, count: Int(count * size))
     else { return [:] }
-    let (offset, length) = (number(table, Int(names) * 64 + 24, 8), number(table, Int(names) * 64 + 32, 8))
-    guard length <= nameLimitBytes, let text = bytes(of: file, at: offset, count: Int(length)) else { return [:] }
+    let (offset, length) = (
+      ImageBuildID.number(table, Int(names) * 64 + 24, 8), ImageBuildID.number(table, Int(names) * 64 + 32, 8)
+    )
+    guard length <= nameLimitBytes, let text = ImageBuildID.bytes(of: file, at: offset, count: Int(length)) else {
+      return [:]
+    }
     var sections: [String: Place] = [:]
     for index in 0..<Int(count) {
-      let place = Int(number(table, index * 64, 4))
+      let place = Int(ImageBuildID.number(table, index * 64, 4))
       guard place < text.count else { continue }
       let name = String(decoding: text[place...].prefix { $0 != 0 }, as: UTF8.self)
-      sections[name] = (number(table, index * 64 + 24, 8), number(table, index * 64 + 32, 8))
+      sections[name] = (ImageBuildID.number(table, index * 64 + 24, 8), ImageBuildID.number(table, index * 64 + 32, 8))
     }
     return sections
   }
@@ -119,17 +124,5 @@ struct ImageFacts {
     return Finding(
       .warning, "unwinding", "there are no unwind tables: stacks end in this image where code has no frame pointers",
       remedy: "do not strip .eh_frame, do not compile with -fno-asynchronous-unwind-tables")
-  }
-
-  private static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {
-    (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
-  }
-
-  /// All of these bytes, else nil.
-  private static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
-    guard let offset = off_t(exactly: offset) else { return nil }
-    var bytes = [UInt8](repeating: 0, count: count)
-    // pread writes at most as many bytes as the array has.
-    return unsafe pread(file, &bytes, count, offset) == count ? bytes : nil
   }
 }

@@ -60,12 +60,12 @@ enum ImageBuildID {
     return nil
   }
 
-  private static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {
+  static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {
     (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
 
   /// All of these bytes, else nil.
-  private static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
+  static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
     // pread writes at most as many bytes as the array has.
