@@ -92,12 +92,6 @@ public struct Incident: Sendable, Equatable {
     public var registers: [UInt64]
     /// The flags register.
     public var flags: UInt64
-
-    /// Makes one from its parts.
-    public init(registers: [UInt64], flags: UInt64) {
-      self.registers = registers
-      self.flags = flags
-    }
   }
 
   /// What the quarantine kept of an object.

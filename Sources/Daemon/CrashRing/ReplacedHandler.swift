@@ -17,17 +17,9 @@ public struct ReplacedHandler: Sendable, Equatable {
   /// What stands there.
   public var kind: Kind
   /// Where the other handler begins; 0 for the other kinds.
-  public var address: UInt64
+  public var address: UInt64 = 0
   /// The table index of the image that it lies in.
   public var image: Int?
-
-  /// Makes one from its parts.
-  public init(signal: Int32, kind: Kind, address: UInt64 = 0, image: Int? = nil) {
-    self.signal = signal
-    self.kind = kind
-    self.address = address
-    self.image = image
-  }
 }
 
 extension RingReader {

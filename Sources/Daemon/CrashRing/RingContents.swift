@@ -5,17 +5,17 @@ public struct RingContents: Sendable {
   /// What the process wrote about itself: no ground for access decisions.
   public var identity: Identity
   /// The image table, in table order.
-  public var images: [Image]
+  public var images: [Image] = []
   /// Complete annotations.
-  public var annotations: [String: String]
+  public var annotations: [String: String] = [:]
   /// Complete breadcrumbs, oldest first.
-  public var breadcrumbs: [Breadcrumb]
+  public var breadcrumbs: [Breadcrumb] = []
   /// Committed records whose CRC is right, by `sequence`.
-  public var records: [CrashRecord]
+  public var records: [CrashRecord] = []
   /// Records of a lower `sequence` are of crashes that the process survived.
   public var survived: UInt64 = 0
   /// Threads that did not crash at the time of the latest crash, in the order of the sweep; none where it has not begun.
-  public var threads: [ThreadRecord]
+  public var threads: [ThreadRecord] = []
   /// Crash signals that somebody took from the shield after its start, as far as it has looked.
   public var replacedHandlers: [ReplacedHandler] = []
   /// What the shield's own parts saw happen, in the order of the first time.
@@ -23,25 +23,9 @@ public struct RingContents: Sendable {
   /// Classes that are or were protected by the quarantine, in the order in which they were.
   public var protectedClasses: [ProtectedClass] = []
   /// What tells freed memory from memory in use, and what of the memory was kept.
-  public var memory: MemoryFacts
+  public var memory = MemoryFacts()
   /// What could not be read or was never kept, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`, …).
-  public var losses: [String: Int]
-
-  /// Makes contents from their parts.
-  public init(
-    identity: Identity, images: [Image] = [], annotations: [String: String] = [:],
-    breadcrumbs: [Breadcrumb] = [], records: [CrashRecord] = [], threads: [ThreadRecord] = [],
-    memory: MemoryFacts = MemoryFacts(), losses: [String: Int] = [:]
-  ) {
-    self.identity = identity
-    self.images = images
-    self.annotations = annotations
-    self.breadcrumbs = breadcrumbs
-    self.records = records
-    self.threads = threads
-    self.memory = memory
-    self.losses = losses
-  }
+  public var losses: [String: Int] = [:]
 }
 
 extension RingContents {
@@ -62,24 +46,12 @@ extension RingContents {
 
     /// Stands before an executable that is no absolute path.
     public static let labelMark = "not a path: "
-
-    /// Makes an identity from its parts.
-    public init(
-      ringID: String, pid: Int32, uid: UInt32, startTime_ns: UInt64, name: String, executable: String
-    ) {
-      self.ringID = ringID
-      self.pid = pid
-      self.uid = uid
-      self.startTime_ns = startTime_ns
-      self.name = name
-      self.executable = executable
-    }
   }
 
   /// What is known of the process's memory.
   public struct MemoryFacts: Sendable, Equatable {
     /// What its records keep of it.
-    public var mode: Mode
+    public var mode: Mode = .full
     /// What glibc's malloc writes into the second word of a small block that was freed; nil when not known.
     public var heapKey: UInt64?
     /// The first byte of the heap that grows by brk; nil when not known.
@@ -97,16 +69,6 @@ extension RingContents {
       case full
       /// Nothing, because an operator has asked for that by way of crashd.
       case withheld
-
-      /// Whether anything of it is kept.
-      public var keepsAny: Bool { self == .scrubbed || self == .full }
-    }
-
-    /// Makes facts from their parts.
-    public init(mode: Mode = .full, heapKey: UInt64? = nil, heapStart: UInt64? = nil) {
-      self.mode = mode
-      self.heapKey = heapKey
-      self.heapStart = heapStart
     }
   }
 
@@ -126,19 +88,6 @@ extension RingContents {
     public var path: String
     /// Whether it is the main executable.
     public var isExecutable: Bool
-
-    /// Makes an image from its parts.
-    public init(
-      index: Int, bias: UInt64, start: UInt64, end: UInt64, buildID: String, path: String, isExecutable: Bool
-    ) {
-      self.index = index
-      self.bias = bias
-      self.start = start
-      self.end = end
-      self.buildID = buildID
-      self.path = path
-      self.isExecutable = isExecutable
-    }
   }
 
   /// A line the program left.
@@ -147,12 +96,6 @@ extension RingContents {
     public var time_ns: UInt64
     /// Its text.
     public var text: String
-
-    /// Makes a breadcrumb from its parts.
-    public init(time_ns: UInt64, text: String) {
-      self.time_ns = time_ns
-      self.text = text
-    }
   }
 }
 
@@ -243,12 +186,6 @@ public struct CrashRecord: Sendable, Equatable {
     public var start: UInt64
     /// The bytes, a whole number of words.
     public var bytes: [UInt8]
-
-    /// Makes a copy from its parts.
-    public init(start: UInt64, bytes: [UInt8]) {
-      self.start = start
-      self.bytes = bytes
-    }
   }
 
   /// A byte of a file.
@@ -257,12 +194,6 @@ public struct CrashRecord: Sendable, Equatable {
     public var path: String
     /// Where the byte is, or would be if the file were so long.
     public var offset: UInt64
-
-    /// Makes one from its parts.
-    public init(path: String, offset: UInt64) {
-      self.path = path
-      self.offset = offset
-    }
   }
 
   /// A Swift task.
@@ -273,13 +204,6 @@ public struct CrashRecord: Sendable, Equatable {
     public var priority: UInt8
     /// `Task.name`; empty when it has none.
     public var name: String
-
-    /// Makes a task from its parts.
-    public init(id: UInt32, priority: UInt8, name: String) {
-      self.id = id
-      self.priority = priority
-      self.name = name
-    }
   }
 
   /// One step of the walk.

@@ -46,13 +46,4 @@ public struct GuardSelfTest: Sendable, Equatable {
   public var checks: Int
   /// How many of them failed.
   public var failures: Int
-
-  /// Makes one from its parts.
-  public init(time_ns: UInt64, asked: [Int], failing: [Int], checks: Int, failures: Int) {
-    self.time_ns = time_ns
-    self.asked = asked
-    self.failing = failing
-    self.checks = checks
-    self.failures = failures
-  }
 }

@@ -7,19 +7,19 @@ public struct ThreadRecord: Sendable, Equatable {
   /// What came of asking it.
   public var answer: Answer
   /// The kernel's letter for what it did (`R`, `S`, `D`, …), where it did not answer; else empty.
-  public var runState: String
+  public var runState = ""
   /// General registers by DWARF number; none where it did not answer.
-  public var registers: [UInt64]
+  public var registers: [UInt64] = []
   /// Processor flags.
-  public var flags: UInt64
+  public var flags: UInt64 = 0
   /// Innermost first; the async chain after the stack.
-  public var frames: [CrashRecord.Frame]
+  public var frames: [CrashRecord.Frame] = []
   /// How many of `frames` stand before the gap of a deep recursion.
-  public var frameHead: Int
+  public var frameHead = 0
   /// Depth that was walked.
-  public var frameTotal: Int
+  public var frameTotal = 0
   /// Why the walk ended (`cs_unwind_stop`).
-  public var unwindStop: UInt32
+  public var unwindStop: UInt32 = 0
   /// The Swift task that it ran.
   public var task: CrashRecord.TaskFacts?
 
@@ -31,24 +31,5 @@ public struct ThreadRecord: Sendable, Equatable {
     case none
     /// It could not, because it blocks the signal that asks.
     case blocked
-  }
-
-  /// Makes a record from its parts.
-  public init(
-    tid: Int32, name: String, answer: Answer, runState: String = "", registers: [UInt64] = [], flags: UInt64 = 0,
-    frames: [CrashRecord.Frame] = [], frameHead: Int = 0, frameTotal: Int = 0, unwindStop: UInt32 = 0,
-    task: CrashRecord.TaskFacts? = nil
-  ) {
-    self.tid = tid
-    self.name = name
-    self.answer = answer
-    self.runState = runState
-    self.registers = registers
-    self.flags = flags
-    self.frames = frames
-    self.frameHead = frameHead
-    self.frameTotal = frameTotal
-    self.unwindStop = unwindStop
-    self.task = task
   }
 }

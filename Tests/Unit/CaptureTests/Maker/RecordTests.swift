@@ -1,4 +1,4 @@
-import CrashRing
+@testable import CrashRing
 import Testing
 
 @Suite("What a record tells")

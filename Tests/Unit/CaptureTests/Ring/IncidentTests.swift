@@ -1,5 +1,5 @@
 import CShimRing
-import CrashRing
+@testable import CrashRing
 import Testing
 
 @Suite("Incidents and protected classes of a ring")

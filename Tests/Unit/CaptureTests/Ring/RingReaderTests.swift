@@ -1,6 +1,6 @@
 import CShimRing
 import CrashReport
-import CrashRing
+@testable import CrashRing
 import Testing
 
 @Suite("RingReader")

@@ -1,5 +1,5 @@
 import CShimRing
-import CrashRing
+@testable import CrashRing
 import Testing
 
 @Suite("A self-test of a ring")

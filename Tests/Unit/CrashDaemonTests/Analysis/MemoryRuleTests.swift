@@ -1,7 +1,7 @@
 import CShimRing
 import CrashProtocol
 import CrashReport
-import CrashRing
+@testable import CrashRing
 import CrashStore
 import Glibc
 import LinuxSystem

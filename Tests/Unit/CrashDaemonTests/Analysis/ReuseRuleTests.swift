@@ -1,5 +1,5 @@
 import CrashReport
-import CrashRing
+@testable import CrashRing
 import CrashSymbols
 import Testing
 
