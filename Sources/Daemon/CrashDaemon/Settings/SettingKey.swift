@@ -19,34 +19,29 @@ struct SettingKey: Sendable {
   typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
   static func age(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
-    number(name, path, "an age such as 90s, 12h, 30d or 4w", isLive, SettingText.age, SettingText.text(age:))
+    value(name, path, "an age such as 90s, 12h, 30d or 4w", isLive, SettingText.age, SettingText.text(age:))
   }
 
   static func bytes(_ name: String, _ path: Path<Int>, atLeast least: Int = 0, isLive: Bool = true) -> SettingKey {
     let takes = "a size such as 64MiB or 2GiB" + (least == 0 ? "" : ", at least \(SettingText.text(bytes: least))")
-    return number(
+    return value(
       name, path, takes, isLive, { SettingText.bytes($0).flatMap { $0 >= least ? $0 : nil } },
       SettingText.text(bytes:))
   }
 
   static func group(_ name: String, _ path: Path<AccessGroup>) -> SettingKey {
-    SettingKey(
-      name: name, takes: "own, none, or a group's name or number, but 0 and nogroup", isLive: false,
-      apply: { settings, value in
-        guard case .text(let text) = value, let group = AccessGroup(text) else { return false }
-        settings[keyPath: path] = group
-        return true
-      }, show: { $0[keyPath: path].text })
+    value(
+      name, path, "own, none, or a group's name or number, but 0 and nogroup", false, { AccessGroup($0) }, { $0.text })
   }
 
   static func count(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> SettingKey {
-    number(
+    value(
       name, path, "a number from 1 to 1000000", isLive, { SettingText.count($0).flatMap { $0 > 0 ? $0 : nil } },
       { "\($0)" })
   }
 
   static func milliseconds(_ name: String, _ path: Path<Int>) -> SettingKey {
-    number(
+    value(
       name, path, "an age such as 10s or 5m", false,
       { SettingText.age($0).flatMap { $0 > 0 && $0 < 86_400 * 365 ? $0 * 1_000 : nil } },
       { SettingText.text(age: $0 / 1_000) })
@@ -56,23 +51,11 @@ struct SettingKey: Sendable {
     _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false, standard: String = "",
     where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty }
   ) -> SettingKey {
-    SettingKey(
-      name: name, takes: takes, isLive: isLive,
-      apply: { settings, value in
-        guard case .text(let text) = value, isGood(text) else { return false }
-        settings[keyPath: path] = text
-        return true
-      }, show: { $0[keyPath: path] ?? standard })
+    value(name, path, takes, isLive, { isGood($0) ? .some(.some($0)) : .none }, { $0 ?? standard })
   }
 
   static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> SettingKey {
-    SettingKey(
-      name: name, takes: "true or false", isLive: isLive,
-      apply: { settings, value in
-        guard case .text(let text) = value, let flag = SettingText.flag(text) else { return false }
-        settings[keyPath: path] = flag
-        return true
-      }, show: { "\($0[keyPath: path])" })
+    value(name, path, "true or false", isLive, SettingText.flag, { "\($0)" })
   }
 
   /// A list in a file; in a text, its parts stand between commas.
@@ -94,15 +77,15 @@ struct SettingKey: Sendable {
       }, show: { "[\($0[keyPath: path].map(SettingText.quoted).joined(separator: ", "))]" })
   }
 
-  private static func number(
-    _ name: String, _ path: Path<Int>, _ takes: String, _ isLive: Bool,
-    _ read: @escaping @Sendable (String) -> Int?, _ write: @escaping @Sendable (Int) -> String
+  private static func value<Value>(
+    _ name: String, _ path: Path<Value>, _ takes: String, _ isLive: Bool,
+    _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
   ) -> SettingKey {
     SettingKey(
       name: name, takes: takes, isLive: isLive,
       apply: { settings, value in
-        guard case .text(let text) = value, let number = read(text) else { return false }
-        settings[keyPath: path] = number
+        guard case .text(let text) = value, let value = read(text) else { return false }
+        settings[keyPath: path] = value
         return true
       }, show: { write($0[keyPath: path]) })
   }

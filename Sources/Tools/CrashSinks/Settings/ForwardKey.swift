@@ -20,60 +20,48 @@ struct ForwardKey: Sendable {
 
   typealias Path<Value> = any WritableKeyPath<ForwardSettings, Value> & Sendable
 
+  /// A key that takes one value.
+  private static func value<Value>(
+    _ name: String, _ path: Path<Value>, _ takes: String, isSecret: Bool = false,
+    _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
+  ) -> ForwardKey {
+    ForwardKey(
+      name: name, takes: takes, isSecret: isSecret,
+      apply: { settings, parts in
+        guard parts.count == 1, let value = read(parts[0]) else { return false }
+        settings[keyPath: path] = value
+        return true
+      }, show: { write($0[keyPath: path]) })
+  }
+
   private static func text(
     _ name: String, _ path: Path<String?>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool
   ) -> ForwardKey {
-    ForwardKey(
-      name: name, takes: takes,
-      apply: { settings, parts in
-        guard parts.count == 1, isGood(parts[0]) else { return false }
-        settings[keyPath: path] = parts[0]
-        return true
-      }, show: { $0[keyPath: path] ?? "" })
+    value(name, path, takes, { isGood($0) ? .some(.some($0)) : .none }, { $0 ?? "" })
   }
 
   private static func known(
     _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool
   ) -> ForwardKey {
-    ForwardKey(
-      name: name, takes: takes,
-      apply: { settings, parts in
-        guard parts.count == 1, isGood(parts[0]) else { return false }
-        settings[keyPath: path] = parts[0]
-        return true
-      }, show: { $0[keyPath: path] })
+    value(name, path, takes, { isGood($0) ? $0 : nil }, { $0 })
   }
 
   private static func flag(_ name: String, _ path: Path<Bool>) -> ForwardKey {
-    ForwardKey(
-      name: name, takes: "true or false",
-      apply: { settings, parts in
-        guard let value = ["true": true, "false": false][parts.first ?? ""], parts.count == 1 else { return false }
-        settings[keyPath: path] = value
-        return true
-      }, show: { "\($0[keyPath: path])" })
+    value(name, path, "true or false", { ["true": true, "false": false][$0] }, { "\($0)" })
   }
 
   private static func number(
     _ name: String, _ path: Path<Int>, _ unit: String, _ range: ClosedRange<Int>
   ) -> ForwardKey {
-    ForwardKey(
-      name: name, takes: "\(unit), from \(range.lowerBound) to \(range.upperBound)",
-      apply: { settings, parts in
-        guard parts.count == 1, let value = Int(parts[0]), range.contains(value) else { return false }
-        settings[keyPath: path] = value
-        return true
-      }, show: { "\($0[keyPath: path])" })
+    value(
+      name, path, "\(unit), from \(range.lowerBound) to \(range.upperBound)",
+      { Int($0).flatMap { range.contains($0) ? $0 : nil } }, { "\($0)" })
   }
 
   private static func secret(_ name: String, _ path: Path<Secret?>, _ takes: String) -> ForwardKey {
-    ForwardKey(
-      name: name, takes: takes, isSecret: true,
-      apply: { settings, parts in
-        guard parts.count == 1, !parts[0].isEmpty else { return false }
-        settings[keyPath: path] = Secret(parts[0])
-        return true
-      }, show: { $0[keyPath: path].map { "\($0)" } ?? "" })
+    value(
+      name, path, takes, isSecret: true, { $0.isEmpty ? .none : .some(.some(Secret($0))) }, { $0.map { "\($0)" } ?? "" }
+    )
   }
 
   private static func list(
