@@ -29,6 +29,32 @@ public final class Descriptor: Sendable {
     return unsafe poll(&wanted, 1, 0) == 1
   }
 
+  /// Reads a file, `limit` bytes at most; waits for no FIFO or device.
+  public static func contents(of path: String, upTo limit: Int) throws(SystemError) -> ArraySlice<UInt8> {
+    // open reads the path up to its end.
+    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else { throw SystemError("read '\(path)'") }
+    let (bytes, code) = Descriptor(owning: number).read(upTo: limit)
+    try SystemError.check(code, "read '\(path)'")
+    return bytes
+  }
+
+  /// Reads up to the end, `limit` bytes at most.
+  /// - Returns: What was read; the errno of a read that failed behind it, else 0.
+  public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    var count = 0
+    while count < limit {
+      // read writes at most as many bytes as the slice has.
+      let more = unsafe bytes[count...].withUnsafeMutableBytes { unsafe Glibc.read(number, $0.baseAddress, $0.count) }
+      if more < 0 && errno == EINTR { continue }
+      if more < 0 { return (bytes[..<count], errno) }
+      if more == 0 { break }
+      count += more
+    }
+    return (bytes[..<count], 0)
+  }
+
   /// What fstat says; the file system of the file may have to answer.
   public func status() throws(SystemError) -> stat {
     var status = stat()

@@ -1,6 +1,5 @@
 import CrashProtocol
 import CrashReport
-import Glibc
 import LinuxSystem
 import Yams
 
@@ -13,25 +12,14 @@ extension SettingsReader {
   /// Takes a file.
   /// - Throws: `SettingsError` with the line.
   public mutating func read(file path: String) throws(SettingsError) {
-    // FIFOs and devices would have crashd wait, or read for ever.
-    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { throw SettingsError(place: path, reason: "\(SystemError("read it"))") }
-    let file = Descriptor(owning: number)
-    var bytes = [UInt8](repeating: 0, count: Self.fileLimitBytes + 1)
-    var count = 0
-    while count < bytes.count {
-      // read writes at most as many bytes as the slice has.
-      let more = unsafe bytes[count...].withUnsafeMutableBytes {
-        unsafe Glibc.read(file.number, $0.baseAddress, $0.count)
-      }
-      guard more >= 0 else { throw SettingsError(place: path, reason: "\(SystemError("read it"))") }
-      if more == 0 { break }
-      count += more
+    let bytes: ArraySlice<UInt8>
+    do { bytes = try Descriptor.contents(of: path, upTo: Self.fileLimitBytes + 1) } catch {
+      throw SettingsError(place: path, reason: "\(SystemError("read it", code: error.code))")
     }
-    guard count <= Self.fileLimitBytes else {
+    guard bytes.count <= Self.fileLimitBytes else {
       throw SettingsError(place: path, reason: "it is longer than \(Self.fileLimitBytes >> 10) KiB")
     }
-    try read(yaml: String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
+    try read(yaml: String(decoding: bytes, as: UTF8.self), at: path)
   }
 
   /// Takes the text of a file.

@@ -1,5 +1,6 @@
 internal import CrashReport
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// The source of a report's frames, as far as it may be shown.
@@ -79,19 +80,7 @@ final class SourceFiles: Sendable {
     else { return nil }
     let descriptor = unsafe open("/proc/self/fd/\(place)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var count = 0
-    while count < bytes.count {
-      // read writes at most as many bytes as the slice has.
-      let got = unsafe bytes[count...].withUnsafeMutableBytes { rest in
-        unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
-      }
-      if got < 0 && errno == EINTR { continue }
-      guard got > 0 else { break }
-      count += got
-    }
-    return Array(bytes[..<count])
+    return Array(Descriptor(owning: descriptor).read(upTo: Int(status.st_size)).bytes)
   }
 
   /// Whether the crashed process's user may read the file, as far as that is certain: groups are not looked up.

@@ -1,5 +1,4 @@
 import CrashReport
-import Glibc
 import LinuxSystem
 import Yams
 
@@ -165,21 +164,12 @@ public struct ForwardSettingsReader: Sendable {
       // Its path is not told: the secret itself may stand in its place.
       ForwardSettingsError(place: place, reason: secret.map { "the file of \($0.name): \(reason)" } ?? reason)
     }
-    // FIFOs and devices would have us wait, or read for ever.
-    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { throw problem("\(SystemError("read it"))") }
-    defer { close(number) }
-    var bytes = [UInt8](repeating: 0, count: limit + 1)
-    var count = 0
-    while count < bytes.count {
-      // read writes at most as many bytes as the slice has.
-      let more = unsafe bytes[count...].withUnsafeMutableBytes { unsafe Glibc.read(number, $0.baseAddress, $0.count) }
-      guard more >= 0 else { throw problem("\(SystemError("read it"))") }
-      if more == 0 { break }
-      count += more
+    let bytes: ArraySlice<UInt8>
+    do { bytes = try Descriptor.contents(of: path, upTo: limit + 1) } catch {
+      throw problem("\(SystemError("read it", code: error.code))")
     }
-    guard count <= limit else { throw problem("it is longer than \(limit >> 10) KiB") }
-    return String(decoding: bytes.prefix(count), as: UTF8.self)
+    guard bytes.count <= limit else { throw problem("it is longer than \(limit >> 10) KiB") }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func isNothing(_ node: Node) -> Bool {
