@@ -3,7 +3,7 @@ import CrashRing
 import Testing
 
 /// The other threads of a process that a crash ends.
-@Suite("F4: a crash beside a main thread that waits")
+@Suite("F4, D1: a crash beside a main thread that waits")
 struct WaitTests {
   @Test("ends the process by its signal, whatever call the sweep interrupts", arguments: Scenario.waits.map(\.name))
   func signal(scenario: String) throws {
