@@ -6,9 +6,9 @@ Usage: end.py BINARIES [--runs N] [--connections N]
 BINARIES has crashd and DemoServer. Each run starts the server, opens idle connections, and requests an array index out of
 range four awaits deep. Idle: the server has no other requests. Loaded: wrk sends requests on 50 more connections. The four
 ways alternate, so that they share the load of the machine: no shield, the shield, the shield without the stacks of other
-threads (CRASHSHIELD_SWEEP_MS=0; the bench fails where it is slower: S14), and Swift's own backtracer. Prints median and maximum in ms, from the request and from the
+threads (CRASHSHIELD_SWEEP_MS=0), and Swift's own backtracer. Prints median and maximum in ms, from the request and from the
 start of the signal handler to the close of the last connection, and the ratio of the medians to those of no shield. Fails
-if the shield is slower without the stacks of other threads than with them, by more than the noise of NOISE.
+if the shield is slower without the stacks of other threads than with them (S14), by more than the noise of NOISE.
 """
 
 import argparse
