@@ -30,7 +30,7 @@ struct ReplyCorpusTests {
       #expect(try await process.attach(TestRing().memory()) == .accepted)
       let mask = ReplyMask(epoch: daemon.store.epoch, directory: daemon.directories.runtime)
       let client = try await daemon.client()
-      var lines: [String] = []
+      var lines = try await Self.events(daemon, mask)
       let calls = Self.calls(daemon.store.epoch).split(separator: "\n")
       // A method that has no line yet is called without parameters.
       let named = Set(calls.map { line in line.prefix { $0 != " " } })
@@ -41,7 +41,7 @@ struct ReplyCorpusTests {
         try await client.send(Array(#"{"method":"\#(method)","parameters":\#(parameters)}"#.utf8) + [0])
         lines.append("\(line) -> \(try mask.text(try await client.reply()))")
       }
-      lines += try await Self.events(daemon, mask)
+      lines += try await Self.missed(daemon, mask)
       try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
     }
   }
