@@ -134,7 +134,7 @@ struct RangeIndex {
     let count = ranges.count / 2
     firstPage = ranges[0] >> SymbolCacheFormat.pageBits
     let lastPage = ranges[2 * count - 2] >> SymbolCacheFormat.pageBits
-    // Unsorted ranges have no index: whoever makes them is told by a cache that answers nothing.
+    // Unsorted ranges have no index: the cache answers nothing.
     guard firstPage <= lastPage else { return }
     pages.reserveCapacity(Int(lastPage - firstPage) + 2)
     locations.reserveCapacity(count)

@@ -1,4 +1,4 @@
-// A C++ program that knows nothing of the shield: ends by an exception that nobody catches.
+// A C++ program that knows nothing of the shield: ends by an uncaught exception.
 #include <stdexcept>
 
 namespace {

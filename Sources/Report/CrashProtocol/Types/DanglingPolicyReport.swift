@@ -1,4 +1,4 @@
-/// What is protected from uses of dead objects in one program of a user, by whose word, and what the statistics say.
+/// The protection of one program of a user against use-after-free: its rules, who set them, and the statistics behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A class that is protected.
   public struct Class: Codable, Sendable, Equatable {
