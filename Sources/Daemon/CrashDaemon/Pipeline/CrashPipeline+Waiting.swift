@@ -25,6 +25,9 @@ extension CrashPipeline {
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
+    // A process that crashes while it connects may do so twice: both connections bring one ring, and its report.
+    var seen: Set<String> = []
+    reports.removeAll { !seen.insert($0).inserted }
     return Progress(isAttached: true, isSettled: isSettled, reports: reports)
   }
 

@@ -25,11 +25,12 @@ struct CrashPipelineTests {
       try self.init(ring, number, pid: pid)
     }
 
-    init(_ ring: TestRing, _ number: UInt64 = 4, pid: Int32 = 4711) throws {
+    init(_ ring: TestRing, _ number: UInt64 = 4, pid: Int32 = 4711, startTime: UInt64? = nil) throws {
       self.ring = ring
       memory = try ring.memory()
       let source = try RingSource(memory: memory)
-      let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
+      var facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: pid, uid: geteuid()), unit: nil)
+      facts.startTime = startTime
       attached = AttachedProcess(number: number, facts: facts, ring: source)
     }
   }
@@ -155,6 +156,29 @@ struct CrashPipelineTests {
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
     #expect(reports.map(\.signal.name) == ["SIGILL"])
+  }
+
+  @Test("a process that crashes while it connects twice has one report")
+  func twoConnections() async throws {
+    let ring = try Process(hasCrashed: true).ring
+    let (first, second) = (try Process(ring, 4, startTime: 1), try Process(ring, 6, startTime: 1))
+    let daemon = try TestDaemon(TestDirectory())
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    for (process, end) in [(first, ProcessEnd.goesOn), (second, .status(SIGILL))] {
+      continuation.yield(.attached(process.attached, []))
+      process.attached.hasEnded.store(true, ordering: .releasing)
+      continuation.yield(.announced(process.attached))
+      continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
+    }
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
+    #expect(progress == .init(isAttached: true, isSettled: true, reports: [ring.id]))
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
   }
 
   @Test("a client that waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
