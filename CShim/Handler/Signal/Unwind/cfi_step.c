@@ -85,5 +85,6 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   }
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
-  return registers[CS_REGISTER_PC] == 0 ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
+  // What a signal interrupted at 0 is a call through a null pointer.
+  return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }

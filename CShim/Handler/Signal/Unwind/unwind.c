@@ -94,7 +94,7 @@ static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_u
   }
   *ret_stop = CS_UNWIND_STOP_END;
   if (result == CS_CFI_OUTERMOST) return false;
-  if (*way->list->total == 1 && step_out_of_bad_call(way)) {
+  if (was_exact && step_out_of_bad_call(way)) {
     *ret_trust = CS_RING_TRUST_SCAN;
     return true;
   }
