@@ -30,8 +30,8 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   record->code = information->si_code;
   record_sender(record, information);
   cs_registers_from_context(context, &record->registers);
-  if (information->si_code <= 0) {
-    // Nothing faulted: the kernel left those of this thread's last fault here, long survived.
+  if (information->si_code <= 0 && !cs_context_shows_fault(context)) {
+    // Nothing faulted here: the kernel left those of this thread's last fault, long survived.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   }
   cs_thread_name((char *)record->thread_name);

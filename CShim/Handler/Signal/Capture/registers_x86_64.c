@@ -39,6 +39,17 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
          registers->fault_address == registers->general[CS_REGISTER_PC];
 }
 
+bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
+  const greg_t *from = context->uc_mcontext.gregs;
+  const greg_t breakpoint = 3;
+  // RF: the flags that a fault saves have it, rt_sigreturn() restores it, and the next instruction clears it.
+  const greg_t resume = 1 << 16;
+  uint8_t code = 0;
+  // A breakpoint is no fault, and pc is past it.
+  if (from[REG_TRAPNO] != breakpoint) return (from[REG_EFL] & resume) != 0;
+  return cs_memory_copy(&code, (uint64_t)from[REG_RIP] - 1, sizeof code) == sizeof code && code == 0xcc;
+}
+
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE {
   uint8_t code[2] = {0};
   const uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];

@@ -60,41 +60,48 @@ struct FirstFault: Sendable {
 
 extension FirstFault {
   /// The handler returned before its signal came, because that was blocked while it ran: the registers are those of the
-  /// fault again, and on most kernels the thread still has the processor's description of it.
-  ///
-  /// They would be of any earlier fault, too. What ties them to this one is the instruction at pc: it must be the one that
-  /// touches the faulting address, or the trap.
+  /// fault again, and the thread still has the processor's description of it.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
-      guard let instruction = InstructionDecoder_x86_64.decode(record.instruction),
-        record.registers.indices.contains(RegisterNames.pc)
-      else { return nil }
       var first = record
       (first.senderPid, first.senderUid) = (0, 0)
-      let addresses = instruction.operands.compactMap { $0.address(record.registers) }
-      switch record.signal {
-      case SIGILL where record.instruction.starts(with: [0x0f, 0x0b]):
-        (first.code, first.address) = (2, record.registers[RegisterNames.pc])
-      case SIGSEGV where record.trapNumber == 14 && addresses.contains { record.faultAddress &- $0 < 64 }:
-        first.code = record.errorCode & 1 == 0 ? 1 : 2
-        first.address = record.faultAddress
-      case SIGSEGV where record.trapNumber == 0:
-        // Some kernels forget the exception. What touches the first page, or no address at all, fails by itself.
+      if let exception = record.pendingException_x86_64,
+        let told = exception.signal(pc: record.registers[RegisterNames.pc], expecting: record.signal)
+      {
+        (first.signal, first.code, first.address) = told
+        return first
+      }
+      return record.trapNumber == 0 && bySelf(&first) ? first : nil
+    #else
+      return nil
+    #endif
+  }
+
+  #if arch(x86_64)
+    /// Without that description, which some kernels forget, the instruction tells: what touches the first page, or no
+    /// address at all, fails by itself, as a trap does.
+    private static func bySelf(_ first: inout CrashRecord) -> Bool {
+      guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
+        first.registers.indices.contains(RegisterNames.pc)
+      else { return false }
+      let addresses = instruction.operands.compactMap { $0.address(first.registers) }
+      switch first.signal {
+      case SIGILL where first.instruction.starts(with: [0x0f, 0x0b]):
+        (first.code, first.address) = (2, first.registers[RegisterNames.pc])
+      case SIGSEGV:
         if let null = addresses.first(where: { $0 < DiagnosisRule.nullPage }) {
           (first.code, first.address, first.faultAddress) = (1, null, null)
           first.errorCode = instruction.isStore ? 6 : 4
         } else if addresses.contains(where: { !$0.isCanonical }) {
           (first.code, first.address) = (128, 0)
         } else {
-          return nil
+          return false
         }
-      default: return nil
+      default: return false
       }
-      return first
-    #else
-      return nil
-    #endif
-  }
+      return true
+    }
+  #endif
 }
 
 extension RingContents {

@@ -100,6 +100,90 @@
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }
 
+    /// What came when the handler had returned: the registers are the fault's, with RF, and the kernel still knows the
+    /// exception.
+    private static func pending(
+      _ signal: Int32, trap: UInt64, error: UInt64 = 0, fault: UInt64 = 0, pc: UInt64 = 0x10030,
+      sp: UInt64 = 0x7fff_0000_0000, code: Int32 = -6, isFault: Bool = true, _ instruction: [UInt8]
+    ) -> CrashRecord {
+      var record = CrashRecord.sample(
+        signal: signal, code: code, pc: pc, sp: sp, errorCode: error, senderPid: 99, instruction: instruction,
+        depth: 5_000, frames: [.at(0x10030, exact: true), .at(0x10041)])
+      (record.trapNumber, record.faultAddress, record.flags) = (trap, fault, isFault ? 0x1_0246 : 0x246)
+      return record
+    }
+
+    private static let sp: UInt64 = 0x7e00_0000_1000
+    private static let pendings: [(record: CrashRecord, cause: String, codeName: String)] = [
+      // mov eax, [rax + 16]; call; push rbx; one that is cut off; ud2; an unknown one; idiv ecx; behind int3; hlt
+      (pending(SIGSEGV, trap: 14, error: 4, fault: 16, [0x8b, 0x40, 0x10]), "null-pointer-offset", "SEGV_MAPERR"),
+      (
+        pending(SIGSEGV, trap: 14, error: 6, fault: sp - 8, sp: sp, [0xe8, 0, 0, 0, 0]), "stack-overflow",
+        "SEGV_MAPERR"
+      ),
+      (pending(SIGSEGV, trap: 14, error: 7, fault: sp - 8, sp: sp, [0x53]), "stack-overflow", "SEGV_ACCERR"),
+      (
+        pending(SIGSEGV, trap: 14, error: 4, fault: 0x1234_5678_9000, [0x8b, 0x04, 0x25]), "wild-pointer",
+        "SEGV_MAPERR"
+      ),
+      (pending(SIGSEGV, trap: 14, error: 20, fault: 0, pc: 0, []), "null-call", "SEGV_MAPERR"),
+      (pending(SIGILL, trap: 6, [0x0f, 0x0b]), "trap", "ILL_ILLOPN"),
+      (pending(SIGILL, trap: 6, [0x0f, 0xff, 0xc0]), "illegal-instruction", "ILL_ILLOPN"),
+      (pending(SIGFPE, trap: 0, [0xf7, 0xf9]), "integer-division", "FPE_INTDIV"),
+      (pending(SIGTRAP, trap: 3, isFault: false, [0x5d]), "breakpoint", "SI_KERNEL"),
+      (pending(SIGSEGV, trap: 13, [0xf4]), "privileged-instruction", "SI_KERNEL"),
+      (pending(SIGBUS, trap: 14, error: 6, fault: 0, [0xc6, 0x00, 0x01]), "truncated-mapping", "BUS_ADRERR"),
+      // By kill(): it comes to this thread, too. By abort() in a handler that blocks SIGABRT.
+      (
+        pending(SIGSEGV, trap: 14, error: 4, fault: 16, code: 0, [0x8b, 0x40, 0x10]), "null-pointer-offset",
+        "SEGV_MAPERR"
+      ),
+      (pending(SIGABRT, trap: 6, [0x0f, 0x0b]), "trap", "ILL_ILLOPN"),
+    ]
+
+    @Test("D6: a signal that was blocked until its handler returned keeps the cause of each kind of fault")
+    func blocked() throws {
+      var symbols = Self.symbols
+      symbols.chains[0x30]?.removeFirst()
+      for expected in Self.pendings {
+        let report = try #require(RingContents.sample([expected.record]).report(symbols))
+        #expect(report.diagnosis.cause == expected.cause, "\(report.diagnosis.sentence)")
+        #expect(report.signal.codeName == expected.codeName && report.signal.sender == nil, "\(expected.cause)")
+        #expect(report.raisedAgain != nil)
+      }
+    }
+
+    @Test("D6: an exception of before, which the thread survived, is not a signal's that was sent")
+    func survived() throws {
+      let sent = [
+        // Not at a fault: the processor went on since.
+        Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
+        Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
+        Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
+        // While a page was brought in that another instruction touches; no division; the signal is another one's.
+        Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
+        Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
+        Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),
+      ]
+      for record in sent {
+        let report = try #require(RingContents.sample([record]).report(Self.symbols))
+        #expect(report.diagnosis.cause == "raised-signal" && report.raisedAgain == nil, "\(report.diagnosis.sentence)")
+      }
+    }
+
+    @Test("D6: without a siginfo the exception tells of a division, a breakpoint and a file that was cut off, too")
+    func exceptions() {
+      let tell = { (number: UInt64, error: UInt64, signal: Int32) in
+        let exception = Exception_x86_64(number: number, error: error, address: 0x5000)
+        return exception.signal(pc: 0x10030, expecting: signal).map { [Int($0.signal), Int($0.code), Int($0.address)] }
+      }
+      #expect(tell(0, 0, SIGFPE) == [8, 1, 0x10030] && tell(0, 0, SIGSEGV) == nil)
+      #expect(tell(3, 0, SIGTRAP) == [5, 128, 0] && tell(3, 0, SIGSEGV) == nil)
+      #expect(tell(14, 6, SIGBUS) == [7, 2, 0x5000] && tell(14, 6, SIGABRT) == [11, 1, 0x5000])
+      #expect(tell(14, 7, SIGSEGV) == [11, 2, 0x5000] && tell(14, 0x25, SIGSEGV) == [11, 4, 0x5000])
+      #expect(tell(13, 0, SIGSEGV) == [11, 128, 0] && tell(17, 0, SIGBUS) == [7, 1, 0])
+    }
+
     @Test("D6: a signal that the program sent itself for no fault, or whose frame does not hold together, stays one")
     func sent() throws {
       var sent = Self.record(SIGSEGV, code: 1, address: 8)

@@ -23,6 +23,8 @@ struct MachineInstruction: Sendable, Equatable {
 
   /// Whether it surely writes to its first operand, as a plain move to memory; others may write, too.
   var isStore = false
+  /// Whether it divides integers.
+  var isDivision = false
 
   /// Where a call, a jump or a return takes its target from; nil for a fixed one.
   enum Target: Sendable, Equatable {

@@ -109,6 +109,7 @@ extension InstructionDecoder_x86_64 {
     guard let (operand, selector) = modRM(immediate: { Self.immediate(opcode, $0, isShort) }) else { return nil }
     var instruction = MachineInstruction(operands: operand.map { [$0] } ?? [])
     instruction.isStore = operand != nil && [0x88, 0x89, 0xc6, 0xc7].contains(opcode)
+    instruction.isDivision = (opcode == 0xf6 || opcode == 0xf7) && selector >= 6
     if opcode == 0xff {
       if operand == nil, selector == 2 || selector == 4 { instruction.targetRegister = lowRegister }
       switch selector {

@@ -64,10 +64,12 @@ struct SignalFrame_x86_64: Sendable, Equatable {
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
-    guard Self.isTied(trap: trap, fault, registers) else { return nil }
-    guard let told = Self.told(trap: trap, error: error, address: fault, pc: registers[RegisterNames.pc]) else {
-      return nil
-    }
+    let exception = Exception_x86_64(number: trap, error: error, address: fault)
+    guard Self.isTied(trap: trap, fault, registers),
+      // A division has number 0, as no exception has.
+      trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
+      let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
+    else { return nil }
     (signal, code, address) = told
   }
 
@@ -75,18 +77,5 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }
-  }
-
-  /// What the kernel makes of an exception.
-  static func told(
-    trap: UInt64, error: UInt64, address: UInt64, pc: UInt64
-  ) -> (signal: Int32, code: Int32, address: UInt64)? {
-    switch trap {
-    case 6: (4, 2, pc)
-    case 13: (11, 128, 0)
-    // Bit 0: the page is there, and its rights forbid it.
-    case 14: (11, error & 1 == 0 ? 1 : 2, address)
-    default: nil
-    }
   }
 }
