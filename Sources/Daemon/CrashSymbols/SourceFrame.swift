@@ -14,6 +14,22 @@ public struct SourceFrame: Sendable, Equatable {
   public var isInline: Bool
   /// Whether the address itself has no line: file, line and column are the nearest ones of the same function.
   public var isLineApproximate = false
+  /// Where the function is declared; nil when unknown.
+  public var declaration: Declaration?
+
+  /// The line on which a function begins.
+  public struct Declaration: Sendable, Equatable {
+    /// Absolute path as compiled.
+    public var file: String
+    /// From 1.
+    public var line: Int
+
+    /// Makes a declaration from its parts.
+    public init(file: String, line: Int) {
+      self.file = file
+      self.line = line
+    }
+  }
 
   /// Makes a frame from its parts.
   public init(

@@ -65,10 +65,14 @@ public struct SymbolCache: Sendable {
   /// Writes out the text of a place; nil when the cache is damaged there.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
-    return SourceFrame(
+    var frame = SourceFrame(
       mangled: mangled, symbolAddress: place.entry == SymbolCacheFormat.none ? nil : header.base &+ UInt64(place.entry),
       file: place.file == 0 ? nil : path, line: place.line == 0 ? nil : Int(place.line),
       column: place.column == 0 ? nil : Int(place.column), isInline: place.isInline)
+    if place.declarationFile != 0, place.declarationLine != 0, let path = string(place.declarationFile) {
+      frame.declaration = SourceFrame.Declaration(file: path, line: Int(place.declarationLine))
+    }
+    return frame
   }
 
   func string(_ offset: UInt32) -> String? {

@@ -9,7 +9,7 @@
 /// | ranges    | location                        | sorted by start; a range ends where the next one starts         |
 /// | locations | context, line and column        | 20 bits of line above 12 bits of column                         |
 /// | contexts  | function, file, parent, line    | a function's part in one file, and where it was inlined         |
-/// | functions | name, entry                     | entry is ``none`` for inlined functions                         |
+/// | functions | name, entry, file, line         | entry is ``none`` for inlined functions; where it is declared   |
 /// | starts    | one byte a range                | where in its page the range starts                              |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
@@ -23,7 +23,7 @@ enum SymbolCacheFormat {
   /// `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
   /// Raised by every change of the layout; crashd rebuilds caches of another version.
-  static let version: UInt32 = 3
+  static let version: UInt32 = 4
   static let none = UInt32.max
 
   static let headerBytes = 128
@@ -32,7 +32,7 @@ enum SymbolCacheFormat {
   static let columnBits: UInt32 = 12
   static let locationBytes = 8
   static let contextBytes = 16
-  static let functionBytes = 8
+  static let functionBytes = 16
   /// Longer than any linker's: SHA-1 has 20.
   static let buildIDLimitBytes = 64
   /// The checksum covers everything after itself.

@@ -12,6 +12,10 @@ public struct SymbolCachePlace: Sendable, Equatable {
   public var column: UInt32
   /// Whether it was inlined into the next place of the chain.
   public var isInline: Bool
+  /// Where the function is declared; 0 when unknown, as the line.
+  public var declarationFile: UInt32
+  /// From 1.
+  public var declarationLine: UInt32
 }
 
 /// The sections of a cache, each bounded by its count of items.
@@ -31,6 +35,8 @@ struct SymbolCacheSections: Sendable {
   struct Function: BitwiseCopyable {
     var name: UInt32
     var entry: UInt32
+    var file: UInt32
+    var line: UInt32
   }
 
   let base: UInt64
@@ -109,7 +115,8 @@ extension SymbolCache {
       name: function.name, entry: function.entry, file: context.file,
       line: context.lineBase &+ location.lineColumn >> SymbolCacheFormat.columnBits,
       column: location.lineColumn & (1 << SymbolCacheFormat.columnBits - 1),
-      isInline: context.parent != SymbolCacheFormat.none)
+      isInline: context.parent != SymbolCacheFormat.none, declarationFile: function.file,
+      declarationLine: function.line)
     return (place, context.parent)
   }
 }

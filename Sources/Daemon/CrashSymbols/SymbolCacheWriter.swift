@@ -12,7 +12,7 @@ public struct SymbolCacheContents: Sendable {
   public var locations: [UInt32]
   /// Four words each: function, file, parent, line.
   public var contexts: [UInt32]
-  /// Two words each: name, entry.
+  /// Four words each: name, entry, file and line of the declaration.
   public var functions: [UInt32]
   /// Each ended by a zero byte.
   public var strings: [UInt8]
@@ -91,7 +91,7 @@ public enum SymbolCacheWriter: Sendable {
     var header = SymbolCacheHeader(
       base: contents.base, firstPage: index.firstPage, pageCount: UInt32(index.pages.count),
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
-      contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 2),
+      contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 4),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
     // It stands behind the other strings.
     let link = contents.debugLink.utf8.count

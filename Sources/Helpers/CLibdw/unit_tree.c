@@ -40,6 +40,34 @@ static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uin
   return linkage_name(die);
 }
 
+static Dwarf_Word number_of(Dwarf_Attribute *attribute, Dwarf_Word otherwise) {
+  Dwarf_Word value;
+  return dwarf_formudata(attribute, &value) == 0 ? value : otherwise;
+}
+
+static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise) {
+  Dwarf_Attribute attribute;
+  return number_of(dwarf_attr(die, name, &attribute), otherwise);
+}
+
+/// The string of a file by its number in the unit's table; 0 when it has none there.
+static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
+  // Before DWARF 5, file 0 means none.
+  if (file >= unit->file_count || (file == 0 && unit->version < 5)) return 0;
+  return cs_unit_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL));
+}
+
+/// A function with the place of its declaration.
+static uint32_t store_function(struct cs_unit *unit, Dwarf_Die *die, const char *name, uint32_t entry) {
+  struct cs_symbols_function function = {.name = cs_store_string(&unit->image->store, name), .entry = entry};
+  Dwarf_Attribute attribute;
+  // Numbers of files count in the unit that has the attribute.
+  if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) && attribute.cu == unit->die.cu)
+    function.file = file_string(unit, number_of(&attribute, UINT64_MAX));
+  if (function.file) function.line = (uint32_t)number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), 0);
+  return cs_store_function(&unit->image->store, function);
+}
+
 /// Many inlined calls share one abstract origin: its name is looked up once.
 static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   struct cs_store *store = &unit->image->store;
@@ -50,30 +78,18 @@ static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   if (!slot) return 0;
   if (!slot->used) {
     slot->used = 1;
-    slot->value =
-        cs_store_function(store, (struct cs_symbols_function){.name = cs_store_string(store, linkage_name(die)),
-                                                              .entry = CS_SYMBOLS_NONE});
+    slot->value = store_function(unit, die, linkage_name(die), CS_SYMBOLS_NONE);
   }
   return slot->value;
-}
-
-static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value;
-  return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) == 0 ? value : otherwise;
 }
 
 /// The place in the caller, itself with its chain of callers.
 static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
   if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
   const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;
-  // Before DWARF 5, file 0 means none.
-  Dwarf_Word file = number(die, DW_AT_call_file, unit->version < 5 ? 0 : UINT64_MAX);
-  const char *path = NULL;
-  if (file < unit->file_count && (file > 0 || unit->version >= 5)) path = dwarf_filesrc(unit->files, file, NULL, NULL);
   return cs_store_location(&unit->image->store, (struct cs_place){
                                                     .function = node->function,
-                                                    .file = cs_unit_path(unit, path),
+                                                    .file = file_string(unit, number(die, DW_AT_call_file, UINT64_MAX)),
                                                     .line = (uint32_t)number(die, DW_AT_call_line, 0),
                                                     .column = (uint32_t)number(die, DW_AT_call_column, 0),
                                                     .parent = node->call_site,
@@ -82,17 +98,14 @@ static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller)
 
 /// Makes the node of a function or an inlined call.
 static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t entry, uint32_t caller) {
-  struct cs_store *store = &unit->image->store;
   struct cs_unit_node node = {.call_site = CS_SYMBOLS_NONE};
   if (tag == DW_TAG_subprogram) {
-    node.function = cs_store_function(
-        store,
-        (struct cs_symbols_function){.name = cs_store_string(store, function_name(unit, die, entry)), .entry = entry});
+    node.function = store_function(unit, die, function_name(unit, die, entry), entry);
   } else {
     node.function = inlined_function(unit, die);
     node.call_site = call_site(unit, die, caller);
   }
-  struct cs_unit_node *room = cs_buffer_extend(store, &unit->nodes, 1, sizeof node);
+  struct cs_unit_node *room = cs_buffer_extend(&unit->image->store, &unit->nodes, 1, sizeof node);
   if (!room) return CS_SYMBOLS_NONE;
   *room = node;
   return (uint32_t)(unit->nodes.count - 1);

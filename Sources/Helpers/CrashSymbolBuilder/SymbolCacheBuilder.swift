@@ -73,7 +73,7 @@ public enum SymbolCacheBuilder: Sendable {
   /// A name that no cache holds is never demangled by crashd: what a demangler does with it, it does here.
   private static func functions(of symbols: cs_symbols) -> [UInt32] {
     var functions = unsafe words(symbols.functions, count: symbols.function_count)
-    for index in stride(from: 0, to: functions.count, by: 2) where functions[index] != 0 {
+    for index in stride(from: 0, to: functions.count, by: 4) where functions[index] != 0 {
       // Names are offsets of zero-terminated strings in the table.
       let name = unsafe String(cString: symbols.strings + Int(functions[index]))
       if !Demangler.isReasonable(name) { functions[index] = 0 }

@@ -13,7 +13,7 @@ static void promise(bool kept) {
 static void check(const struct cs_symbols *symbols) {
   promise(symbols->strings_bytes > 0 && symbols->strings[symbols->strings_bytes - 1] == 0);
   for (size_t i = 0; i < symbols->function_count; i++)
-    promise(symbols->functions[i].name < symbols->strings_bytes);
+    promise(symbols->functions[i].name < symbols->strings_bytes && symbols->functions[i].file < symbols->strings_bytes);
   for (size_t i = 0; i < symbols->context_count; i++) {
     const struct cs_symbols_context *context = &symbols->contexts[i];
     promise(context->function < symbols->function_count && context->file < symbols->strings_bytes);

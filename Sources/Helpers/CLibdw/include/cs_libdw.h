@@ -36,12 +36,14 @@ struct cs_symbols_context {
 struct cs_symbols_function {
   uint32_t name;  // offset of a string, the linkage name
   uint32_t entry; // from the image's base; none for inlined functions
+  uint32_t file;  // where it is declared, offset of a string; 0 when unknown, as the line
+  uint32_t line;
 };
 
 _Static_assert(sizeof(struct cs_symbols_range) == 8, "two words of the cache file");
 _Static_assert(sizeof(struct cs_symbols_location) == 8, "two words of the cache file");
 _Static_assert(sizeof(struct cs_symbols_context) == 16, "four words of the cache file");
-_Static_assert(sizeof(struct cs_symbols_function) == 8, "two words of the cache file");
+_Static_assert(sizeof(struct cs_symbols_function) == 16, "four words of the cache file");
 
 /// The tables; they live as long as the image.
 struct cs_symbols {

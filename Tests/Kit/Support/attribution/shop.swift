@@ -34,6 +34,100 @@ func find(_ name: String, in prices: [String: Int]) -> Int? { prices[name] }
   Color(rawValue: number)!.rawValue * number  // place: color
 }
 
+// A `!` below the line of its call.
+// swift-format-ignore
+@inline(never) func unwrapHalfBelow(_ number: Int) -> Int {
+  let found = half(
+    number
+  )!  // place: half-below
+  return found + 3
+}
+
+// swift-format-ignore
+@inline(never) func unwrapFoundBelow(_ prices: [String: Int], _ name: String) -> Int {
+  let price = find(
+    name,
+    in: prices
+  )!  // place: found-below
+  return price * 5
+}
+
+// swift-format-ignore
+@inline(never) func unwrapElementBelow(_ prices: [String: Int], _ name: String) -> Int {
+  prices[
+    name
+  ]!  // place: element-below
+    * 7
+}
+
+// swift-format-ignore
+@inline(never) func unwrapColorBelow(_ number: Int) -> Int {
+  Color(
+    rawValue: number
+  )!  // place: color-below
+  .rawValue * number + 9
+}
+
+// swift-format-ignore
+@inline(never) func unwrapInClosure(_ numbers: [Int]) -> [Int] {
+  numbers.map { number in
+    half(
+      number
+    )!  // place: closure-below
+      + 11
+  }
+}
+
+// swift-format-ignore
+@inline(never) func unwrapBehindClosure(_ number: Int) -> Int {
+  let halve = { (number: Int) -> Int? in
+    half(number)
+  }
+  return halve(
+    number
+  )!  // place: behind-closure
+    + 13
+}
+
+struct Shelf {
+  var prices: [Int]
+
+  func price(at index: Int) -> Int? { index < prices.count ? prices[index] : nil }
+}
+
+struct Store {
+  var shelf: Shelf?
+
+  func shelf(_ name: String) -> Shelf? { name.isEmpty ? nil : shelf }
+}
+
+// swift-format-ignore
+@inline(never) func unwrapChain(_ store: Store, _ name: String) -> Int {
+  store
+    .shelf(name)
+    .flatMap {
+      $0.price(at: 9)
+    }!  // place: chain
+    .advanced(by: 17)
+}
+
+// swift-format-ignore
+@inline(never) func unwrapChainTwice(_ store: Store, _ name: String) -> Int {
+  store
+    .shelf(name)!
+    .price(at: 9)!  // place: chain-twice
+    .advanced(by: 19)
+}
+
+// swift-format-ignore
+@inline(never) func unwrapFirst(_ prices: [Int]) -> Int {
+  prices
+    .first {  // place: first-call
+      $0 > 99
+    }!  // place: first
+    .advanced(by: 23)
+}
+
 @inline(never) func indexInlined(_ prices: [Int], _ index: Int) -> Int {
   element(prices, index) + 1
 }
@@ -119,6 +213,15 @@ struct Tracing: Sendable {
     case "half": print(unwrapHalf(count + 1))
     case "found": print(unwrapFound(prices, which))
     case "element": print(unwrapElement(prices, which))
+    case "half-below": print(unwrapHalfBelow(count + 1))
+    case "found-below": print(unwrapFoundBelow(prices, which))
+    case "element-below": print(unwrapElementBelow(prices, which))
+    case "color-below": print(unwrapColorBelow(count + 5))
+    case "closure-below": print(unwrapInClosure([count + 1]))
+    case "behind-closure": print(unwrapBehindClosure(count + 1))
+    case "chain": print(unwrapChain(Store(shelf: Shelf(prices: [count])), which))
+    case "chain-twice": print(unwrapChainTwice(Store(shelf: Shelf(prices: [count])), which))
+    case "first": print(unwrapFirst([count]))
     case "color": print(unwrapColor(count + 5))
     case "index": print(indexInlined([count], count + 3))
     case "implicit": print(Screen().layout())

@@ -121,6 +121,48 @@ struct CauseTests {
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
+  /// A function of a program's file as debug information tells it, and the line on which it is declared.
+  private static func function(
+    _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
+  ) -> SourceFrame {
+    let file = "/src/shop/main.swift"
+    var frame = SourceFrame(mangled: name, file: file, line: line, column: column, isInline: inline)
+    frame.declaration = start.map { SourceFrame.Declaration(file: file, line: $0) }
+    return frame
+  }
+
+  @Test("S1: of a `!` below its call the function that unwraps is named, with the line of the `!`")
+  func unwrapBelowCall() {
+    let half = Self.function("$s4shop4halfySiSgSiF", at: 20, 4, declaredAt: 8)
+    let unwrap = Self.function("$s4shop6unwrapyS2iF", at: 18, 15, declaredAt: 17, inline: false)
+    let place = { (chain: [SourceFrame]) in
+      let kept = TrapPlace.chain(chain)
+      return "\(kept[0].mangled):\(kept[0].line ?? 0):\(kept[0].column ?? 0) of \(kept.count)"
+    }
+    #expect(place([half, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
+    // The scope is the runtime's, which is declared nowhere.
+    let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
+    #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
+    // It has failed itself: above its caller, or below.
+    let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
+    let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
+    #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
+    #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
+    // In a function that was inlined, too; in a closure that goes on; behind a closure that has ended.
+    let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
+    #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
+    let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
+    let inside = Self.function("$s4shop4halfySiSgSiF", at: 43, 6, declaredAt: 8)
+    #expect(place([inside, closure, outer]) == "$s4shop5outeryS2iFS2iXEfU_:43:6 of 2")
+    let ended = Self.function("$s4shop5outeryS2iF", at: 43, declaredAt: 40, inline: false)
+    let behind = Self.function("$s4shop4halfySiSgSiF", at: 45, 4, declaredAt: 8)
+    #expect(place([behind, closure, ended]) == "$s4shop5outeryS2iF:45:4 of 1")
+    // What is declared in another file does not hold the line.
+    var elsewhere = half
+    elsewhere.declaration = SourceFrame.Declaration(file: "/src/shop/half.swift", line: 19)
+    #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
+  }
+
   @Test("D14: a queue's precondition has no actor in its sentence")
   func dispatchPrecondition() {
     let say = { (names: [String]) in

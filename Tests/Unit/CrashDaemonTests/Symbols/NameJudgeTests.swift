@@ -48,7 +48,7 @@ struct NameJudgeTests {
     try SymbolCacheWriter.write(
       SymbolCacheContents(
         base: 0, buildID: [0xab], ranges: [0x10, 0, 0x20, .max], locations: [0, 0], contexts: [1, 0, .max, 0],
-        functions: [0, .max, 1, 0x10], strings: strings), to: output.number)
+        functions: [0, .max, 0, 0, 1, 0x10, 0, 0], strings: strings), to: output.number)
     let cache = try SymbolCache(path: "\(directory.path)/cache", buildID: "ab")
     var open = OpenCaches(asked: ["ab": [0x10]], caches: ["ab": cache])
     #expect(open.names == ["$s1aAAyyF"])

@@ -27,13 +27,14 @@ import Testing
 
   /// The tables of a cache whose locations have five words each, and a context of their own.
   ///
-  /// The words are function, file, line, column and parent.
+  /// The words are function, file, line, column and parent. Functions have two, name and entry, and no declaration.
   static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
     let places = stride(from: 0, to: locations.count, by: 5).map { Array(locations[$0..<$0 + 5]) }
     return SymbolCacheContents(
       base: 0x1000, buildID: [0xab, 0x0c], ranges: ranges,
       locations: places.enumerated().flatMap { [UInt32($0), $1[2] &<< 12 | $1[3] & 0xfff] },
-      contexts: places.flatMap { [$0[0], $0[1], $0[4], 0] }, functions: functions,
+      contexts: places.flatMap { [$0[0], $0[1], $0[4], 0] },
+      functions: stride(from: 0, to: functions.count, by: 2).flatMap { [functions[$0], functions[$0 + 1], 0, 0] },
       strings: [UInt8]("\0outer\0inner\0plain\0/src/a.swift\0".utf8))
   }
 
@@ -83,6 +84,16 @@ import Testing
         SourceFrame(mangled: "inner", file: "/src/a.swift", line: 20, isInline: true),
         SourceFrame(mangled: "outer", symbolAddress: 0x1000, file: "/src/a.swift", line: 11, column: 7),
       ])
+  }
+
+  @Test("S1: a function has the place of its declaration, where that is known")
+  func declaration() throws {
+    var contents = Self.small
+    contents.functions.replaceSubrange(6..<8, with: [Offset.plain, 0])
+    contents.functions.replaceSubrange(10..<12, with: [Offset.file, 18])
+    let cache = try Self.open(try Self.bytes(of: contents))
+    let expected = SourceFrame.Declaration(file: "/src/a.swift", line: 18)
+    #expect(cache.frames(at: 0x1006).map(\.declaration) == [expected, nil])
   }
 
   @Test("S2: where an address has line 0, the nearest line of the same function is used and marked")
@@ -240,7 +251,8 @@ import Testing
     func words(_ count: Int) -> [UInt32] {
       (0..<count).map { _ in Bool.random(using: &generator) ? .max : .random(in: 0...9, using: &generator) }
     }
-    var contents = Self.contents(ranges: words(20), locations: words(40), functions: words(20))
+    var contents = Self.contents(ranges: words(20), locations: words(40), functions: [])
+    contents.functions = words(40)
     contents.strings = words(8).map { UInt8(truncatingIfNeeded: $0) }
     contents.base = [0, .max, 0x1000].randomElement(using: &generator) ?? 0
     let cache = try Self.open(try Self.bytes(of: contents))

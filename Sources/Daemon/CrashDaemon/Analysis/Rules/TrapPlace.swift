@@ -7,26 +7,57 @@ import CrashSymbols
 enum TrapPlace {
   /// The functions at a trap, innermost first, without those that had returned before the check.
   ///
-  /// The innermost line is the check's. The function that has it is the innermost one that calls something there: what
-  /// was inlined at this line of it, had returned.
+  /// The innermost line is the check's, on whichever line of its expression the call before it stands.
   static func chain(_ chain: [SourceFrame]) -> [SourceFrame] {
     guard let leaf = chain.first, let file = leaf.file, let line = leaf.line, !leaf.isLineApproximate,
-      let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line })
+      let number = function(around: line, of: file, in: chain), number > 0
     else { return chain }
-    let function = chain[number].mangled
-    // A closure, or a function in a function, stands on the line of the one that it is in, and may have failed itself.
-    guard !function.isEmpty, !chain[..<number].contains(where: { isPart($0.mangled, of: function) }) else {
-      return chain
-    }
     var kept = Array(chain[number...])
-    // The check's column, not that of the call before it.
-    kept[0].column = leaf.column ?? kept[0].column
+    // The check's place, not that of the call before it.
+    (kept[0].file, kept[0].line, kept[0].column) = (file, line, leaf.column ?? kept[0].column)
     return kept
+  }
+
+  /// The function that a line is in: of those that are declared above it, the last one that has not ended.
+  private static func function(around line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
+    var found: (number: Int, line: Int)?
+    var isDeclared = false
+    for (number, frame) in chain.enumerated() {
+      guard let declaration = frame.declaration, declaration.file == file else { continue }
+      isDeclared = true
+      guard declaration.line <= line, found.map({ $0.line < declaration.line }) != false,
+        !hasEnded(frame, declaration.line, before: line, of: file, chain[(number + 1)...])
+      else { continue }
+      found = (number, declaration.line)
+    }
+    return isDeclared ? found?.number : caller(on: line, of: file, in: chain)
+  }
+
+  /// Whether a closure, or a function in a function, ends above the line: the one that it is in calls it from between.
+  private static func hasEnded(
+    _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
+  ) -> Bool {
+    guard let outer = callers.first(where: { isPart(frame.mangled, of: $0.mangled) }), outer.file == file,
+      let call = outer.line
+    else { return false }
+    return start < call && call <= line
+  }
+
+  /// Without declarations: the innermost function that calls something on the line.
+  ///
+  /// What was inlined there had returned. Nil where a closure, or a function in a function, stands on the line of the one
+  /// that it is in.
+  private static func caller(on line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
+    guard let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line }),
+      !chain[number].mangled.isEmpty,
+      !chain[..<number].contains(where: { isPart($0.mangled, of: chain[number].mangled) })
+    else { return nil }
+    return number
   }
 
   /// Whether a function's name begins with another one's: what is local to it is named so.
   private static func isPart(_ name: String, of function: String) -> Bool {
     let stem = function.prefix { $0 != "." }
-    return name != function && name.hasPrefix(stem)
+    return !stem.isEmpty && name != function && name.hasPrefix(stem)
   }
 }
