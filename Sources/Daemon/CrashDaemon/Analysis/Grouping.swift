@@ -17,15 +17,18 @@ enum Grouping {
   static let version = 2
 
   /// The group of a crash; the runtime's `message` tells crashes apart that have no place of their own.
+  ///
+  /// `freedClass`, of an object that was used after it was freed, stands in the title alone: not every crash of a group tells it.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
-    message: String = ""
+    message: String = "", freedClass: String? = nil
   ) -> CrashReport.Group {
     let own = thread.frames.filter(\.isOwn)
     let isTopLevel = own.allSatisfy { $0.mangled.isEmpty || isEntryPoint($0.mangled) }
     let error = isTopLevel ? GroupingText.topLevelError(message).map { "error \($0)" } : nil
     let names = (error.map { [$0] } ?? []) + names(thread.frames)
-    let title = names.first.map { "\(kind) in \(FunctionName.short($0))" } ?? "\(kind) in \(process)"
+    let place = names.first.map(FunctionName.short) ?? process
+    let title = "\(kind) in \(place)" + (freedClass.map { ", use after free of \($0)" } ?? "")
     let places = places(thread.frames, images)
     let parts: [String]
     // Where a jump led to data, the first frame has no name in any build.

@@ -45,7 +45,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let main = threads[0]
     var diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
-    if diagnosis.cause == "dangling" { diagnosis.className = main.facts.danglingClass }
+    if diagnosis.cause == "dangling" {
+      diagnosis.className = main.facts.danglingClass
+      // An earlier analysis may have had the code that names it.
+      diagnosis.expectedClass =
+        diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
+    }
     var report = CrashReport(
       id: id, time: Moment(nanoseconds: first.time_ns).description, process: identity, signal: signal(first),
       reason: main.facts.reason, diagnosis: diagnosis, threads: threads.map(\.thread) + others.map(thread),
@@ -53,7 +58,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
       group: Grouping.group(
         of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images,
-        message: first.message),
+        message: first.message, freedClass: diagnosis.objectClass),
       losses: contents.losses,
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.otherGroups = otherGroups(Array(zip(records, threads).dropFirst()), than: report.group)

@@ -6,6 +6,7 @@ extension HTMLRenderer {
     let rows = [
       ("Raised again", report.raisedAgain?.text ?? ""),
       ("Cause", "\(diagnosis.cause), by rule \(diagnosis.rule), \(TextRenderer.percent(diagnosis.confidence)) sure"),
+      ("Class", diagnosis.classText),
       ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
       ("Crashed", report.time), ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),

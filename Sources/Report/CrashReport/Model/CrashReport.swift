@@ -215,8 +215,13 @@ extension CrashReport {
     public var rule: String
     /// How sure: 0 (a guess) to 1 (certain).
     public var confidence: Double
-    /// The class of the object that it is about; nil where there is none, or it is not known.
+    /// The full name of the class that the object was of; nil where there is none, or it is not known.
     public var className: String?
+    /// The class that the code expects the freed object to be of, or of one derived from it, without its module.
+    ///
+    /// It says what the code takes the object for, not what the object was. nil where nothing tells, and where `className`
+    /// does.
+    public var expectedClass: String?
     /// Which field of what a null pointer was asked for, as a guess; nil where nothing tells.
     ///
     /// `confidence` does not speak of it.
@@ -225,15 +230,22 @@ extension CrashReport {
     /// Makes a diagnosis from its parts.
     public init(
       cause: String, sentence: String, rule: String, confidence: Double, className: String? = nil,
-      field: AccessedField? = nil
+      expectedClass: String? = nil, field: AccessedField? = nil
     ) {
       self.className = className
+      self.expectedClass = expectedClass
       self.cause = cause
       self.sentence = sentence
       self.rule = rule
       self.confidence = confidence
       self.field = field
     }
+
+    /// The class that the object was of, or else the one that the code expects.
+    public var objectClass: String? { className ?? expectedClass }
+
+    /// For people: `shop.Session`, or `Session, as the code expects`; empty where no class is known.
+    var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
   }
 
   /// A line that the program left.

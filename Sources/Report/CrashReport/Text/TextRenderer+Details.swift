@@ -12,7 +12,7 @@ extension TextRenderer {
 
     var rows = [
       ("Signal", describe(report.signal, in: report)), ("Raised", report.raisedAgain.map { "again: \($0.text)" } ?? ""),
-      ("Cause", cause), ("Process", owner),
+      ("Cause", cause), ("Class", report.diagnosis.classText), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", process.startTime),
       (report.death == nil ? "Crashed" : "Ended", report.time), ("Memory", memory(report)), ("Report", report.id),
       ("Group", Self.groupText(report)),

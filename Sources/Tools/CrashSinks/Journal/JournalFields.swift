@@ -24,6 +24,7 @@ extension JournalEntry {
     add("CRASH_ADDRESS", signal.address?.description)
     add("CRASH_REASON", report.reason)
     add("CRASH_CAUSE", report.diagnosis.cause)
+    add("CRASH_CLASS", report.diagnosis.objectClass)
     add("CRASH_SENTENCE", report.diagnosis.sentence)
     add("CRASH_PID", process.pid)
     add("CRASH_TID", report.mainThread?.tid)

@@ -64,6 +64,7 @@ struct OTLPRecord {
         "crash.group": .text(report.group.key),
         "crash.group.title": .text(report.group.title),
         "crash.cause": .text(report.diagnosis.cause),
+        "crash.class": .text(report.diagnosis.objectClass),
         "crash.sentence": .text(report.diagnosis.sentence),
         "crash.signal.code": .text(report.signal.codeName),
         "crash.address": .text(report.signal.address?.description),

@@ -30,7 +30,7 @@ struct SentryEvent {
       "breadcrumbs": .object(["values": .array(report.breadcrumbs.map(breadcrumb))]),
       "tags": .object(known: [
         "signal": .text(signal.name), "cause": .text(report.diagnosis.cause), "unit": .text(process.unit),
-        "program": .text(process.name), "group": .text(report.group.key),
+        "program": .text(process.name), "group": .text(report.group.key), "class": .text(report.diagnosis.objectClass),
       ]),
       "contexts": .object(["crash": context]),
       "extra": .object(report.annotations.mapValues { .string($0) }),

@@ -15,6 +15,17 @@ struct FormatTests {
     for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
   }
 
+  @Test("S10: the text and the page have a line for the class of a freed object, where one is known")
+  func freedClass() {
+    var report = Sample.everything
+    let texts = { [TextRenderer().render(report), HTMLRenderer().render(report)] }
+    #expect(texts().allSatisfy { !$0.contains("Class") })
+    report.diagnosis.expectedClass = "Session"
+    #expect(texts().allSatisfy { $0.contains("Class") && $0.contains("Session, as the code expects") })
+    report.diagnosis.className = "shop.Session"
+    #expect(texts().allSatisfy { $0.contains("shop.Session") && !$0.contains("as the code expects") })
+  }
+
   @Test("what the crashed process chose cannot become markup")
   func hostile() {
     var report = Sample.everything

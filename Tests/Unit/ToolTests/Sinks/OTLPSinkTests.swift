@@ -78,13 +78,13 @@ struct OTLPSinkTests {
 }
 
 extension JSONValue {
-  fileprivate var first: JSONValue? {
+  var first: JSONValue? {
     guard case .array(let values) = self else { return nil }
     return values.first
   }
 
   /// OpenTelemetry's list of keys and typed values.
-  fileprivate var attributes: [String: String]? {
+  var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]
     for value in values {

@@ -1,3 +1,4 @@
+import CrashProtocol
 import Glibc
 import LinuxSystem
 import Synchronization
@@ -36,6 +37,22 @@ struct SupportTests {
     // A quiet time gives back no more than that.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
+  }
+
+  @Test(
+    "S10: sinks tell the class of a freed object, the one that it was of before the one that is expected",
+    arguments: [
+      (#""expectedClass":"Session""#, "Session"), (#""className":"shop.Session","expectedClass":"A""#, "shop.Session"),
+    ])
+  func freedClass(members: String, name: String) throws {
+    let diagnosis = #""diagnosis":{"cause":"dangling","sentence":"s","rule":"r","confidence":0.9,\#(members)},"#
+    let report = try Sample.event(id: "aa11", more: diagnosis).report
+    #expect(JournalText.fields(JournalEntry(report, json: nil).bytes)["CRASH_CLASS"] == name)
+    #expect(SentryEvent(report: report).json["tags"]?["class"] == .string(name))
+    let record = OTLPRecord(report: report).json["resourceLogs"]?.first?["scopeLogs"]?.first?["logRecords"]?.first
+    #expect(record?["attributes"]?.attributes?["crash.class"] == name)
+    let plain = try Sample.event(id: "aa11").report
+    #expect(JournalText.fields(JournalEntry(plain, json: nil).bytes)["CRASH_CLASS"] == nil)
   }
 
   @Test("the oldest crash is forgotten first")

@@ -130,6 +130,14 @@ extension CrashFacts {
     return first
   }
 
+  /// The name of the class that the code expects where a rule found freed memory, for the report; nil where none is known.
+  func expectedClass(by rule: String) -> String? {
+    switch rule {
+    case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
+    default: freedClass?.name
+    }
+  }
+
   /// Such as `; the code expects a Session`, for a sentence.
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
