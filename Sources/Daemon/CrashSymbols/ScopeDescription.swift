@@ -1,3 +1,5 @@
+import CrashReport
+
 /// What a place in the code can see: its variables that hold pointers, and what these point at.
 ///
 /// It comes from a confined process that has read a file of strangers: what is no description is left out, and every
@@ -67,6 +69,11 @@ public struct ScopeDescription: Sendable, Equatable {
   public var types: [Structure] = []
   /// Also where there is no debug information.
   public var namedClasses: [NamedClass] = []
+  /// The bytes of code that stand in front of the place, also where there is no debug information.
+  public var codeBefore: [UInt8] = []
+
+  /// As many as are read.
+  public static let codeBytes = 24
 
   /// More than crash-analyse writes.
   public static let limitBytes = 64 << 10
@@ -89,6 +96,9 @@ public struct ScopeDescription: Sendable, Equatable {
         Variable(
           name: words[5], register: register, offset: UInt64(bitPattern: offset), isMemory: words[1] == "m",
           type: Int(words[4])))
+    case ("B", 2):
+      guard words[1].utf8.count <= 2 * Self.codeBytes, let bytes = Self.bytes(words[1]) else { return false }
+      codeBefore = bytes
     case ("T", 3...):
       guard Int(words[1]) == types.count else { return false }
       types.append(Structure(name: rest(2), fields: []))
@@ -113,6 +123,17 @@ public struct ScopeDescription: Sendable, Equatable {
     return true
   }
 
+  private static func bytes(_ digits: String) -> [UInt8]? {
+    let digits = Array(digits.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
   private static func content(_ kind: String, _ type: Int?) -> Content {
     guard let type else { return .plain }
     return switch kind {
@@ -124,7 +145,8 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// The description as it is read.
   public var text: String {
-    var lines = variables.map { variable in
+    var lines = codeBefore.isEmpty ? [] : ["B " + hexadecimal(codeBefore)]
+    lines += variables.map { variable in
       "V \(variable.isMemory ? "m" : "r") \(variable.register) \(Int64(bitPattern: variable.offset)) "
         + "\(variable.type.map(String.init) ?? "-") \(variable.name)"
     }

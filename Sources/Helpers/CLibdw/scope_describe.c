@@ -2,6 +2,7 @@
 #include "scope.h"
 #include <dwarf.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 // As in unit_tree.c: deeper DIEs are left out.
 #define CS_SCOPE_DEPTH 200
@@ -56,11 +57,24 @@ static bool find_unit(const struct cs_scope *scope, Dwarf_Die *ret_unit) {
   return false;
 }
 
+static void add_code(struct cs_scope *scope) {
+  uint8_t code[CS_SCOPE_CODE_BYTES];
+  char digits[2 * sizeof code + 1];
+  size_t count = scope->pc < sizeof code ? (size_t)scope->pc : sizeof code;
+  // The first function of a section has less in front of it.
+  while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
+    count--;
+  for (size_t i = 0; i < count; i++)
+    snprintf(digits + 2 * i, 3, "%02x", code[i]);
+  if (count > 0) cs_scope_add(scope, "B %s\n", digits);
+}
+
 size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text) {
   struct cs_scope scope = {.image = image, .pc = pc, .text = ret_text};
   Dwarf_Die unit;
+  add_code(&scope);
   if (!image->dwarf) image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-  if (!image->dwarf || !find_unit(&scope, &unit)) return 0;
+  if (!image->dwarf || !find_unit(&scope, &unit)) return scope.count;
   scope.frames = dwarf_getcfi_elf(image->elf);
   walk(&scope, &unit, NULL, false, 0);
   cs_scope_add_types(&scope);

@@ -136,6 +136,45 @@ FAULT void read_beside_freed(void) {
   heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
 }
 
+// The last one of a list has no next one, also when it has been freed.
+struct link {
+  uint64_t number;
+  char name[8];
+  struct link *next;
+  uint64_t more;
+};
+
+static struct link *make_link(void) {
+  struct link *link = malloc(sizeof *link);
+  if (link == NULL) _exit(3);
+  *link = (struct link){.number = heap_random() % 1000, .name = "link", .more = 3};
+  return (struct link *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)link);
+}
+
+// Its next one was read before it was freed.
+FAULT void null_from_freed(void) {
+  struct link *link = make_link();
+  struct link *next = link->next;
+  free(link);
+  heap_opaque(next->more + (uint64_t)(uintptr_t)link);
+}
+
+// It is freed, and the list that is walked is another one.
+FAULT void null_beside_freed(void) {
+  static struct link *volatile head;
+  struct link *link = make_link();
+  free(link);
+  heap_opaque(head->more + (uint64_t)(uintptr_t)link);
+}
+
+// The same by way of a block in use.
+FAULT void null_of_neighbour(void) {
+  struct link *link = make_link();
+  struct link *other = make_link();
+  free(link);
+  heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
+}
+
 // Text that ran over its end into a node's pointers.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
@@ -283,6 +322,9 @@ static const struct {
     {"jump-to-data", jump_to_data},
     {"call-beside-freed", call_beside_freed},
     {"read-beside-freed", read_beside_freed},
+    {"null-from-freed", null_from_freed},
+    {"null-beside-freed", null_beside_freed},
+    {"null-of-neighbour", null_of_neighbour},
     {"overrun-pointer", overrun_pointer},
     {"overrun-function", overrun_function},
     {"overrun-heap", overrun_heap},

@@ -19,6 +19,7 @@ struct job {
 
 static const char *age;
 static size_t size;
+static bool has_parent = true;
 
 FAULT void finish(struct job *job) {
   heap_opaque(job->count);
@@ -28,7 +29,7 @@ static struct job *make_job(void) {
   struct job *job = malloc(size);
   if (job == NULL) _exit(3);
   *job = (struct job){.next = job, .name = "import", .finish = finish, .results = &job->count, .count = 3};
-  job->parent = job;
+  job->parent = has_parent ? job : NULL;
   return job;
 }
 
@@ -71,6 +72,11 @@ FAULT void unlink_job(void) {
   job->next->parent = job->parent;
   job->parent->next = job->next;
 }
+FAULT void empty_field(void) {
+  has_parent = false;
+  struct job *job = freed_job();
+  heap_opaque(job->parent->count + (uint64_t)(uintptr_t)job);
+}
 FAULT void twice(void) {
   free(freed_job());
 }
@@ -84,8 +90,9 @@ static const struct {
   const char *name;
   void (*fault)(void);
 } kinds[] = {
-    {"list-walk", walk}, {"callback", callback}, {"text-field", name},  {"array-field", result},
-    {"store", store},    {"unlink", unlink_job}, {"free-twice", twice}, {"copy-text", copy_name},
+    {"list-walk", walk},     {"callback", callback},   {"text-field", name},
+    {"array-field", result}, {"store", store},         {"unlink", unlink_job},
+    {"free-twice", twice},   {"copy-text", copy_name}, {"empty-field", empty_field},
 };
 
 int main(int count, char **arguments) {

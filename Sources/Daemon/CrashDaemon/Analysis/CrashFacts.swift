@@ -32,6 +32,8 @@ struct CrashFacts: Sendable {
   var held: [Ghost] = []
   /// Those of the variables that have the address of `blockWithoutObject`, or that the functions there name.
   var expectedClasses: [ExpectedClass] = []
+  /// The code that stands in front of pc in the image; empty where that was not read.
+  var codeBefore: [UInt8] = []
   /// What a guard slot wrote of this crash; nil where none did.
   var page: PageEvidence?
   /// What the Swift runtime said as it stopped the program; empty where nothing of its text belongs to this crash.

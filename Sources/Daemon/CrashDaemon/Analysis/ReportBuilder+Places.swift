@@ -8,8 +8,9 @@ extension ReportBuilder {
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
-    /// It is that of the fault, where the record's registers tell what variables hold, and may be known to debug information.
-    var hasLines: Bool
+    /// It is that of the fault, where the record's registers tell what variables hold: debug information may know these, or the
+    /// code in front of it tells where a register was loaded from.
+    var hasScope: Bool
   }
 
   /// Where the first crashed thread used a null pointer, or a block without the object that was expected there; for that
@@ -18,7 +19,8 @@ extension ReportBuilder {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
     let needsClasses = facts.objectInQuestion != nil
-    guard needsClasses || facts.isNullAccess else { return [] }
+    let needsCode = facts.mayBeFieldOfFreed
+    guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
       // What lies on the stack and looks like a caller may be none.
@@ -29,10 +31,10 @@ extension ReportBuilder {
       else { continue }
       let address = frame.linkAddress(in: image)
       let lines = symbols.frames(buildID: image.buildID, linkAddress: address)
-      let hasLines = number == 0 && lines.contains { $0.line != nil }
+      let hasScope = number == 0 && (needsCode || lines.contains { $0.line != nil })
       let isSwift = lines.contains { $0.mangled.hasPrefix("$s") || $0.mangled == "main" }
-      guard hasLines || needsClasses && isSwift else { continue }
-      places.append(Place(image: image, linkAddress: address, hasLines: hasLines))
+      guard hasScope || needsClasses && isSwift else { continue }
+      places.append(Place(image: image, linkAddress: address, hasScope: hasScope))
       if places.count == Self.placeLimit { break }
     }
     return places

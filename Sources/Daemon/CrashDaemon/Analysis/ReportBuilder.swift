@@ -13,6 +13,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var scope: ScopeDescription?
   /// Those that the functions name which lead there.
   var namedClasses: [ScopeDescription.NamedClass] = []
+  /// The code in front of the place of the first crash, where that was asked.
+  var codeBefore: [UInt8] = []
   /// Whether every function that was asked has answered.
   var hasAllClasses = false
   /// What an earlier analysis found of it, for when nothing tells any more.
@@ -106,6 +108,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     guard diagnosis.cause != "dangling" || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
     case DiagnosisRule.reuse: return scope == nil
+    case DiagnosisRule.field: return codeBefore.isEmpty
     case DiagnosisRule.reuseByCode: return !hasAllClasses && diagnosis.cause != "dangling"
     default: return false
     }
@@ -205,6 +208,7 @@ extension ReportBuilder {
     if record.slot == latestFirst.first?.slot {
       var whole = scope ?? ScopeDescription([])
       whole.namedClasses = namedClasses
+      facts.codeBefore = codeBefore
       facts.expectedClasses = facts.expectedClasses(in: whole)
       if facts.isNullAccess { facts.field = scope.flatMap { FieldGuess($0, facts).field } ?? earlierField }
     }

@@ -112,8 +112,12 @@ extension CrashAnalysis {
     builder.earlierDiagnosis = old?.diagnosis
     builder.endSignal = endSignal ?? old.map { Int32(clamping: $0.signal.number) }
     let (places, user) = (builder.placesToDescribe, process.facts.peer.uid)
-    if let place = places.first, place.hasLines, let file = ImageFile.list([place.image]).first {
-      builder.scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
+    if let place = places.first, place.hasScope, let file = ImageFile.list([place.image]).first,
+      let scope = await caches.scopes.scope(of: file, at: place.linkAddress, for: user)
+    {
+      builder.codeBefore = scope.codeBefore
+      // Without debug information there is the code alone.
+      if !scope.types.isEmpty { builder.scope = scope }
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true

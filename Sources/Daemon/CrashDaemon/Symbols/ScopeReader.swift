@@ -97,7 +97,7 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Of the image itself, or of the first debug file that has something to tell.
+    /// Of the image itself, or of the first debug file that has something to tell; the code is the image's.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try open(image, user)
       let own = try describe(opened.descriptor)
@@ -106,9 +106,11 @@ actor ScopeReader {
       var files = debugFiles
       files.owner = opened.owner
       for file in files.open(buildID: buildID, link: nil) {
-        if let other = try? describe(file.descriptor), !other.types.isEmpty { return other }
+        guard var other = try? describe(file.descriptor), !other.types.isEmpty else { continue }
+        other.codeBefore = own.codeBefore
+        return other
       }
-      return nil
+      return own.codeBefore.isEmpty ? nil : own
     }
 
     /// The place of the image may hang: then it takes no more than the description may.

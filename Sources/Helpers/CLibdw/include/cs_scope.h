@@ -13,6 +13,8 @@
 // "S SIZE", how large an instance of a Swift class is. "U SIZE", the same of a class that is derived from it, for what
 // variables point at themselves.
 //
+// "B HEX", the bytes of code in front of the place, CS_SCOPE_CODE_BYTES of them at most.
+//
 // "C SIZE NAME", a Swift class that the code of the function names, with its linkage name, and how large its instances
 // are; the "D SIZE" behind it are of classes that are derived from it. These are asked for by themselves.
 #pragma once
@@ -22,8 +24,11 @@
 /// What fits into a description; what does not is left out, whole lines at a time.
 #define CS_SCOPE_TEXT_BYTES (64u << 10)
 
-/// Describes the place at the link address `pc`: 0 bytes when there is no debug information about it. Returns how many
-/// bytes were written; `ret_text` has room for CS_SCOPE_TEXT_BYTES.
+/// How much of the code in front of a place a description has: a few instructions.
+#define CS_SCOPE_CODE_BYTES 24
+
+/// Describes the place at the link address `pc`: nothing but its code when there is no debug information about it.
+/// Returns how many bytes were written; `ret_text` has room for CS_SCOPE_TEXT_BYTES.
 size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text);
 
 /// Tells the classes that the function there names; needs symbols, and no debug information.

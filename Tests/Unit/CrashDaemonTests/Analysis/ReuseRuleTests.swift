@@ -241,7 +241,7 @@ import Testing
         let contents = RingContents.sample([record])
         let facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)
         let found = ReportBuilder(contents, process: facts, symbols: symbols).placesToDescribe
-        #expect(found.allSatisfy { $0.hasLines == ($0.linkAddress == 0x10) })
+        #expect(found.allSatisfy { $0.hasScope == ($0.linkAddress == 0x10) })
         return found.map(\.linkAddress)
       }
       // The runtime has lines of its own where it was built with them.

@@ -259,19 +259,25 @@ extension CrashFacts {
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
-      for offset in [0, 8, 16] as [UInt64] {
-        let address = value &- offset
-        guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
-          !blocks.contains(where: { $0.address == address }),
-          let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
-          let state = state(of: address, (first, second))
-        else { continue }
-        blocks.append(
-          FreedBlock(
-            address: address, register: number, state: state, words: (first, second), bytes: blockBytes(address)))
+      for block in freedBlocks(around: value, in: number) where !blocks.contains(where: { $0.address == block.address })
+      {
+        blocks.append(block)
       }
     }
     return blocks
+  }
+
+  /// Freed blocks that a value may point at, which a register has or had.
+  func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
+    ([0, 8, 16] as [UInt64]).compactMap { offset in
+      let address = value &- offset
+      guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
+        let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
+        let state = state(of: address, (first, second))
+      else { return nil }
+      return FreedBlock(
+        address: address, register: register, state: state, words: (first, second), bytes: blockBytes(address))
+    }
   }
 
   /// What a block's first words and, of one in a bin, its neighbours in the list tell.

@@ -4,7 +4,7 @@ import CrashRing
 /// What a rule looks at: its name, and what stands there in a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
-  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, ghosts
+  case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, ghosts, code
 
   /// Such as `address 0x10`.
   func text(_ facts: CrashFacts) -> String {
@@ -38,6 +38,10 @@ enum Evidence: Sendable, CaseIterable {
     case .field:
       guard let field = facts.field else { return "field: no variable tells" }
       return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
+    case .code:
+      if facts.codeBefore.isEmpty { return "code in front of pc: not read" }
+      return "code in front of pc: "
+        + (facts.fieldLoad?.text ?? "no load of the operand's register from memory that is known")
     case .runtimeFailure: return "inlined reason: " + Self.quoted(facts.runtimeFailure ?? "")
     case .message:
       let before = facts.earlierMessages.isEmpty ? "" : ", and before " + Self.quoted(facts.earlierMessages)

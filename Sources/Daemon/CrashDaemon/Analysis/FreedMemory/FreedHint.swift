@@ -41,7 +41,7 @@ extension CrashFacts {
   }
 
   /// Whether the allocator or the runtime has left its mark, which no program writes.
-  private static func isMarked(_ state: BlockState) -> Bool {
+  static func isMarked(_ state: BlockState) -> Bool {
     switch state {
     case .cached, .fastBin: true
     case .listed, .binned, .deinitialized, .taken: false

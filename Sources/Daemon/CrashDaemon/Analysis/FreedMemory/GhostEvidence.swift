@@ -10,6 +10,7 @@ struct Ghost: Sendable {
   var release: [CrashReport.Frame]
 
   var address: UInt64 { incident.record?.address ?? 0 }
+  var bytes: UInt64 { UInt64(incident.record?.bytes ?? 0) }
 
   /// Such as `memory that was a App.Session until 3 ms before`.
   var text: String {
@@ -51,9 +52,9 @@ extension CrashFacts {
   ///
   /// The rules are asked in this order.
   var ghost: Ghost? {
-    guard !ghosts.isEmpty, let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingGhost else {
-      return nil
-    }
+    guard !ghosts.isEmpty,
+      let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingGhost ?? danglingField
+    else { return nil }
     return ghosts.first { $0.address == evidence.block }
   }
 

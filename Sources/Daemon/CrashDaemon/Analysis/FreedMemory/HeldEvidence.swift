@@ -34,10 +34,14 @@ extension CrashFacts {
   ///
   /// A register that points at such an object is no evidence: after a last release it mostly still does. The fault must be
   /// in a method of that class, about nothing, and the object the method's own: Swift passes it in r13. Of a method that
-  /// was inlined it is in any register; then r13 must not have a living object, whose method it may be.
+  /// was inlined it is in any register; then r13 must not have a living object, whose method it may be. Other code has used the
+  /// object where it loaded the null pointer from it right before.
   var heldObject: HeldEvidence? {
     // A deinit that absorb has put off may use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
+    if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
+      return HeldEvidence(object: object, tie: load.text)
+    }
     for object in held {
       let pointers = record.registers.prefix(16).indices.filter { record.registers[$0] &- object.address <= 16 }
       let isSelf = swiftSelfValue == object.address

@@ -116,7 +116,7 @@ extension CrashFacts {
   /// The freed block that the fault is tied to.
   ///
   /// The rules are asked in this order.
-  private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf }
+  private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
   /// The class that the code expects where the fault found freed memory; nil where it names none, or several of that size.
   var freedClass: ExpectedClass? {

@@ -18,7 +18,7 @@ extension DiagnosisRule {
       facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
     },
     // What the quarantine has done to an object is no fault of what it leads to.
-    DiagnosisRule("dangling-held", cause: "dangling", 0.8, on: [.signal, .operand, .frames, .ghosts]) { facts in
+    DiagnosisRule("dangling-held", cause: "dangling", 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
       return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
@@ -29,6 +29,8 @@ extension DiagnosisRule {
     },
   ]
 
+  /// Needs the code in front of the place.
+  static let field = "dangling-field"
   /// Needs the variables of the place.
   static let reuse = "dangling-reuse"
   /// Needs the classes that the function there names.
@@ -56,6 +58,9 @@ extension DiagnosisRule {
       "dangling-ghost", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
     ) { facts in
       facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
+    },
+    DiagnosisRule(field, cause: "dangling", 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
+      facts.danglingField.map { "An object was used after it was freed: \($0.tie)\(facts.freedClassText);" }
     },
     DiagnosisRule(
       reuse, cause: "dangling", 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]

@@ -21,7 +21,7 @@ struct InstructionDecoder_x86_64 {
   private static let lengthLimit = 15
   private static let rsp = 7
   /// The processor's numbers of registers as DWARF's.
-  private static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
+  static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
 
   /// nil when the bytes are no whole instruction, or one that it does not know.
   static func decode(_ bytes: [UInt8]) -> MachineInstruction? {

@@ -1,0 +1,68 @@
+import CrashReport
+import CrashRing
+
+/// Where the faulting operand's register was loaded from, by the code in front of the fault.
+struct FieldLoad: Sendable, Equatable {
+  /// The faulting operand's register.
+  var register: Int
+  var value: UInt64
+  /// What the code took for a block or an object.
+  var pointer: UInt64
+  /// Where the value stands.
+  var address: UInt64
+  /// The faulting operand.
+  var operand: String
+
+  var text: String {
+    let what = value == 0 ? "null" : Address(value).description
+    return "\(RegisterNames.name(register)) of the faulting \(operand) is \(what), loaded from \(Address(address))"
+  }
+}
+
+// That a freed block has a null field, and a null pointer was used, is no evidence: zeros stand everywhere, and a third of
+// all crashes have a register that points at freed memory. The code tells whether the one was loaded from the other.
+extension CrashFacts {
+  /// nil where the code in front of the fault does not load the register, or memory has another value there by now.
+  ///
+  /// A call ends the search: what was loaded before it may have been freed by it.
+  var fieldLoad: FieldLoad? {
+    #if arch(x86_64)
+      guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
+        record.registers.indices.contains(register), register != RegisterNames.pc,
+        let (pointer, address) = PrecedingLoads_x86_64(codeBefore, record.registers, memory).origin(of: register),
+        memory.word(at: address) == record.registers[register]
+      else { return nil }
+      return FieldLoad(
+        register: register, value: record.registers[register], pointer: pointer, address: address, operand: operand.text
+      )
+    #else
+      return nil
+    #endif
+  }
+
+  /// What the fault used was loaded right before from a block that the allocator or the runtime says is free.
+  var danglingField: DanglingEvidence? {
+    guard let load = fieldLoad else { return nil }
+    let block = freedBlocks(around: load.pointer, in: load.register).first {
+      isSurelyFree($0) && load.address &- $0.address < $0.bytes
+    }
+    return block.map { block in
+      DanglingEvidence(
+        block: block.address, register: block.register, state: block.state,
+        tie: "\(load.text), byte \(load.address - block.address) of a block that is \(block.state.text)")
+    }
+  }
+
+  /// Whether the block has a mark that no program writes, or, of one in a bin, the next one says that it is free.
+  ///
+  /// Its words alone are not enough: one that malloc has given out again may have them until it is written.
+  private func isSurelyFree(_ block: FreedBlock) -> Bool {
+    if Self.isMarked(block.state) { return true }
+    // glibc's PREV_INUSE.
+    guard case .binned = block.state, let next = memory.word(at: block.address &+ block.bytes) else { return false }
+    return next & 1 == 0 && Self.isBlockSize(next)
+  }
+
+  /// Whether the code in front of the fault could tell that it is about freed memory.
+  var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
+}
