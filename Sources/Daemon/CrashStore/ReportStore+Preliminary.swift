@@ -96,7 +96,7 @@ extension StoreCursor {
   var isUnstored: Bool { sequence >= Self.firstUnstored }
 
   /// Where a report stands that is not stored yet: by the 18 digits of its time below the century.
-  fileprivate static func unstored(_ report: CrashReport, in epoch: String) -> StoreCursor {
+  fileprivate static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)
     let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

@@ -120,6 +120,13 @@ extension ReportStore {
   /// Bytes of the reports of one page.
   public static let eventPageLimitBytes = 4 << 20
 
+  /// Reads a cursor's text.
+  /// - Throws: `StoreError.invalidCursor`, `unavailable`.
+  public func cursor(_ text: String) throws(StoreError) -> StoreCursor {
+    guard let cursor = StoreCursor(text, of: try current.1) else { throw .invalidCursor(String(text.prefix(64))) }
+    return cursor
+  }
+
   /// The cursor of the newest event.
   /// - Throws: `StoreError.unavailable`.
   public func newestCursor() throws(StoreError) -> StoreCursor {
@@ -177,7 +184,7 @@ extension ReportStore {
     }
   }
 
-  static func check(_ cursor: StoreCursor, epoch: String, in database: Database) throws {
+  static func check(_ cursor: StoreCursor, epoch: StoreEpoch, in database: Database) throws {
     guard cursor.epoch == epoch, try cursor.sequence <= newestSequence(in: database) else {
       throw StoreError.invalidCursor(cursor.description)
     }
@@ -191,7 +198,7 @@ extension ReportStore {
 
 extension StoredReport {
   /// Of a row with `seq`, `id` and `json`.
-  init(_ row: Row, epoch: String) throws {
+  init(_ row: Row, epoch: StoreEpoch) throws {
     guard let report = try? JSONDecoder().decode(CrashReport.self, from: row["json"]) else {
       throw StoreError.unreadable(id: row["id"])
     }

@@ -77,21 +77,27 @@ extension ReportStore {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        let newest = try Self.newestSequence(in: database)
         let rows = try Row.fetchAll(
           database,
           sql: """
             SELECT name, uid, acked, time FROM subscribers WHERE (:uid IS NULL OR uid = :uid) ORDER BY name, uid
             LIMIT 1000
             """, arguments: ["uid": visibility.uid])
-        return rows.map { row in
+        return try rows.map { row in
           let cursor = StoreCursor(epoch: epoch, sequence: row["acked"])
           return Subscriber(
             name: row["name"], uid: row["uid"], cursor: cursor.description, time: row["time"],
-            behind: max(0, Int(clamping: newest - cursor.sequence)))
+            behind: try Self.events(after: cursor.sequence, visibility, in: database))
         }
       }
     }
+  }
+
+  /// How many events were stored since; of a user's own alone those that are there still: numbers count everybody's.
+  private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
+    guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
+    return try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM reports WHERE uid = ? AND seq > ?", arguments: [uid, sequence]) ?? 0
   }
 
   private static func acknowledged(_ name: String, _ uid: UInt32, in database: Database) throws -> Int64 {

@@ -12,7 +12,7 @@ public final class ReportStore: Sendable {
   /// The open database: another one after a corrupt one was set aside.
   struct Opened {
     var pool: DatabasePool
-    var epoch: String
+    var epoch: StoreEpoch
     var files: StoreFiles
   }
 
@@ -48,14 +48,12 @@ public final class ReportStore: Sendable {
   /// Why it is not; nil: it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// Random for each store; part of every cursor.
-  ///
-  /// Empty while the database is not open.
-  public var epoch: String { (try? current.1) ?? "" }
+  /// Part of every cursor; that of no store while the database is not open.
+  public var epoch: StoreEpoch { (try? current.1) ?? .none }
   var pool: DatabasePool { get throws(StoreError) { try current.0 } }
 
   /// Both of one moment.
-  var current: (DatabasePool, String) {
+  var current: (DatabasePool, StoreEpoch) {
     get throws(StoreError) {
       let opened = try opened
       return (opened.pool, opened.epoch)
@@ -94,7 +92,7 @@ public final class ReportStore: Sendable {
   }
 
   /// The same, with the epoch of that database.
-  func writeInEpoch<Value: Sendable>(_ updates: (Database, String) throws -> Value) throws -> Value {
+  func writeInEpoch<Value: Sendable>(_ updates: (Database, StoreEpoch) throws -> Value) throws -> Value {
     try writing.withLock { _ in
       let (pool, epoch) = try current
       return try pool.write { try updates($0, epoch) }
@@ -135,10 +133,7 @@ public final class ReportStore: Sendable {
         throw StoreError.tooNew(path: path, version: "schema beyond \(StoreSchema.version)")
       }
       try migrator.migrate(pool)
-      let epoch = try pool.read { database in
-        try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'epoch'")
-      }
-      guard let epoch, epoch.count == StoreCursor.epochDigits else {
+      guard let epoch = try pool.write(StoreEpoch.kept) else {
         throw StoreError.corrupt(path: path, reason: "it has no epoch")
       }
       try giveBackPages(of: pool)

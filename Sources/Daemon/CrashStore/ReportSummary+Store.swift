@@ -9,7 +9,7 @@ extension ReportSummary {
     seq, id, time, pid, uid, name, executable, unit, signal, reason, sentence, function, file, line, group_key, group_title
     """
 
-  init(_ row: Row, epoch: String) {
+  init(_ row: Row, epoch: StoreEpoch) {
     self.init(
       cursor: StoreCursor(epoch: epoch, sequence: row["seq"]).description, id: row["id"], time: row["time"],
       pid: row["pid"], uid: OwnerKey.uid(row["uid"]), name: row["name"], executable: row["executable"],

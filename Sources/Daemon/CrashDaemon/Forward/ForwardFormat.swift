@@ -48,11 +48,13 @@ struct ForwardFormat {
     return buffer
   }
 
-  func answer(_ frame: [UInt8]) -> Answer {
+  func answer(_ frame: [UInt8], in epoch: StoreEpoch) -> Answer {
     guard let json = JSONValue.members(of: frame, depth: VarlinkCall.depth) else { return .unintelligible }
     switch format {
     case .jsonl:
-      guard case .string(let text)? = json["ack"], let cursor = StoreCursor(text) else { return .unintelligible }
+      guard case .string(let text)? = json["ack"], let cursor = StoreCursor(text, of: epoch) else {
+        return .unintelligible
+      }
       return .has(cursor)
     case .varlink:
       if case .string(let error)? = json["error"] { return .refused(String(error.prefix(128))) }

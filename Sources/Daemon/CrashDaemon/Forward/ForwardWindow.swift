@@ -18,10 +18,13 @@ final class ForwardWindow: Sendable {
   private let continuation: AsyncStream<Void>.Continuation
   /// One element for any number of acknowledgements since the last one was taken; for one reader.
   let progress: AsyncStream<Void>
+  /// Of the cursors that the connection sends.
+  let epoch: StoreEpoch
 
   /// - Parameter start: The connection begins behind this one.
   init(from start: StoreCursor) {
     state = Mutex(State(sent: start))
+    epoch = start.epoch
     (progress, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -47,7 +50,7 @@ final class ForwardWindow: Sendable {
   /// - Returns: How many events that are, 0 when it said so before; nil: it was not sent so much.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
-      guard cursor.epoch == state.sent.epoch, cursor <= state.sent else { return nil }
+      guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
       return state.open.prefix { $0 <= cursor }.count
     }
   }

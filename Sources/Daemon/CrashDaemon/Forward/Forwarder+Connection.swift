@@ -67,7 +67,7 @@ extension Forwarder {
     let format = ForwardFormat(format: forward.format)
     for await frame in answers {
       let count =
-        switch format.answer(frame) {
+        switch format.answer(frame, in: window.epoch) {
         case .has(let cursor): window.acknowledge(through: cursor)
         case .hasNext: window.acknowledgeNext()
         case .refused(let reason): throw Failure.refused(reason)

@@ -186,11 +186,9 @@ struct CrashdInterface: Sendable {
 
   var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }
 
-  /// Checks the cursor's form; the store checks the rest.
   func cursor(_ text: String?) throws(ProtocolError) -> StoreCursor? {
     guard let text else { return nil }
-    guard let cursor = StoreCursor(text) else { throw .invalidCursor(String(text.prefix(64))) }
-    return cursor
+    return try reading { () throws(StoreError) in try store.cursor(text) }
   }
 
   func time(_ text: String?, _ name: String) throws(ProtocolError) -> String? {

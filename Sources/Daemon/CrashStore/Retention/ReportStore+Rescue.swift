@@ -151,19 +151,19 @@ extension ReportStore {
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
-        try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'epoch'"),
+        try StoreEpoch(database),
         try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
         try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
       )
     }
-    guard let found, let oldEpoch = found.0, oldEpoch.count == StoreCursor.epochDigits, let number = found.1 else {
+    guard let found, let oldEpoch = found.0, let number = found.1 else {
       return false
     }
     return try Self.translating(path) {
       let pool = try pool
       let isTaken = try pool.write { database in
         guard try Self.newestSequence(in: database) == 0 else { return false }
-        try database.execute(sql: "UPDATE meta SET value = ? WHERE key = 'epoch'", arguments: [oldEpoch])
+        try oldEpoch.write(to: database)
         try database.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?)", arguments: [number])
         for row in found.2 {
           try database.execute(

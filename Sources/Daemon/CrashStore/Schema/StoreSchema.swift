@@ -46,7 +46,7 @@ enum StoreSchema {
           ) WITHOUT ROWID;
           """)
       try database.execute(
-        sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreCursor.randomEpoch()])
+        sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreEpoch.randomID()])
     }
     migrator.registerMigration("v2") { database in
       // For the newest crash, which need not be the one stored last.

@@ -139,7 +139,7 @@ struct DisplacementTests {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"
     let (store, aside) = try ReportStore.open(path: path, at: Self.time)
-    #expect(!store.isOpen && aside == nil && store.whyClosed != nil && store.epoch.isEmpty)
+    #expect(!store.isOpen && aside == nil && store.whyClosed != nil && store.epoch == .none)
     #expect(throws: StoreError.self) { try store.put(report(1), raw: []) }
     #expect(throws: StoreError.self) { try store.count() }
     #expect(throws: StoreError.self) { try store.openAgain(at: Self.time) }

@@ -1,6 +1,6 @@
 import CrashProtocol
 import CrashReport
-import CrashStore
+@testable import CrashStore
 import TestKit
 import Testing
 
@@ -45,7 +45,7 @@ struct PreliminaryReportTests {
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
       // As a client gives it back.
-      let next = try #require(StoreCursor(last.cursor))
+      let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }
   }
@@ -67,7 +67,8 @@ struct PreliminaryReportTests {
   func changes() throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
-      let first = try #require(try store.page(with: early, limit: 1).reports.first.flatMap { StoreCursor($0.cursor) })
+      let first = try #require(
+        try store.page(with: early, limit: 1).reports.first.flatMap { StoreCursor($0.cursor, of: store.epoch) })
       _ = try store.put(Self.report(4), raw: [])
       #expect(try store.page(with: early, before: first, limit: 9).reports.map(\.pid) == [4, 3, 2, 1])
       #expect(throws: StoreError.invalidCursor(first.description)) {
@@ -83,11 +84,11 @@ struct PreliminaryReportTests {
   func cursor() throws {
     try withStore { store throws in
       let listed = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
-      let first = try #require(StoreCursor(listed.cursor))
+      let first = try #require(StoreCursor(listed.cursor, of: store.epoch))
       #expect(throws: StoreError.invalidCursor(first.description)) {
         try store.events(after: first, limit: 9)
       }
-      let other = StoreCursor(epoch: "0123456789abcdef", sequence: first.sequence)
+      let other = StoreCursor(epoch: StoreEpoch(id: "0123456789abcdef"), sequence: first.sequence)
       #expect(throws: StoreError.invalidCursor(other.description)) { try store.page(with: [], before: other, limit: 9) }
     }
   }

@@ -31,7 +31,7 @@ struct ReplyCorpusTests {
       let mask = ReplyMask(epoch: daemon.store.epoch, directory: daemon.directories.runtime)
       let client = try await daemon.client()
       var lines = try await Self.events(daemon, mask)
-      let calls = Self.calls(daemon.store.epoch).split(separator: "\n")
+      let calls = Self.calls { StoreCursor(epoch: daemon.store.epoch, sequence: $0).description }.split(separator: "\n")
       // A method that has no line yet is called without parameters.
       let named = Set(calls.map { line in line.prefix { $0 != " " } })
       for line in calls + Self.methods.filter({ !named.contains($0) }) {
@@ -103,7 +103,7 @@ struct ReplyCorpusTests {
   }
 
   /// A call a line: the method, and its parameters.
-  private static func calls(_ epoch: String) -> String {
+  private static func calls(_ cursor: (Int64) -> String) -> String {
     """
     org.varlink.service.GetInfo
     org.varlink.service.GetInfo {"x": 1}
@@ -118,8 +118,8 @@ struct ReplyCorpusTests {
     List {"limit": 1, "count": true}
     List {"limit": 0, "count": true, "name": "shop"}
     List {"oldestFirst": true, "limit": null}
-    List {"before": "\(epoch)-2", "pid": 7}
-    List {"after": "\(epoch)-2", "oldestFirst": true}
+    List {"before": "\(cursor(2))", "pid": 7}
+    List {"after": "\(cursor(2))", "oldestFirst": true}
     List {"group": "ff", "unit": "a.service", "signal": "SIGSEGV", "executable": "/srv"}
     List {"since": "2023-01-01T00:00:00Z", "until": "2024-01-01T00:00:00+01:00"}
     List {"since": "yesterday"}
@@ -136,7 +136,7 @@ struct ReplyCorpusTests {
     List {"oldestFirst": 1}
     List {"before": "x"}
     List {"before": "0123456789abcdef-1"}
-    List {"after": "\(epoch)-99"}
+    List {"after": "\(cursor(99))"}
     Groups
     Groups {"limit": 1, "offset": 0, "name": "shop"}
     Groups {"offset": 1, "signal": "SIGSEGV"}
@@ -178,7 +178,7 @@ struct ReplyCorpusTests {
     Subscribe
     Subscribe {"x": 1}
     Ack
-    Ack {"subscriber": "mail", "cursor": "\(epoch)-1"}
+    Ack {"subscriber": "mail", "cursor": "\(cursor(1))"}
     Ack {"subscriber": "mail", "cursor": "x"}
     Ack {"subscriber": "mail"}
     Subscribers
@@ -278,7 +278,7 @@ struct ReplyCorpusTests {
 
 /// Replaces what differs from run to run.
 private struct ReplyMask {
-  var epoch: String
+  var epoch: StoreEpoch
   var directory: String
 
   private static let measured: Set = ["uid", "uptime_s", "storeBytes", "processHours", "evidence", "usual_perDay"]
@@ -307,7 +307,8 @@ private struct ReplyMask {
   private func masked(_ text: String) -> String {
     // The times of this corpus are of 2023, those of the daemon of today.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
-    return text.replacing(epoch, with: "EPOCH").replacing(directory, with: "DIRECTORY")
+    if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
+    return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")
       .split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !$0.hasPrefix("crashd_up_seconds ") && !$0.hasPrefix("crashd_store_bytes ") }.joined(separator: "\n")
   }

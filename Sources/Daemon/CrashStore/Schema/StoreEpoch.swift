@@ -1,0 +1,120 @@
+import CrashReport
+import GRDB
+
+/// What makes the cursors of one store its own: its id stands in each, and its key hides the event's number.
+///
+/// A number would tell every reader how many events there are in all, of whatever user.
+public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
+  /// Random for each store; empty where none is open.
+  let id: String
+  /// Random for each store, and never told.
+  private let key: SIMD4<UInt32>
+  /// Cursors of older versions of crashd have the number as it is: it is read up to the last one that these gave out.
+  private let plainThrough: Int64
+
+  /// No store's.
+  static let none = StoreEpoch(id: "")
+
+  init(id: String, key: SIMD4<UInt32> = .zero, plainThrough: Int64 = 0) {
+    (self.id, self.key, self.plainThrough) = (id, key, plainThrough)
+  }
+
+  /// The id.
+  public var description: String { id }
+
+  static let idDigits = 16
+  private static let keyDigits = 32
+
+  static func randomID() -> String { UInt64.random(in: .min ... .max).hexadecimal(digits: idDigits) }
+
+  func text(of sequence: Int64) -> String {
+    "\(id).\(encrypted(UInt64(bitPattern: sequence)).hexadecimal(digits: Self.idDigits))"
+  }
+
+  /// The number of an event, from the text of its cursor; nil where that is none of this store's.
+  func sequence(of text: String) -> Int64? {
+    guard text.hasPrefix(id), id.utf8.count == Self.idDigits else { return nil }
+    let rest = text.dropFirst(id.count)
+    var number: Int64?
+    if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
+      number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
+    } else if rest.hasPrefix("-") {
+      // What a later number is answered would tell the newest one.
+      number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
+    }
+    return number.flatMap { $0 < 0 ? nil : $0 }
+  }
+}
+
+// XTEA: a published cipher of 64 bits, in a few lines.
+extension StoreEpoch {
+  private static let (rounds, delta) = (32, 0x9e37_79b9 as UInt32)
+
+  private static func mix(_ half: UInt32, _ sum: UInt32, _ key: UInt32) -> UInt32 {
+    ((half << 4 ^ half >> 5) &+ half) ^ (sum &+ key)
+  }
+
+  func encrypted(_ number: UInt64) -> UInt64 {
+    var (first, second, sum) = (UInt32(number >> 32), UInt32(truncatingIfNeeded: number), 0 as UInt32)
+    for _ in 0..<Self.rounds {
+      first &+= Self.mix(second, sum, key[Int(sum & 3)])
+      sum &+= Self.delta
+      second &+= Self.mix(first, sum, key[Int(sum >> 11 & 3)])
+    }
+    return UInt64(first) << 32 | UInt64(second)
+  }
+
+  func decrypted(_ number: UInt64) -> UInt64 {
+    var (first, second) = (UInt32(number >> 32), UInt32(truncatingIfNeeded: number))
+    var sum = Self.delta &* UInt32(Self.rounds)
+    for _ in 0..<Self.rounds {
+      second &-= Self.mix(first, sum, key[Int(sum >> 11 & 3)])
+      sum &-= Self.delta
+      first &-= Self.mix(second, sum, key[Int(sum & 3)])
+    }
+    return UInt64(first) << 32 | UInt64(second)
+  }
+}
+
+// In the database.
+extension StoreEpoch {
+  private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
+
+  /// That of a database; nil: it has none.
+  ///
+  /// One of an older version has no key: what it gave out is numbers.
+  init?(_ database: Database) throws {
+    let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
+    guard let id = try value(Self.keys.id), id.count == Self.idDigits else { return nil }
+    let digits = try value(Self.keys.key).flatMap { $0.utf8.count == Self.keyDigits ? $0 : nil }
+    let words = digits.map { digits in
+      stride(from: 0, to: Self.keyDigits, by: 8).compactMap { UInt32(digits.dropFirst($0).prefix(8), radix: 16) }
+    }
+    guard let words, words.count == 4, let plain = try value(Self.keys.plainThrough).flatMap({ Int64($0) }) else {
+      var random = SystemRandomNumberGenerator()
+      let key = SIMD4<UInt32>((0..<4).map { _ in random.next() })
+      self.init(id: id, key: key, plainThrough: try ReportStore.newestSequence(in: database))
+      return
+    }
+    self.init(id: id, key: SIMD4(words), plainThrough: plain)
+  }
+
+  func write(to database: Database) throws {
+    let digits = (0..<4).map { key[$0].hexadecimal(digits: 8) }.joined()
+    for (name, value) in [
+      (Self.keys.id, id), (Self.keys.key, digits), (Self.keys.plainThrough, "\(plainThrough)"),
+    ] {
+      try database.execute(
+        sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+        arguments: [name, value])
+    }
+  }
+
+  /// That of a database that is written to from now on.
+  static func kept(in database: Database) throws -> StoreEpoch? {
+    guard let epoch = try StoreEpoch(database) else { return nil }
+    // A key that is not written down is another one each time.
+    if try StoreEpoch(database) != epoch { try epoch.write(to: database) }
+    return epoch
+  }
+}

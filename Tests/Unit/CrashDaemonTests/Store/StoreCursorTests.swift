@@ -1,0 +1,104 @@
+import CrashProtocol
+import CrashReport
+import GRDB
+import TestKit
+import Testing
+
+@testable import CrashStore
+
+@Suite("Cursors of a store")
+struct StoreCursorTests {
+  private static func report(_ id: String, uid: Int = 1000) -> CrashReport {
+    let time = "2026-11-21T08:00:00.000000Z"
+    return CrashReport(
+      id: id, time: time,
+      process: CrashReport.ProcessIdentity(
+        pid: 7, uid: uid, name: "shop", executable: "/srv/shop", buildID: "aa", startTime: time),
+      signal: CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN"), reason: "",
+      diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [], images: [],
+      group: CrashReport.Group(key: "k", title: "t"))
+  }
+
+  @Test("a cursor survives as text", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
+  func text(bad: String) throws {
+    let epoch = StoreEpoch(id: "0123456789abcdef", key: [1, 2, 3, 4])
+    for sequence in [0, 1, 42, 1 << 62, .max] as [Int64] {
+      let cursor = StoreCursor(epoch: epoch, sequence: sequence)
+      #expect(StoreCursor(cursor.description, of: epoch) == cursor)
+    }
+    #expect(StoreCursor(bad, of: epoch) == nil && StoreCursor(bad, of: .none) == nil)
+  }
+
+  @Test("F21: a cursor shows no number, and another store's key makes another text of it")
+  func opaque() throws {
+    // The published vector of XTEA.
+    let published = StoreEpoch(id: "", key: [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f])
+    #expect(published.encrypted(0x4142_4344_4546_4748) == 0x497d_f3d0_7261_2cb5)
+    #expect(published.decrypted(0x497d_f3d0_7261_2cb5) == 0x4142_4344_4546_4748)
+    let directory = try TestDirectory()
+    let stores = try ["a", "b"].map { try ReportStore(path: "\(directory.path)/\($0).sqlite") }
+    let texts = stores.map { store in
+      (1...3).map { StoreCursor(epoch: store.epoch, sequence: $0).description.split(separator: ".").last }
+    }
+    #expect(Set(texts.joined()).count == 6)
+    // What stands before the number is no secret, and what follows differs in more than the last digits.
+    #expect(Set(texts[0].map { $0?.prefix(8) }).count == 3)
+    // Guessed ones are those of no event: one in 2⁶³ is.
+    for number in 0..<100 {
+      let guessed = "\(stores[0].epoch).\(UInt64(number).hexadecimal(digits: 16))"
+      #expect(throws: StoreError.self) {
+        _ = try stores[0].events(after: try stores[0].cursor(guessed), limit: 1)
+      }
+    }
+    for store in stores { try store.close() }
+  }
+
+  @Test("F21: a number of an older version is read up to the last one that it gave out, and tells none behind it")
+  func plain() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let old = try ReportStore(path: path)
+    for id in ["a1", "a2", "a3"] { _ = try old.put(Self.report(id), raw: []) }
+    // As the older version has it.
+    try old.write { try $0.execute(sql: "DELETE FROM meta WHERE key <> 'epoch'") }
+    try old.close()
+    for round in 0..<2 {
+      let store = try ReportStore(path: path)
+      if round == 0 { _ = try store.put(Self.report("a4"), raw: []) }
+      let epoch = store.epoch
+      #expect(try store.cursor("\(epoch)-1").sequence == 1)
+      #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.report.id) == ["a3", "a4"])
+      #expect(try store.cursor("\(epoch)-3").sequence == 3)
+      // Neither is there, and both are answered alike.
+      for number in [4, 5] {
+        let text = "\(epoch)-\(number)"
+        #expect(throws: StoreError.invalidCursor(text)) { try store.cursor(text) }
+      }
+      try store.close()
+    }
+  }
+
+  @Test("F21: the same event has the same cursor after a restart")
+  func restart() throws {
+    let directory = try TestDirectory()
+    let texts = try (0..<2).map { _ in
+      let store = try ReportStore(path: directory.path + "/r.sqlite")
+      _ = try store.put(Self.report("a1"), raw: [])
+      let text = try store.newestCursor().description
+      try store.close()
+      return text
+    }
+    #expect(texts[0] == texts[1])
+  }
+
+  @Test("F21: how far a user's subscriber is behind counts that user's reports alone")
+  func behind() throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    _ = try store.enter(subscriber: "mail", uid: 1000, at: "2026-11-21T08:00:00.000000Z")
+    for id in ["a1", "a2", "a3"] { _ = try store.put(Self.report(id, uid: id == "a2" ? 1000 : 0), raw: []) }
+    #expect(try store.subscribers(visibility: .user(1000)).map(\.behind) == [1])
+    #expect(try store.subscribers().map(\.behind) == [3])
+    try store.close()
+  }
+}
