@@ -296,7 +296,7 @@ if !coreOnly {
         ]),
       .executableTarget(
         name: "crashctl",
-        dependencies: ["CrashControl", "CrashClient", "CrashProtocol", "CrashReport", arguments]),
+        dependencies: ["CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
       .target(
         name: "CrashSinks",

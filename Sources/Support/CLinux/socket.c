@@ -136,5 +136,7 @@ int cd_socket_send(int socket, const void *bytes, size_t size, const int *descri
     control.header.cmsg_len = CMSG_LEN(descriptor_count * sizeof(int));
     memcpy(CMSG_DATA(&control.header), descriptors, descriptor_count * sizeof(int));
   }
-  return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
+  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+    if (errno != EINTR) return errno;
+  return 0;
 }

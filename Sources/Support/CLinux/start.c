@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -71,10 +70,6 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
     *ret_pid = child;
   }
   return result;
-}
-
-int cs_process_open(pid_t pid) {
-  return pidfd_open(pid, 0);
 }
 
 bool cs_process_is_secure(void) {

@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 /// Notifies systemd of a service's state (sd_notify(3), without libsystemd).
 ///
 /// Without `NOTIFY_SOCKET` it does nothing.
@@ -28,37 +25,14 @@ public struct Notifier: Sendable {
   ///
   /// - Returns: Whether systemd's queue took it.
   public func send(_ text: String, _ descriptors: [Descriptor]) -> Bool {
-    connect(flags: 0)?.send(text, descriptors) == true
+    connect(waits: true)?.send(text, descriptors) == true
   }
 
   /// A connection to keep, whose sending never waits; nil: there is no socket.
-  public func connection() -> NotifyConnection? { connect(flags: Int32(SOCK_NONBLOCK.rawValue)) }
+  public func connection() -> DatagramSocket? { connect(waits: false) }
 
-  private func connect(flags: Int32) -> NotifyConnection? {
-    guard let path, let address = UnixAddress(pathOrName: path) else { return nil }
-    let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags, 0)
-    guard number >= 0 else { return nil }
-    let socket = Descriptor(owning: number)
-    if let timeout_ms {
-      var limit = timeval(tv_sec: timeout_ms / 1_000, tv_usec: timeout_ms % 1_000 * 1_000)
-      // The structure is read during the call only.
-      _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
-    return address.connect(number) == 0 ? NotifyConnection(socket: socket) : nil
-  }
-}
-
-/// An open connection to systemd.
-public struct NotifyConnection: Sendable {
-  fileprivate let socket: Descriptor
-
-  /// - Returns: Whether it was taken.
-  public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
-    let message = Array(text.utf8)
-    let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call says; they and the descriptors live until it returns.
-    return withExtendedLifetime((socket, descriptors)) {
-      unsafe cd_socket_send(socket.number, message, message.count, numbers, numbers.count) == 0
-    }
+  private func connect(waits: Bool) -> DatagramSocket? {
+    // Without systemd there is nothing to tell.
+    path.flatMap { try? DatagramSocket($0, waits: waits, timeout_ms: timeout_ms) }
   }
 }

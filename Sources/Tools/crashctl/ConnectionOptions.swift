@@ -3,6 +3,7 @@ import CrashClient
 public import CrashControl
 import CrashProtocol
 import Glibc
+import LinuxSystem
 
 extension JSONStyle: ExpressibleByArgument {}
 

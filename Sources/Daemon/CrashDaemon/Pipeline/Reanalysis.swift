@@ -5,6 +5,7 @@ import CrashRing
 import CrashStore
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 
 /// Analyses stored raw records again, with the rules and symbols of today; one at a time for each user, because it costs
 /// what a crash costs and any user may ask for it.

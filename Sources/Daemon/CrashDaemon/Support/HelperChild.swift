@@ -21,7 +21,7 @@ struct HelperChild {
 
   private static let errorTextLimit = 512
   /// How long a child that was killed may take to end; one that waits for a dead disk takes longer.
-  private static let end_ms = 5_000
+  private static let end_ms: Int32 = 5_000
   /// EX_IOERR, which crash-analyse exits with.
   private static let inputOutputStatus: Int32 = 74
 
@@ -52,19 +52,17 @@ struct HelperChild {
 
   /// Its exit status, after SIGKILL at the time-out.
   private func wait(for pid: Int32) throws -> Int32 {
-    var number: Int32 = -1
-    let code = unsafe cd_process_open(pid, &number)
-    guard code == 0 else {
+    let pidfd: Descriptor
+    do throws(SystemError) { pidfd = try Descriptor(ofProcess: pid) } catch {
       // Without a pidfd there is no wait with an end: not a child to keep.
       kill(pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
-      throw SystemError("watch process \(pid)", code: code)
+      throw error
     }
-    let pidfd = Descriptor(owning: number)
-    let isTimely = Self.poll(pidfd, timeout_ms: timeout_ms)
+    let isTimely = isReadable(pidfd.number, timeout_ms: Int32(clamping: timeout_ms))
     if !isTimely {
       kill(pid, SIGKILL)
-      guard Self.poll(pidfd, timeout_ms: Self.end_ms) else {
+      guard isReadable(pidfd.number, timeout_ms: Self.end_ms) else {
         Self.reap(pid, pidfd)
         throw Failure(description: "it took longer than \(timeout_ms) ms, and the kernel cannot end it yet")
       }
@@ -81,7 +79,7 @@ struct HelperChild {
   private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
     do throws(SystemError) {
       try Thread.start(named: "reaper") {
-        while !poll(pidfd, timeout_ms: Int(Int32.max)) {}
+        _ = isReadable(pidfd.number, timeout_ms: -1)
         var status: Int32 = 0
         // Nobody is left to tell.
         var cpu_ns: UInt64 = 0
@@ -89,18 +87,6 @@ struct HelperChild {
       }
     } catch {
       // Without a thread it stays a zombie until crashd ends.
-    }
-  }
-
-  private static func poll(_ descriptor: Descriptor, timeout_ms: Int) -> Bool {
-    let end = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
-    while true {
-      let now = Moment.monotonic_ns()
-      var wanted = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      // poll reads and writes one pollfd.
-      let count = unsafe Glibc.poll(&wanted, 1, now < end ? Int32(clamping: (end - now) / 1_000_000 + 1) : 0)
-      if count > 0 { return true }
-      if count == 0 && now >= end { return false }
     }
   }
 

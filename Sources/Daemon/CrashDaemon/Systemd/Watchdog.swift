@@ -41,14 +41,14 @@ final class Watchdog: Service {
 
   private let request: Request
   /// Open from the start: also who has no descriptor left is well.
-  private let systemd: NotifyConnection
+  private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger
   private let poller: Poller
   private let isStopping = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
 
-  init(_ request: Request, systemd: NotifyConnection, loops: [Loop], logger: Logger) throws(SystemError) {
+  init(_ request: Request, systemd: DatagramSocket, loops: [Loop], logger: Logger) throws(SystemError) {
     self.request = request
     self.systemd = systemd
     self.loops = loops

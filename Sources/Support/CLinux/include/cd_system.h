@@ -55,7 +55,7 @@ int cd_socket_receive(int socket, bool is_peek, void *bytes, size_t capacity, in
 // The next connection, non-blocking and close-on-exec.
 int cd_socket_accept(int listener, int *ret_socket);
 
-// One message with descriptors, for tests.
+// One message with descriptors.
 int cd_socket_send(int socket, const void *bytes, size_t size, const int *descriptors, size_t descriptor_count);
 
 // epoll, level-triggered, for reading and hang-up.
@@ -123,7 +123,7 @@ int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 // Whether a file lies in a file system that the boot of the machine has made: tmpfs.
 bool cd_file_is_of_this_boot(int descriptor);
 
-// A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL); for tests.
+// A memfd of `size` bytes that can be sealed, and its seals (SHRINK, GROW, SEAL).
 int cd_memory_create(size_t size, int *ret_descriptor);
 int cd_memory_seal(int descriptor, bool stays_writable);
 

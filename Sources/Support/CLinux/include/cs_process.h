@@ -19,9 +19,6 @@ struct cs_process_options {
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid);
 
-// A descriptor that becomes readable when the process ends; -1 and errno on failure.
-int cs_process_open(pid_t pid);
-
 // Whether this process has more rights than its caller: set-user-ID, set-group-ID or file capabilities.
 bool cs_process_is_secure(void);
 

@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import LinuxSystem
 
 /// A process that crashctl started; it must be waited for by `wait` or `end`.
 struct ChildProcess {
@@ -72,10 +73,9 @@ struct ChildProcess {
   func wait(timeout_ms: Int32) -> End? { ends(within: timeout_ms) ? endIfOver() : nil }
 
   private func ends(within timeout_ms: Int32) -> Bool {
-    let descriptor = cs_process_open(pid)
-    guard descriptor >= 0 else { return true }
-    defer { close(descriptor) }
-    return isReadable(descriptor, timeout_ms: timeout_ms)
+    // A process that is not there has ended.
+    guard let end = try? Descriptor(ofProcess: pid) else { return true }
+    return isReadable(end.number, timeout_ms: timeout_ms)
   }
 
   /// Asks it to stop, makes it stop when it does not, and reaps it.
@@ -92,26 +92,6 @@ struct ChildProcess {
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()
   }
-}
-
-/// Whether one of the descriptors can be read, or is hung up, before the time-out: the index of the first such.
-///
-/// A time-out of -1 is none.
-func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
-  let end = timeout_ms < 0 ? nil : ContinuousClock.now + .milliseconds(Int64(timeout_ms))
-  var set = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-  while true {
-    let left = end.map { Int32(max(0, (ContinuousClock.now.duration(to: $0) / .milliseconds(1)).rounded(.up))) }
-    // The pointer covers the array and is used during the call only.
-    let count = unsafe poll(&set, UInt(set.count), left ?? -1)
-    if count < 0 && errno == EINTR { continue }
-    return count > 0 ? set.firstIndex { $0.revents != 0 } : nil
-  }
-}
-
-/// Whether the descriptor can be read before the time-out.
-func isReadable(_ descriptor: Int32, timeout_ms: Int32) -> Bool {
-  firstReadable([descriptor], timeout_ms: timeout_ms) != nil
 }
 
 /// Calls `body` with the strings as C wants them: NUL-terminated, and a null pointer at the end.

@@ -92,10 +92,9 @@ struct PrivateDaemon: ~Copyable {
   }
 
   private static func waitUntilReady(_ process: ChildProcess, _ notify: NotifySocket) -> Bool {
-    let end = cs_process_open(process.pid)
-    guard end >= 0 else { return false }
-    defer { close(end) }
-    while firstReadable([notify.descriptor.number, end], timeout_ms: startLimit_ms) == 0 {
+    // A process that is not there has ended.
+    guard let end = try? Descriptor(ofProcess: process.pid) else { return false }
+    while firstReadable([notify.descriptor.number, end.number], timeout_ms: startLimit_ms) == 0 {
       if notify.isReadyMessage() { return true }
     }
     return false

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// A terminal that shows one text after the other in place, until the user ends it.
 public struct LiveScreen: ~Copyable, Sendable {

@@ -1,4 +1,3 @@
-import CLinux
 import CrashReport
 internal import Glibc
 import LinuxSystem
@@ -14,7 +13,7 @@ public struct JournalSink: Sink {
   /// Whether a second entry says the same as systemd-coredump would, for coredumpctl.
   public var imitatesCoredump: Bool
 
-  private static let timeout_ms: UInt32 = 5_000
+  private static let timeout_ms = 5_000
 
   /// A sink of this journal.
   public init(
@@ -32,16 +31,24 @@ public struct JournalSink: Sink {
     var entries = [JournalEntry(event.report, json: json)]
     if imitatesCoredump { entries.append(JournalEntry(coredumpOf: event.report)) }
     for entry in entries {
-      let code = send(entry.bytes)
-      // A journald that starts, is full or is away: all of these pass.
-      guard code == 0 else { return .later("cannot write to '\(socketPath)': \(SystemError.text(code))") }
+      do throws(SystemError) { try send(entry.bytes) } catch {
+        // A journald that starts, is full or is away: all of these pass.
+        return .later("cannot write to '\(socketPath)': \(SystemError.text(error.code))")
+      }
     }
     return .delivered
   }
 
-  private func send(_ bytes: [UInt8]) -> Int32 {
-    var form = CS_DATAGRAM_PLAIN
-    // The call reads as many bytes as the array has, and writes one word.
-    return unsafe cs_datagram_send(socketPath, bytes, bytes.count, "crash-report", Self.timeout_ms, &form)
+  private func send(_ bytes: [UInt8]) throws(SystemError) {
+    let journal = try DatagramSocket(socketPath, timeout_ms: Self.timeout_ms)
+    var code = journal.send(bytes)
+    // Too long for a datagram, or for the kernel's memory: journald takes a file that cannot change instead.
+    if code == EMSGSIZE || code == ENOBUFS {
+      let file = try MemoryFile()
+      try file.write(bytes, at: 0)
+      try file.seal(staysWritable: false)
+      code = journal.send([UInt8](), [file.descriptor])
+    }
+    try SystemError.check(code, "send")
   }
 }

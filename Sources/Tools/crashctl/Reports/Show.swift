@@ -2,6 +2,7 @@ import ArgumentParser
 import CrashClient
 import CrashControl
 import CrashProtocol
+import LinuxSystem
 
 struct Show: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Shows one crash: the newest, or the one with this id.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CrashControl
 import Glibc
+import LinuxSystem
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(

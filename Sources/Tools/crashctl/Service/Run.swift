@@ -1,5 +1,6 @@
 import ArgumentParser
 import CrashControl
+import LinuxSystem
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 import Glibc
+import LinuxSystem
 import TestKit
 import Testing
 

@@ -77,7 +77,7 @@ struct SupportTests {
   func stopSignal() throws {
     let stop = try StopSignal()
     // As a child has it that another thread makes.
-    let copy = fcntl(stop.writer, F_DUPFD_CLOEXEC, 0)
+    let copy = fcntl(stop.writer.number, F_DUPFD_CLOEXEC, 0)
     try #require(copy >= 0)
     defer { close(copy) }
     #expect(!stop.wait(for: .zero))

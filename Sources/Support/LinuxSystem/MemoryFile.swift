@@ -1,24 +1,23 @@
 import CLinux
 import Glibc
-import LinuxSystem
 
 /// A file in memory, for what is read as a file: by a child, or by the reader of rings.
-struct MemoryFile {
-  let descriptor: Descriptor
+package struct MemoryFile {
+  package let descriptor: Descriptor
 
   /// An empty one, or one of `size` zeros.
-  init(size: Int = 0) throws(SystemError) {
+  package init(size: Int = 0) throws(SystemError) {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_memory_create(size, &number), "make a file in memory")
     descriptor = Descriptor(owning: number)
   }
 
   /// Fixes its size for all holders of it, and its bytes, unless it `staysWritable`.
-  func seal(staysWritable: Bool = true) throws(SystemError) {
+  package func seal(staysWritable: Bool = true) throws(SystemError) {
     try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }
 
-  func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+  package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
     var done = 0
     while done < bytes.count {
       // pwrite reads as many bytes as the array has behind `done`.
@@ -33,7 +32,7 @@ struct MemoryFile {
   }
 
   /// Copies all of another file; nil, and nothing, when it is larger than `limitBytes`.
-  func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
+  package func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
     let size = try Int(source.status().st_size)
     guard size <= limitBytes else { return nil }
     try write(try Self.read(source, limitBytes: size), at: offset)
@@ -41,12 +40,12 @@ struct MemoryFile {
   }
 
   /// Its first bytes.
-  func read(limitBytes: Int) throws(SystemError) -> [UInt8] {
+  package func read(limitBytes: Int) throws(SystemError) -> [UInt8] {
     try Self.read(descriptor, limitBytes: limitBytes)
   }
 
   /// The first bytes of a file.
-  static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
+  package static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
     var done = 0
     while done < bytes.count {

@@ -1,0 +1,41 @@
+import CLinux
+import Glibc
+
+/// A Unix datagram socket that is connected, as to systemd or journald.
+public struct DatagramSocket: Sendable {
+  private let socket: Descriptor
+
+  /// Connects to a path, or to an abstract name that begins with `@`.
+  ///
+  /// Sending waits while the other side's queue is full, unless it `waits` for nothing or the time-out is over.
+  public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
+    let what = "connect to '\(pathOrName)'"
+    guard let address = UnixAddress(pathOrName: pathOrName) else {
+      throw SystemError(what, code: pathOrName.isEmpty ? EINVAL : ENAMETOOLONG)
+    }
+    let flags = Int32(SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
+    let number = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | flags, 0)
+    guard number >= 0 else { throw SystemError(what) }
+    socket = Descriptor(owning: number)
+    if let timeout_ms {
+      var limit = timeval(tv_sec: timeout_ms / 1_000, tv_usec: timeout_ms % 1_000 * 1_000)
+      // The structure is read during the call only.
+      _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+    try SystemError.check(address.connect(number), what)
+  }
+
+  /// Sends one datagram; returns 0, or an errno.
+  public func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) -> Int32 {
+    let numbers = descriptors.map(\.number)
+    // Both arrays have as many elements as the call says; they and the descriptors live until it returns.
+    return withExtendedLifetime((socket, descriptors)) {
+      unsafe cd_socket_send(socket.number, bytes, bytes.count, numbers, numbers.count)
+    }
+  }
+
+  /// - Returns: Whether it was taken.
+  public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
+    send(Array(text.utf8), descriptors) == 0
+  }
+}

@@ -1,0 +1,31 @@
+import CLinux
+import Glibc
+
+extension Descriptor {
+  /// A process's, which becomes readable when it ends.
+  package convenience init(ofProcess pid: Int32) throws(SystemError) {
+    var number: Int32 = -1
+    try SystemError.check(unsafe cd_process_open(pid, &number), "watch process \(pid)")
+    self.init(owning: number)
+  }
+}
+
+/// Whether one of the descriptors can be read, or is hung up, before the time-out: the index of the first such.
+///
+/// A time-out of -1 is none.
+package func firstReadable(_ descriptors: [Int32], timeout_ms: Int32) -> Int? {
+  let end = timeout_ms < 0 ? nil : ContinuousClock.now + .milliseconds(Int64(timeout_ms))
+  var set = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+  while true {
+    let left = end.map { Int32(max(0, (ContinuousClock.now.duration(to: $0) / .milliseconds(1)).rounded(.up))) }
+    // The pointer covers the array and is used during the call only.
+    let count = unsafe poll(&set, UInt(set.count), left ?? -1)
+    if count < 0 && errno == EINTR { continue }
+    return count > 0 ? set.firstIndex { $0.revents != 0 } : nil
+  }
+}
+
+/// Whether the descriptor can be read before the time-out.
+package func isReadable(_ descriptor: Int32, timeout_ms: Int32) -> Bool {
+  firstReadable([descriptor], timeout_ms: timeout_ms) != nil
+}
