@@ -265,6 +265,14 @@ if !coreOnly {
   ]
 
   targets += house(
+    "Sources/Support",
+    [
+      .target(
+        name: "CrashSettings",
+        dependencies: ["CrashReport", "LinuxSystem", .product(name: "Yams", package: "Yams")])
+    ])
+
+  targets += house(
     "Sources/Daemon",
     [
       .target(
@@ -273,15 +281,13 @@ if !coreOnly {
       .target(
         name: "CrashDaemon",
         dependencies: [
-          "CLinux", "CShimRing", "CrashProtocol", "CrashReport", "CrashRing", "CrashSymbols", "LinuxSystem",
-          "CrashStore",
-          "DanglingStatistics", log,
+          "CLinux", "CShimRing", "CrashProtocol", "CrashReport", "CrashRing", "CrashSettings", "CrashStore",
+          "CrashSymbols", "DanglingStatistics", "LinuxSystem", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-          .product(name: "Yams", package: "Yams"),
         ] + nio,
         resources: [.embedInCode("Varlink/io.crashshield.Crashd.varlink")]),
-      .executableTarget(name: "crashd", dependencies: ["CrashDaemon", log, arguments]),
+      .executableTarget(name: "crashd", dependencies: ["CrashDaemon", "CrashSettings", "LinuxSystem", log, arguments]),
     ])
 
   targets += house(
@@ -301,12 +307,11 @@ if !coreOnly {
       .target(
         name: "CrashSinks",
         dependencies: [
-          "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem",
-          .product(name: "Yams", package: "Yams"),
+          "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashSettings", "LinuxSystem",
         ]),
       .executableTarget(
         name: "crash-forward",
-        dependencies: ["CrashClient", "CrashProtocol", "CrashSinks", "LinuxSystem", arguments]),
+        dependencies: ["CrashClient", "CrashProtocol", "CrashSettings", "CrashSinks", "LinuxSystem", arguments]),
     ])
 
   targets += house(
@@ -327,7 +332,8 @@ if !coreOnly {
       .testTarget(
         name: "CrashDaemonTests",
         dependencies: [
-          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "CrashProtocol", "LinuxSystem", "CrashShield",
+          "CLinux", "CTestKit", "TestKit", "CrashDaemon", "CrashProtocol", "CrashSettings", "LinuxSystem",
+          "CrashShield",
           "CrashShieldGuards", "CrashStore",
           "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
@@ -337,7 +343,7 @@ if !coreOnly {
         name: "ToolTests",
         dependencies: [
           "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
-          "CrashSinks", "LinuxSystem", "TestKit",
+          "CrashSettings", "CrashSinks", "LinuxSystem", "TestKit",
           "crashctl", "crashd", "crash-maker",
         ]),
     ])

@@ -1,3 +1,4 @@
+public import CrashSettings
 import Glibc
 
 /// How one crashd runs.

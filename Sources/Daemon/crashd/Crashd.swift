@@ -1,7 +1,9 @@
 // The daemon's command line: options, logging, and a call.
 public import ArgumentParser
 import CrashDaemon
+import CrashSettings
 import Glibc
+import LinuxSystem
 public import Logging
 
 @main
@@ -83,12 +85,15 @@ struct Crashd: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let environment = Self.environment()
+    let environment = processEnvironment()
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
       // Looked for each time: one may be written while crashd runs.
-      if let file = Self.settingsFile(config, environment, isCheck: isCheck) { try reader.read(file: file) }
+      // Who asks by hand means the service's settings, and has no variable of systemd's.
+      let named = config ?? environment["CRASHD_CONFIG"]
+      let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
+      if let file { try reader.read(file: file) }
       try reader.read(environment: environment)
       for argument in set { try reader.read(argument: argument) }
       for option in options { try reader.read(option: option.name, option.value) }
@@ -134,21 +139,6 @@ struct Crashd: AsyncParsableCommand {
     print(SettingsReader.text(settings), terminator: "")
   }
 
-  /// The one that is named, else systemd's; nil: there is none.
-  private static func settingsFile(
-    _ config: String?, _ environment: [String: String], isCheck: Bool
-  ) -> String? {
-    if let config { return config }
-    if let path = environment["CRASHD_CONFIG"], !path.isEmpty { return path }
-    // systemd lists several with colons; the first is ours.
-    let directory = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first
-    // Who asks by hand means the service's settings, and has no variable of systemd's.
-    guard let directory = directory ?? (isCheck ? "/etc/crashd" : nil) else { return nil }
-    let path = "\(directory)/crashd.yaml"
-    // What is there and cannot be read is an error when it is read.
-    return unsafe access(path, F_OK) != 0 && errno == ENOENT ? nil : path
-  }
-
   private func configuration(_ environment: [String: String], _ settings: Settings) throws -> DaemonConfiguration {
     let standard = Directories.standard(environment: environment, user: geteuid())
     guard let runtime = runtimeDirectory ?? settings.runtimeDirectory ?? standard?.runtime,
@@ -161,26 +151,6 @@ struct Crashd: AsyncParsableCommand {
       directories: Directories(runtime: runtime, state: state), analysePath: analysePath ?? settings.analysePath,
       fetchPath: fetchPath ?? settings.fetchPath, debuginfodURLs: settings.debuginfodURLs, environment: environment,
       settings: settings, allowsAutomaticProtection: settings.protectsAutomatically)
-  }
-
-  private static func environment() -> [String: String] {
-    let names = [
-      "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET",
-      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CONFIGURATION_DIRECTORY", "WATCHDOG_USEC",
-      "WATCHDOG_PID",
-    ]
-    var environment: [String: String] = [:]
-    // environ is an array of C strings with a null pointer at the end; nobody changes the environment.
-    var next = unsafe environ
-    while let entry = unsafe next.pointee {
-      let text = unsafe String(cString: entry)
-      unsafe next += 1
-      guard let separator = text.firstIndex(of: "=") else { continue }
-      let name = String(text[..<separator])
-      guard names.contains(name) || name.hasPrefix("CRASHD_") else { continue }
-      environment[name] = String(text[text.index(after: separator)...])
-    }
-    return environment
   }
 
   static func complain(_ text: String) {

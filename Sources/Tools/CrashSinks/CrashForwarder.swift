@@ -1,6 +1,7 @@
 public import CrashClient
 import CrashProtocol
 import CrashReport
+public import CrashSettings
 internal import Glibc
 public import LinuxSystem
 
@@ -10,15 +11,15 @@ public struct CrashForwarder: Sendable {
   private let stop: StopSignal
 
   /// Makes the sinks that the settings ask for.
-  /// - Throws: `ForwardSettingsError` when they ask for none, or for one that cannot be.
+  /// - Throws: `SettingsError` when they ask for none, or for one that cannot be.
   public init(
     _ settings: ForwardSettings, client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog
-  ) throws(ForwardSettingsError) {
+  ) throws(SettingsError) {
     self.stop = stop
     let around = SinkRunner.Surroundings(client: client, stop: stop, board: board, log: log)
     let scrubber: TextScrubber
     do throws(PatternProblem) { scrubber = try TextScrubber(settings.privacy) } catch {
-      throw ForwardSettingsError(place: "privacy.patterns", reason: error.reason)
+      throw SettingsError(place: "privacy.patterns", reason: error.reason)
     }
     runners = try Self.sinks(settings, stop: stop).map { sink, common in
       SinkRunner(
@@ -26,14 +27,14 @@ public struct CrashForwarder: Sendable {
         giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubber: common.scrubs ? scrubber : nil, around: around)
     }
     if runners.isEmpty {
-      throw ForwardSettingsError(
+      throw SettingsError(
         place: "settings", reason: "nothing is to be sent: set journal.enabled, sentry.dsn-file or otlp.endpoint")
     }
   }
 
   private static func sinks(
     _ settings: ForwardSettings, stop: StopSignal
-  ) throws(ForwardSettingsError) -> [(any Sink, ForwardSettings.Common)] {
+  ) throws(SettingsError) -> [(any Sink, ForwardSettings.Common)] {
     var sinks: [(any Sink, ForwardSettings.Common)] = []
     let host = hostName()
     if settings.isJournalOn {
@@ -44,7 +45,7 @@ public struct CrashForwarder: Sendable {
     }
     if let secret = settings.sentryDSN {
       guard let dsn = SentryDSN(secret.text) else {
-        throw ForwardSettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")
+        throw SettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")
       }
       let sentry = SentrySink(
         dsn, http: HTTPClient(caFile: settings.caFile, stop: stop), environment: settings.sentryEnvironment,
@@ -58,18 +59,18 @@ public struct CrashForwarder: Sendable {
           url: endpoint, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop), host: host,
           environment: settings.otlpEnvironment)
       else {
-        throw ForwardSettingsError(place: "otlp.endpoint", reason: "it is no URL such as http://127.0.0.1:4318/v1/logs")
+        throw SettingsError(place: "otlp.endpoint", reason: "it is no URL such as http://127.0.0.1:4318/v1/logs")
       }
       sinks.append((otlp, settings.otlp))
     }
     return sinks
   }
 
-  private static func headers(_ secret: Secret?) throws(ForwardSettingsError) -> [String] {
+  private static func headers(_ secret: Secret?) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
     // A line without a colon would have libcurl do something else than it says.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
-      throw ForwardSettingsError(
+      throw SettingsError(
         place: "otlp.headers", reason: "a line is a header such as Authorization: Bearer TOKEN")
     }
     return lines

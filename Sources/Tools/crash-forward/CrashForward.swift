@@ -2,6 +2,7 @@
 import ArgumentParser
 import CrashClient
 import CrashProtocol
+import CrashSettings
 import CrashSinks
 import Glibc
 import LinuxSystem
@@ -45,11 +46,14 @@ struct CrashForward: ParsableCommand {
   }
 
   private func forward() -> Int32 {
-    let environment = Self.environment()
+    let environment = processEnvironment()
     let settings: ForwardSettings
-    do throws(ForwardSettingsError) {
+    do throws(SettingsError) {
       var reader = ForwardSettingsReader(credentials: environment["CREDENTIALS_DIRECTORY"])
-      if let file = settingsFile(environment) { try reader.read(file: file) }
+      let named = config ?? environment["CRASH_FORWARD_CONFIG"]
+      if let file = SettingsPlace.file("crash-forward.yaml", named: named, environment, else: "/etc/crashd") {
+        try reader.read(file: file)
+      }
       try reader.read(environment: environment)
       settings = reader.settings
       if checkConfig {
@@ -65,7 +69,7 @@ struct CrashForward: ParsableCommand {
       return 0
     } catch {
       Self.complain("\(error)")
-      return error is ForwardSettingsError ? 2 : 1
+      return error is SettingsError ? 2 : 1
     }
   }
 

@@ -3,6 +3,7 @@
 // with a text. The first byte says which. scripts/fuzz/daemon builds it.
 import CLinux
 import CShimRing
+import CrashSettings
 import CrashStore
 import Glibc
 import LinuxSystem

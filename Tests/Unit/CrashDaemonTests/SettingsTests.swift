@@ -1,5 +1,6 @@
 import CrashProtocol
 import CrashReport
+import CrashSettings
 import CrashStore
 import FoundationEssentials
 import Testing
@@ -241,8 +242,8 @@ struct SettingsTests {
       guard !parts[1].contains("[") else { continue }
       var reader = SettingsReader()
       try reader.read(argument: "\(parts[0])=\(parts[1].dropFirst())")
-      let key = try #require(SettingKey.all.first { $0.name == String(parts[0]) })
-      #expect(key.show(reader.settings) == key.show(settings))
+      let key = try #require(Settings.table.keys.first { $0.name == String(parts[0]) })
+      #expect(key.show?(reader.settings) == key.show?(settings))
     }
   }
 
@@ -314,11 +315,11 @@ struct SettingsTests {
     }
     var full = SettingsReader()
     try full.read(yaml: lines.joined(separator: "\n"), at: path)
-    for key in SettingKey.all {
+    for key in Settings.table.keys {
       let name = String(key.name.split(separator: ".").last ?? "")
       #expect(lines.contains { $0.drop { $0 == " " }.hasPrefix(name + ":") }, "\(key.name) is not in the sample")
       let isPlace = ["runtime-directory", "state-directory", "analyse-path", "fetch-path"].contains(key.name)
-      if !isPlace { #expect(key.show(full.settings) == key.show(Settings()), "\(key.name)") }
+      if !isPlace { #expect(key.show?(full.settings) == key.show?(Settings()), "\(key.name)") }
     }
     #expect(full.settings.forward.map(\.path) == ["/run/collector.sock"])
     #expect(full.settings.noMemory.map(\.executable) == ["/usr/bin/pay*", nil, nil])

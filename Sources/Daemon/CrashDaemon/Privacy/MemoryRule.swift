@@ -28,15 +28,6 @@ public struct MemoryRule: Sendable, Equatable {
     guard let unit else { return true }
     return process.unit.map { Glob.matches(unit, $0) } ?? !process.knowsUnit
   }
-
-  /// As a file has it.
-  var text: String {
-    let parts = [
-      executable.map { "exe: \(SettingText.quoted($0))" }, name.map { "name: \(SettingText.quoted($0))" },
-      unit.map { "unit: \(SettingText.quoted($0))" }, user.map { "user: \($0)" },
-    ]
-    return "{\(parts.compactMap { $0 }.joined(separator: ", "))}"
-  }
 }
 
 extension [MemoryRule] {

@@ -1,3 +1,4 @@
+import CrashSettings
 import Logging
 import UnixSignals
 
@@ -21,7 +22,7 @@ struct SettingsReload: Sendable {
       logger.error("settings are as they were: \(error)")
       return old
     }
-    let (changed, needRestart) = SettingsReader.changes(from: old, to: new)
+    let (changed, needRestart) = Settings.table.changes(from: old, to: new)
     live.change(to: new.live)
     logger.notice("settings were read again; changed: \(changed.isEmpty ? "nothing" : changed.joined(separator: ", "))")
     if !needRestart.isEmpty {

@@ -70,14 +70,3 @@ public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugS
   /// Says only that there is one.
   public var debugDescription: String { description }
 }
-
-/// Why settings cannot be used: one sentence, with the place.
-public struct ForwardSettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Such as `crash-forward.yaml:12` or `CRASH_FORWARD_SENTRY_RATE`.
-  public var place: String
-  /// What is wrong there.
-  public var reason: String
-
-  /// Place and reason.
-  public var description: String { CleanText.line("\(place): \(reason)") }
-}

@@ -1,13 +1,7 @@
-/// What stands behind a key: one text, or several.
-enum SettingValue: Sendable, Equatable {
-  case text(String)
-  case list([String])
-}
-
 /// Reads values as people write them.
 ///
 /// What is larger than any machine is no value: whoever adds or multiplies later has room.
-enum SettingText {
+package enum SettingText {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50
   private static let highestCount = 1_000_000
@@ -19,19 +13,19 @@ enum SettingText {
   ]
 
   /// Seconds.
-  static func age(_ text: String) -> Int? {
+  package static func age(_ text: String) -> Int? {
     guard let (_, factor) = ages.first(where: { $0.0 == text.last }) else { return nil }
     return product(text.dropLast(), factor, upTo: longestAge_s)
   }
 
-  static func bytes(_ text: String) -> Int? {
+  package static func bytes(_ text: String) -> Int? {
     guard let (unit, factor) = sizes.first(where: { text.hasSuffix($0.0) }) else { return nil }
     return product(text.dropLast(unit.count), factor, upTo: mostBytes)
   }
 
-  static func count(_ text: String) -> Int? { product(text[...], 1, upTo: highestCount) }
+  package static func count(_ text: String) -> Int? { product(text[...], 1, upTo: highestCount) }
 
-  static func flag(_ text: String) -> Bool? {
+  package static func flag(_ text: String) -> Bool? {
     switch text {
     case "true", "yes", "on": true
     case "false", "no", "off": false
@@ -48,17 +42,27 @@ enum SettingText {
     return isTooLarge || value > limit ? nil : value
   }
 
+  /// An absolute one.
+  @Sendable package static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
+
+  /// The words between separators, without blanks at either end.
+  static func parts(of text: String, between separator: Character) -> [String] {
+    text.split(separator: separator).map { part in
+      String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+  }
+
   /// As YAML has a text that may contain anything.
-  static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+  package static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
   /// The shortest way to write an age, for people.
-  static func text(age seconds: Int) -> String {
+  package static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
     return "\(seconds / unit.1)\(unit.0)"
   }
 
   /// The shortest way to write a size.
-  static func text(bytes: Int) -> String {
+  package static func text(bytes: Int) -> String {
     let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
     return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"
   }

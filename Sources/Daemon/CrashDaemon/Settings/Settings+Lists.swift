@@ -1,0 +1,80 @@
+import CrashProtocol
+import CrashReport
+import CrashSettings
+import Glibc
+
+extension Settings {
+  /// The collectors.
+  static let collectors = SettingList<Settings>(
+    "forward", of: "collectors", \.forward, takes: "a list, each with a path", example: "path: /run/collector.sock",
+    empty: ForwardSettings(path: ""),
+    keys: [
+      .requiredText(
+        "path", \.path, "the path of a socket, at most 107 bytes",
+        where: { SettingText.isPath($0) && $0.utf8.count < 108 },
+        write: SettingText.quoted),
+      .value(
+        "format", \.format, "jsonl or varlink", { ForwardSettings.Format(rawValue: $0) }, { $0.rawValue }),
+      acknowledge,
+      .flag("scrub", \.scrubs),
+      filter("name", \.filter.name, "a part of a program's name") { !$0.isEmpty },
+      filter("group", \.filter.group, "the beginning of a group's key") {
+        !$0.isEmpty && $0.utf8.allSatisfy("0123456789abcdef".utf8.contains)
+      },
+      filter("unit", \.filter.unit, "the name of a unit, such as shop.service") { $0.contains(".") },
+      // As reports write it.
+      filter("signal", \.filter.signal, "the name of a signal, such as SIGSEGV") { text in
+        (1...64).contains { SignalNames.name(of: $0) == text }
+      },
+      filter("executable", \.filter.executable, "a part of an executable's path") { !$0.isEmpty },
+    ]
+  ) { forward, others in
+    if forward.path.isEmpty { return "each of forward's needs a path" }
+    return others.contains { $0.path == forward.path } ? "'\(forward.path)' stands in the list a second time" : nil
+  }
+
+  /// A reply of varlink is an acknowledgement: there the key says nothing.
+  private static let acknowledge: SettingKey<ForwardSettings> = {
+    var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
+    key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }
+    return key
+  }()
+
+  private static func filter(
+    _ name: String, _ path: SettingKey<ForwardSettings>.Path<String?>, _ takes: String,
+    where isGood: @escaping @Sendable (String) -> Bool
+  ) -> SettingKey<ForwardSettings> {
+    .text(name, path, takes, where: isGood, write: SettingText.quoted)
+  }
+
+  /// The rules that say of which processes no memory is kept.
+  static let noMemoryRules = SettingList<Settings>(
+    "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
+    example: "exe: /usr/bin/shop", empty: MemoryRule(),
+    keys: [
+      // One that could never hold would leave somebody in the belief that it does.
+      .text(
+        "exe", \.executable, "a path, in which * stands for any characters",
+        where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),
+      .text("name", \.name, "a program's name, in which * stands for any characters", write: SettingText.quoted),
+      .value(
+        "unit", \.unit, "a unit such as shop.service, in which * stands for any characters",
+        { $0.isEmpty ? nil : $0.hasSuffix(".service") || $0.hasSuffix("*") ? $0 : $0 + ".service" },
+        { $0.map(SettingText.quoted) ?? "" }),
+      .value(
+        "user", \.user, "the name or the number of a user of this machine", { user($0).map { $0 } },
+        { $0.map { "\($0)" } ?? "" }),
+    ], isInline: true
+  ) { rule, _ in rule.isEmpty ? "each of privacy.no-memory's has keys, such as exe: /usr/bin/shop" : nil }
+
+  /// A number need not be a user's: containers have others.
+  private static func user(_ text: String) -> UInt32? {
+    if let number = UInt32(text) { return number == .max ? nil : number }
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var bytes = [CChar](repeating: 0, count: 16_384)
+    // getpwnam_r writes into the entry and the bytes, and sets the pointer to the entry or to nil.
+    let code = unsafe getpwnam_r(text, &entry, &bytes, bytes.count, &found)
+    return unsafe code == 0 && found != nil ? entry.pw_uid : nil
+  }
+}

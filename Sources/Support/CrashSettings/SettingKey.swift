@@ -1,0 +1,137 @@
+/// What stands behind a key: one text, or several.
+package enum SettingValue: Sendable, Equatable {
+  case text(String)
+  case list([String])
+}
+
+/// Why a value is not taken, where it is not what the key takes that is wrong.
+package struct SettingProblem: Error {
+  package var reason: String
+
+  package init(_ reason: String) { self.reason = reason }
+}
+
+/// One key: its name, what it takes, and where it goes.
+package struct SettingKey<Settings>: Sendable {
+  /// Such as `retention.age`.
+  package var name: String
+  /// For an error: `an age such as 30d`.
+  package var takes: String
+  /// Whether a reload changes it in a program that runs.
+  package var isLive = false
+  /// Whether it may not stand in a file, which more than one may read.
+  package var isSecret = false
+  /// Puts a value where it belongs; false: it is not what the key takes.
+  package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
+  /// The value as a file would have it, empty for none; nil: it is never shown.
+  package var show: (@Sendable (Settings) -> String)?
+
+  package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
+
+  package init(
+    name: String, takes: String, isLive: Bool = false,
+    apply: @escaping @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool,
+    show: (@Sendable (Settings) -> String)? = nil
+  ) {
+    (self.name, self.takes, self.isLive, self.apply, self.show) = (name, takes, isLive, apply, show)
+  }
+
+  /// A key that takes one text.
+  package static func value<Value>(
+    _ name: String, _ path: Path<Value>, _ takes: String, isLive: Bool = false,
+    _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
+  ) -> Self {
+    Self(
+      name: name, takes: takes, isLive: isLive,
+      apply: { settings, value in
+        guard case .text(let text) = value, let value = read(text) else { return false }
+        settings[keyPath: path] = value
+        return true
+      }, show: { write($0[keyPath: path]) })
+  }
+
+  package static func age(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> Self {
+    value(name, path, "an age such as 90s, 12h, 30d or 4w", isLive: isLive, SettingText.age, SettingText.text(age:))
+  }
+
+  package static func bytes(_ name: String, _ path: Path<Int>, atLeast least: Int = 0, isLive: Bool = true) -> Self {
+    let takes = "a size such as 64MiB or 2GiB" + (least == 0 ? "" : ", at least \(SettingText.text(bytes: least))")
+    return value(
+      name, path, takes, isLive: isLive, { SettingText.bytes($0).flatMap { $0 >= least ? $0 : nil } },
+      SettingText.text(bytes:))
+  }
+
+  /// A number, and `what` it counts, such as `minutes,`.
+  package static func number(
+    _ name: String, _ path: Path<Int>, _ what: String, _ range: ClosedRange<Int>, isLive: Bool = false
+  ) -> Self {
+    value(
+      name, path, "\(what) from \(range.lowerBound) to \(range.upperBound)", isLive: isLive,
+      { SettingText.count($0).flatMap { range.contains($0) ? $0 : nil } }, { "\($0)" })
+  }
+
+  package static func milliseconds(_ name: String, _ path: Path<Int>) -> Self {
+    value(
+      name, path, "an age such as 10s or 5m",
+      { SettingText.age($0).flatMap { $0 > 0 && $0 < 86_400 * 365 ? $0 * 1_000 : nil } },
+      { SettingText.text(age: $0 / 1_000) })
+  }
+
+  package static func text(
+    _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false, standard: String = "",
+    where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty },
+    write: @escaping @Sendable (String) -> String = { $0 }
+  ) -> Self {
+    value(name, path, takes, isLive: isLive, { isGood($0) ? .some(.some($0)) : .none }, { $0.map(write) ?? standard })
+  }
+
+  /// A text that is always there.
+  package static func requiredText(
+    _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool,
+    write: @escaping @Sendable (String) -> String = { $0 }
+  ) -> Self {
+    value(name, path, takes, { isGood($0) ? $0 : nil }, write)
+  }
+
+  package static func path(_ name: String, _ path: Path<String?>, isLive: Bool = false) -> Self {
+    text(name, path, "a path", isLive: isLive, where: SettingText.isPath)
+  }
+
+  package static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> Self {
+    value(name, path, "true or false", isLive: isLive, SettingText.flag, { "\($0)" })
+  }
+
+  /// A list in a file; in a text its parts stand between separators, and without one the text is the only part.
+  package static func list(
+    _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
+    where isGood: @escaping @Sendable ([String]) -> Bool
+  ) -> Self {
+    Self(
+      name: name, takes: takes, isLive: isLive,
+      apply: { settings, value in
+        let texts: [String] =
+          switch value {
+          case .list(let texts): texts
+          case .text(let text): separator.map { SettingText.parts(of: text, between: $0) } ?? [text]
+          }
+        guard isGood(texts) else { return false }
+        settings[keyPath: path] = texts
+        return true
+      }, show: { "[\($0[keyPath: path].map(SettingText.quoted).joined(separator: ", "))]" })
+  }
+
+  /// Puts a value where it belongs; an error calls the key by `name`, and repeats the value where it `tellsValue`.
+  func set(
+    _ value: SettingValue, as name: String, at place: String, tellsValue: Bool = true, in settings: inout Settings
+  ) throws(SettingsError) {
+    do throws(SettingProblem) { if try apply(&settings, value) { return } } catch {
+      throw SettingsError(place: place, reason: error.reason)
+    }
+    let found =
+      switch value {
+      case .text(let text): "'\(text.prefix(64))'"
+      case .list: "this list"
+      }
+    throw SettingsError(place: place, reason: "\(name) takes \(takes)" + (tellsValue ? ", not \(found)" : ""))
+  }
+}

@@ -1,0 +1,58 @@
+import CrashReport
+import Yams
+
+/// A list of parts that have keys of their own: only a file can have it.
+package struct SettingList<Settings>: Sendable {
+  var name: String
+  /// Such as `collectors`.
+  var what: String
+  var read: @Sendable (Node, SettingsFile, inout Settings) throws(SettingsError) -> Void
+  var show: @Sendable (Settings) -> String
+  var isSame: @Sendable (Settings, Settings) -> Bool
+
+  /// A list of parts that begin `empty`.
+  ///
+  /// Errors say what it `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a key with its
+  /// value. `check` says what is wrong with a part that comes after others.
+  package init<Part: Equatable & Sendable>(
+    _ name: String, of what: String, _ path: SettingKey<Settings>.Path<[Part]>, takes: String, example: String,
+    empty: Part, keys: [SettingKey<Part>], isInline: Bool = false,
+    check: @escaping @Sendable (Part, [Part]) -> String?
+  ) {
+    (self.name, self.what) = (name, what)
+    read = { node, file, settings throws(SettingsError) in
+      guard case .sequence(let nodes) = node else { throw file.error(node, "\(name) takes \(takes)") }
+      var parts: [Part] = []
+      for node in nodes {
+        guard case .mapping(let mapping) = node else {
+          throw file.error(node, "each of \(name)'s has keys, such as \(example)")
+        }
+        var part = empty
+        for (keyNode, value) in mapping {
+          let key = keyNode.scalar?.string ?? ""
+          guard let text = value.scalar?.string else { throw file.error(keyNode, "\(name)'s \(key) takes one word") }
+          guard let known = keys.first(where: { $0.name == key }) else {
+            throw file.error(keyNode, "\(name) has no key '\(key)'" + Spelling.meant(key, among: keys.map(\.name)))
+          }
+          try known.set(.text(text), as: "\(name)'s \(key)", at: file.place(keyNode), in: &part)
+        }
+        if let problem = check(part, parts) { throw file.error(node, problem) }
+        parts.append(part)
+      }
+      settings[keyPath: path] = parts
+    }
+    show = { settings in
+      let parts = settings[keyPath: path].map { part in
+        let values = keys.compactMap { key in key.show.map { (key.name, $0(part)) } }.filter { !$1.isEmpty }
+        let texts = values.map { "\($0): \($1)" }
+        return isInline ? "  - {\(texts.joined(separator: ", "))}\n" : "  - \(texts.joined(separator: "\n    "))\n"
+      }
+      return parts.isEmpty ? "" : "\(name):\n\(parts.joined())"
+    }
+    isSame = { $0[keyPath: path] == $1[keyPath: path] }
+  }
+
+  func onlyInFiles(_ place: String) -> SettingsError {
+    SettingsError(place: place, reason: "\(name) is a list of \(what), which only a file can name")
+  }
+}

@@ -1,0 +1,126 @@
+import LinuxSystem
+import Yams
+
+/// A file of settings: YAML, or JSON, which YAML contains.
+struct SettingsFile {
+  // Keys that are mappings of mappings take Yams far longer than they are long: nothing that may stand here needs more.
+  static let limitBytes = 64 << 10
+
+  let path: String
+  /// Whether errors may repeat what was found.
+  let tellsValues: Bool
+
+  func place(_ node: Node) -> String { node.mark.map { "\(path):\($0.line)" } ?? path }
+
+  func error(_ node: Node, _ reason: String) -> SettingsError { SettingsError(place: place(node), reason: reason) }
+
+  /// Its keys and values; nil: there is nothing but comments.
+  func mapping(of text: String) throws(SettingsError) -> Node.Mapping? {
+    if let alias = YAMLAlias.first(in: text) {
+      let example = tellsValues ? " such as '*\(alias.name)'" : ""
+      throw SettingsError(
+        place: "\(path):\(alias.line)", reason: "anchors and aliases\(example) are not supported")
+    }
+    let root: Node?
+    do { root = try Yams.compose(yaml: text) } catch { throw problem(error) }
+    guard let root, !root.isNothing else { return nil }
+    guard case .mapping(let mapping) = root else {
+      throw self.error(root, "the file is to have keys and values, such as log-level: info")
+    }
+    return mapping
+  }
+
+  private func problem(_ error: any Error) -> SettingsError {
+    switch error as? YamlError {
+    case .scanner(_, let problem, let mark, _)?, .parser(_, let problem, let mark, _)?,
+      .composer(_, let problem, let mark, _)?:
+      SettingsError(
+        place: "\(path):\(mark.line)",
+        reason: tellsValues ? problem : "it is no YAML from column \(mark.column) on")
+    case .duplicatedKeysInMapping(let duplicates, let context)?:
+      // The place is that of the keys together.
+      SettingsError(
+        place: "\(path):\(context.mark.line)",
+        reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " stands here a second time")
+    default:
+      SettingsError(place: path, reason: tellsValues ? "\(error)".replacing("\n", with: " ") : "it is no YAML in UTF-8")
+    }
+  }
+}
+
+extension SettingText {
+  /// What a file has, as text.
+  package static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
+    let bytes: ArraySlice<UInt8>
+    do { bytes = try Descriptor.contents(of: path, upTo: limitBytes + 1) } catch {
+      throw SettingProblem("\(SystemError("read it", code: error.code))")
+    }
+    guard bytes.count <= limitBytes else { throw SettingProblem("it is longer than \(limitBytes >> 10) KiB") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension SettingsTable {
+  /// Takes a file.
+  package func read(file path: String, into settings: inout Settings) throws(SettingsError) {
+    let text: String
+    do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: SettingsFile.limitBytes) } catch {
+      throw SettingsError(place: path, reason: error.reason)
+    }
+    try read(yaml: text, at: path, into: &settings)
+  }
+
+  /// Takes the text of a file.
+  package func read(yaml text: String, at path: String, into settings: inout Settings) throws(SettingsError) {
+    let file = SettingsFile(path: path, tellsValues: tellsValues)
+    if let mapping = try file.mapping(of: text) { try read(mapping, under: "", file, into: &settings) }
+  }
+
+  private func read(
+    _ mapping: Node.Mapping, under prefix: String, _ file: SettingsFile, into settings: inout Settings
+  ) throws(SettingsError) {
+    for (keyNode, value) in mapping {
+      guard let part = keyNode.scalar?.string else { throw file.error(keyNode, "a key is a word") }
+      let name = prefix + part
+      let (key, list) = (keys.first { $0.name == name }, lists.first { $0.name == name })
+      let isSection = keys.contains { $0.name.hasPrefix(name + ".") }
+      // As a section whose keys are all comments.
+      if value.isNothing, isSection || key != nil || list != nil { continue }
+      if let list {
+        try list.read(value, file, &settings)
+      } else if case .mapping(let inner) = value, isSection {
+        try read(inner, under: name + ".", file, into: &settings)
+      } else if let key {
+        guard !key.isSecret else {
+          let reason = "\(name) is a secret: name a file by \(name)-file, or set \(variable(name)) in the environment"
+          throw file.error(keyNode, reason)
+        }
+        guard let value = value.settingValue else {
+          throw file.error(keyNode, "\(name) takes \(key.takes), not keys of its own")
+        }
+        try key.set(value, as: name, at: file.place(keyNode), tellsValue: tellsValues, in: &settings)
+      } else {
+        throw unknown(name, file.place(keyNode))
+      }
+    }
+  }
+}
+
+extension Node {
+  /// Whether a file has a key and no value.
+  fileprivate var isNothing: Bool {
+    guard case .scalar(let scalar) = self else { return false }
+    return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+  }
+
+  /// A word, or a list of words; nil: it has keys or lists in it.
+  fileprivate var settingValue: SettingValue? {
+    switch self {
+    case .scalar(let scalar): return .text(scalar.string)
+    case .sequence(let sequence):
+      let texts = sequence.compactMap { $0.scalar?.string }
+      return texts.count == sequence.count ? .list(texts) : nil
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import CrashReport
+
+/// Every key that a program's settings have, and how the file and the environment are read.
+///
+/// A key that there is not is an error that names the one that is meant, perhaps.
+package struct SettingsTable<Settings>: Sendable {
+  package var keys: [SettingKey<Settings>]
+  var lists: [SettingList<Settings>]
+  /// Begins the names of variables.
+  var prefix: String
+  /// Variables that begin like this and are no settings.
+  var otherVariables: Set<String>
+  /// Whether errors may repeat what was found: where a secret may stand in the wrong place, they do not.
+  var tellsValues: Bool
+
+  package init(
+    _ keys: [SettingKey<Settings>], lists: [SettingList<Settings>] = [], variablesBegin prefix: String,
+    but otherVariables: Set<String>, tellsValues: Bool = true
+  ) {
+    (self.keys, self.lists, self.prefix) = (keys, lists, prefix)
+    (self.otherVariables, self.tellsValues) = (otherVariables, tellsValues)
+  }
+
+  /// The name of a key in the environment.
+  func variable(_ name: String) -> String {
+    prefix + String(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+  }
+
+  /// Takes the variables that are settings.
+  package func read(environment: [String: String], into settings: inout Settings) throws(SettingsError) {
+    for (variable, value) in environment.sorted(by: { $0.key < $1.key })
+    where variable.hasPrefix(prefix) && !otherVariables.contains(variable) {
+      if let list = lists.first(where: { self.variable($0.name) == variable }) { throw list.onlyInFiles(variable) }
+      guard let key = keys.first(where: { self.variable($0.name) == variable }) else {
+        let meant = Spelling.meant(variable, among: keys.map { self.variable($0.name) })
+        throw SettingsError(place: variable, reason: "there is no such setting" + meant)
+      }
+      try key.set(.text(value), as: key.name, at: variable, tellsValue: tellsValues, in: &settings)
+    }
+  }
+
+  /// Takes one setting.
+  package func set(
+    _ name: String, _ value: SettingValue, at place: String, in settings: inout Settings
+  ) throws(SettingsError) {
+    if let list = lists.first(where: { $0.name == name }) { throw list.onlyInFiles(place) }
+    guard let key = keys.first(where: { $0.name == name }) else { throw unknown(name, place) }
+    try key.set(value, as: name, at: place, tellsValue: tellsValues, in: &settings)
+  }
+
+  /// Every key with its value, a line each, and the lists: a file that says the same, but for secrets.
+  package func text(_ settings: Settings) -> String {
+    let values = keys.compactMap { key in key.show.map { (key.name, $0(settings)) } }
+    return values.map { $1.isEmpty ? "\($0):\n" : "\($0): \($1)\n" }.joined()
+      + lists.map { $0.show(settings) }.joined()
+  }
+
+  /// The names of what differs between two settings, by whether a reload changes it.
+  package func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
+    let changed = keys.filter { $0.show?(old) != $0.show?(new) }
+    return (
+      lists.filter { !$0.isSame(old, new) }.map(\.name) + changed.filter(\.isLive).map(\.name),
+      changed.filter { !$0.isLive }.map(\.name)
+    )
+  }
+
+  /// A key or a section that there is not.
+  func unknown(_ name: String, _ place: String) -> SettingsError {
+    let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
+    let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
+    // What stands in a key's place may be a secret whose key was forgotten.
+    let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
+    return SettingsError(
+      place: place,
+      reason: "there is no key \(isTold ? "'\(name)'" : "of this name")"
+        + Spelling.meant(name, among: names.filter { $0 != name }))
+  }
+
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || "-_.".utf8.contains(byte)
+  }
+}

@@ -1,0 +1,120 @@
+import CrashReport
+import CrashSettings
+
+extension ForwardSettings {
+  typealias Key = SettingKey<ForwardSettings>
+
+  private static let secretLimitBytes = 16 << 10
+
+  /// Every key there is; `systemd/crash-forward.yaml` explains each.
+  ///
+  /// A secret stands in a file of its own, which the settings name (`sentry.dsn-file`), or in the environment. systemd
+  /// puts what `LoadCredential=` names into the directory of `credentials`.
+  static func table(credentials: String?) -> SettingsTable<ForwardSettings> {
+    let secrets = keys.filter(\.isSecret).map { file(of: $0, credentials) }
+    return SettingsTable(
+      keys + secrets, variablesBegin: "CRASH_FORWARD_", but: ["CRASH_FORWARD_CONFIG"], tellsValues: false)
+  }
+
+  // Several arrays: one is too much for the type checker.
+  private static let keys = general + journalKeys + sentryKeys + otlpKeys + privacyKeys
+
+  private static let general: [Key] = [
+    .text("log-level", \.logLevel, "error, warning, notice or debug") {
+      ["error", "warning", "notice", "debug"].contains($0)
+    },
+    .path("crashd-socket", \.crashdSocket),
+    .requiredText("subscriber", \.subscriber, "a name of at most 48 letters, digits, - and _", where: isName),
+    .path("ca-file", \.caFile),
+    .number("give-up-after", \.giveUpMinutes, "minutes,", 1...100_000),
+  ]
+
+  private static let journalKeys: [Key] =
+    [
+      .flag("journal.enabled", \.isJournalOn),
+      .requiredText("journal.socket", \.journalSocket, "a path", where: SettingText.isPath),
+      .flag("journal.report", \.journalReport),
+      .flag("journal.coredump-entries", \.journalCoredump),
+    ] + common("journal", \.journal.perMinute, \.journal.program, \.journal.scrubs)
+
+  private static let sentryKeys: [Key] =
+    [
+      secret("sentry.dsn", \.sentryDSN, "a DSN such as https://KEY@HOST/PROJECT"),
+      .text("sentry.environment", \.sentryEnvironment, "a name"),
+      .text("sentry.release", \.sentryRelease, "a name") { !$0.isEmpty && !$0.contains("/") },
+    ] + common("sentry", \.sentry.perMinute, \.sentry.program, \.sentry.scrubs)
+
+  private static let otlpKeys: [Key] =
+    [
+      .text(
+        "otlp.endpoint", \.otlpEndpoint, "a URL such as http://127.0.0.1:4318/v1/logs, without a password",
+        where: OTLPSink.takes(url:)),
+      secret("otlp.headers", \.otlpHeaders, "lines such as Authorization: Bearer TOKEN"),
+      .text("otlp.environment", \.otlpEnvironment, "a name"),
+    ] + common("otlp", \.otlp.perMinute, \.otlp.program, \.otlp.scrubs)
+
+  private static let privacyKeys: [Key] = [
+    .list("privacy.annotations", \.privacy.annotations, "parts of keys of annotations", separator: nil) {
+      !$0.contains("")
+    },
+    .list("privacy.patterns", \.privacy.patterns, "regular expressions", separator: nil) {
+      $0.allSatisfy(TextScrubber.understands)
+    },
+    .flag("privacy.home-directories", \.privacy.homeDirectories),
+  ]
+
+  private static func common(
+    _ sink: String, _ perMinute: Key.Path<Int>, _ program: Key.Path<String?>, _ scrubs: Key.Path<Bool>
+  ) -> [Key] {
+    [
+      .number("\(sink).rate", perMinute, "events a minute,", 1...60_000),
+      .text("\(sink).program", program, "a part of a program's name"),
+      .flag("\(sink).scrub", scrubs),
+    ]
+  }
+
+  private static func secret(_ name: String, _ path: Key.Path<Secret?>, _ takes: String) -> Key {
+    var key = Key.value(
+      name, path, takes, { $0.isEmpty ? .none : .some(.some(Secret($0))) }, { $0.map { "\($0)" } ?? "" })
+    key.isSecret = true
+    return key
+  }
+
+  /// The key that names a secret's file.
+  ///
+  /// An error repeats no path: the secret itself may stand in its place.
+  private static func file(of secret: Key, _ credentials: String?) -> Key {
+    Key(
+      name: secret.name + "-file", takes: "the path of a file",
+      apply: { settings, value throws(SettingProblem) in
+        guard case .text(let file) = value else { return false }
+        let path: String
+        if file.hasPrefix("/") {
+          path = file
+        } else if let credentials, !file.contains("/"), !file.isEmpty {
+          path = "\(credentials)/\(file)"
+        } else {
+          throw SettingProblem("a file is named by its whole path, or as a credential of the unit by its name")
+        }
+        let text: String
+        do throws(SettingProblem) {
+          text = try SettingText.contents(of: path, limitBytes: secretLimitBytes)
+        } catch { throw SettingProblem("the file of \(secret.name): \(error.reason)") }
+        let isTaken = try secret.apply(&settings, .text(String(text.reversed().drop(while: \.isWhitespace).reversed())))
+        guard isTaken else { throw SettingProblem("\(secret.name) takes \(secret.takes)") }
+        return true
+      })
+  }
+
+  @Sendable private static func isName(_ text: String) -> Bool {
+    (1...48).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+}
