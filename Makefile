@@ -280,7 +280,7 @@ measure-dangling:
 
 measure-guards:
 	@scripts/install-packages $(SYMBOL_PACKAGES)
-	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
+	$(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
 	scripts/build/guard-cost .build-guards/release .build-guards/program
 	scripts/check/guards --table .build-guards/program
 	scripts/measure/guards .build-guards/release

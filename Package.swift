@@ -2,8 +2,8 @@
 // The targets of swift-crash-shield; docs/ARCHITECTURE.md says what each is for. Arrows point one way.
 import PackageDescription
 
-/// With CRASHSHIELD_CORE=1 the package holds only the targets without package dependencies: quick to build,
-/// and the ones that run under the sanitizers.
+/// For builds of this package itself: with CRASHSHIELD_CORE=1 it holds only the targets without package dependencies,
+/// which build quickly, and which run under the sanitizers (docs/decisions/0126).
 let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
 
 // Swift 6.2 does not know this group, and refuses it.
@@ -245,17 +245,28 @@ if !coreOnly {
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
   ]
 
-  // For servers that have these packages anyway.
+  // For servers that have these packages anyway; a server without the trait fetches none of them.
+  let integrations: TargetDependencyCondition? = .when(traits: ["Integrations"])
   targets += house(
     "Sources/Shield",
     [
-      .target(name: "CrashShieldLogging", dependencies: ["CrashShield", "CrashShieldGuards", log]),
+      .target(
+        name: "CrashShieldLogging",
+        dependencies: [
+          "CrashShield", "CrashShieldGuards", .product(name: "Logging", package: "swift-log", condition: integrations),
+        ]),
       .target(
         name: "CrashShieldMetrics",
-        dependencies: ["CrashShield", "CrashShieldGuards", .product(name: "Metrics", package: "swift-metrics")]),
+        dependencies: [
+          "CrashShield", "CrashShieldGuards",
+          .product(name: "Metrics", package: "swift-metrics", condition: integrations),
+        ]),
       .target(
         name: "CrashShieldLifecycle",
-        dependencies: ["CrashShield", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")]),
+        dependencies: [
+          "CrashShield",
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: integrations),
+        ]),
     ])
   targets.first { $0.name == "CrashShieldTests" }?.dependencies += [
     "CrashShieldLogging", "CrashShieldMetrics", "CrashShieldLifecycle", log,
@@ -376,6 +387,12 @@ for target in targets where target.cSettings == nil {
 let package = Package(
   name: "swift-crash-shield",
   products: products,
+  traits: [
+    .trait(
+      name: "Integrations",
+      description: "CrashShieldLogging, CrashShieldMetrics and CrashShieldLifecycle, and the packages they need"),
+    .default(enabledTraits: ["Integrations"]),
+  ],
   dependencies: dependencies,
   targets: targets,
   cLanguageStandard: .gnu17,

@@ -4,7 +4,7 @@ import PackageDescription
 
 let package = Package(
   name: "guard-cost",
-  dependencies: [.package(name: "swift-crash-shield", path: "../../..")],
+  dependencies: [.package(name: "swift-crash-shield", path: "../../..", traits: [])],
   targets: [
     .target(name: "Marks", path: "Marks"),
     .executableTarget(

@@ -4,7 +4,7 @@ import PackageDescription
 
 let package = Package(
   name: "static-host",
-  dependencies: [.package(name: "swift-crash-shield", path: "../../..")],
+  dependencies: [.package(name: "swift-crash-shield", path: "../../..", traits: [])],
   targets: [
     .executableTarget(
       name: "static-host",
