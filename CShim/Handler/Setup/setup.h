@@ -114,7 +114,8 @@ bool cs_watchdog_is_inherited(void);
 // In a forked child.
 void cs_watchdog_forget(void);
 
-// The thread that keeps the connection to crashd. It makes no system call while attached.
+// The thread that keeps the connection to crashd. While attached it makes no system call but for messages and
+// incidents.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 // After a dismissal: goes on with the connection that is there.
 cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);

@@ -106,7 +106,8 @@ bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 // Keeps what a part of the shield saw: the fields from `address` on are its description. What happened in the same
-// way before is counted. Lock-free; any thread, also in a signal handler; without effect before the start.
+// way before is counted, and wakes crashd as well, four times a second at most. Lock-free; any thread, also in a signal
+// handler; without effect before the start.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // The same for what happened so often; a key other than 0 says what makes two of them one. False: nothing is kept
 // before the start.

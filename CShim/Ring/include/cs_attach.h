@@ -3,6 +3,7 @@
 //   process → crashd   cs_attach_hello with the ring's memfd and the images' descriptors (SCM_RIGHTS)
 //   crashd → process   cs_attach_reply, and so many control messages as it says
 //   process → crashd   one byte CS_ATTACH_CRASHED for each committed crash
+//   process → crashd   one byte CS_ATTACH_INCIDENTS for incidents, to a crashd that takes it
 //   crashd → process   later control messages: cs_control_header and its payload
 //   process → crashd   a cs_control_answer for each control message
 //   either             closes the socket: the process ended, or crashd did
@@ -30,8 +31,12 @@
 // Control messages of one connection that are not answered yet: as many fit into any socket's buffer.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
-// The wake-up byte.
-#define CS_ATTACH_CRASHED 0x43u
+// The wake-up bytes.
+#define CS_ATTACH_CRASHED   0x43u
+#define CS_ATTACH_INCIDENTS 0x49u
+
+// Bits of cs_attach_reply.flags.
+#define CS_ATTACH_TAKES_INCIDENTS 1u // a crashd without it closes the connection for CS_ATTACH_INCIDENTS
 
 // The last component of the attach socket's path, beside it the spool directory.
 #define CS_ATTACH_SOCKET_NAME      "attach"
@@ -106,7 +111,7 @@ typedef struct cs_attach_reply {
   uint32_t text_bytes;
   uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // why not, for people
   uint32_t control_count;                   // messages that follow at once, CS_CONTROL_UNANSWERED_LIMIT at most
-  uint32_t reserved;
+  uint32_t flags;
 } cs_attach_reply;
 
 typedef struct cs_control_header {

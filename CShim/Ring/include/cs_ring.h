@@ -249,7 +249,8 @@ typedef struct cs_ring_header {
   uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
   uint32_t class_total;   // exact, also when the table is full
   cs_ring_self_test self_test;
-  uint8_t reserved[3368];
+  uint32_t announces_incidents; // 1: crashd is woken for incidents; 0: it has to look for them
+  uint8_t reserved[3364];
 } cs_ring_header;
 
 // One loaded ELF image. link address = pc - bias.

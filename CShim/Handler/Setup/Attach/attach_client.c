@@ -29,7 +29,8 @@ typedef struct attach_client {
   cs_shim_status reported; // what the callback was last called with
   bool has_reported;
   bool is_remote_allowed;
-  uint64_t greeted; // the inode of the connection that crashd has accepted; 0: none
+  bool takes_incidents; // crashd does
+  uint64_t greeted;     // the inode of the connection that crashd has accepted; 0: none
   char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
 
@@ -122,14 +123,17 @@ static bool stay_attached(int socket) {
       return false;
     }
     client.greeted = inode;
+    client.takes_incidents = (reply.flags & CS_ATTACH_TAKES_INCIDENTS) != 0;
     cs_replaced_handlers_note();
     handle_first_controls(socket, reply.control_count);
   }
   cs_own_link_attached(cs_link_can_be_woken());
+  cs_link_announce_incidents(client.takes_incidents);
   report(CS_SHIM_STATUS_ATTACHED, cs_process.socket_address.sun_path);
   ssize_t received = 0;
   while ((received = receive(socket, message, sizeof message, -1)) > 0)
     handle_control(socket, message, (size_t)received);
+  cs_link_announce_incidents(false);
   cs_own_link_attached(false);
   return true;
 }

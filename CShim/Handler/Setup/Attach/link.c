@@ -9,14 +9,20 @@
 #include "../setup.h"
 
 #include "../../Signal/Deliver/deliver.h"
+#include "../../Signal/Deliver/news.h"
 #include "../../Signal/Kernel/descriptors.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
+// The time between two wake-ups for incidents.
+#define HOLD_NS 250000000L
 
-static bool is_separate;   // the thread has its own table
-static int listening = -1; // there: the descriptor that the bell makes readable
-static int connected = -1; // the connection
+static bool is_separate;     // the thread has its own table
+static int listening = -1;   // there: the descriptor that the bell makes readable
+static int connected = -1;   // the connection
+static bool announces;       // incidents wake crashd
+static bool is_held;         // they do so when the time is over that is left
+static struct timespec held; // that time
 
 static int listen_for_bell(void) {
   const uint64_t bell = UINT64_C(1) << (CS_OWN_BELL - 1);
@@ -84,11 +90,38 @@ static void wake_for_crash(int socket) {
   if (result == (long)sizeof byte || result == -EAGAIN) cs_own_link_has_woken(number);
 }
 
+void cs_link_announce_incidents(bool does) {
+  announces = does && cs_link_can_be_woken();
+  is_held = false;
+  if (announces) {
+    cs_news_listen(cs_gettid());
+  } else {
+    cs_news_ignore();
+  }
+}
+
+// Wakes crashd for incidents, and begins to hold others back; or finds none.
+static void announce_incidents(int socket) {
+  const uint8_t byte = CS_ATTACH_INCIDENTS;
+  if (!announces || is_held || !cs_news_take()) return;
+  // A full buffer has wake-ups enough.
+  cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+  held = (struct timespec){.tv_nsec = HOLD_NS};
+  is_held = true;
+}
+
 // true: the socket is ready. false: the bell, a signal, the time, or a failure; over the last two nothing is to wait.
-static bool wait_once(int socket, const struct timespec *at_most, bool *ret_is_over) {
+static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
+  // The connection waits for ever, and only then incidents are held back. The kernel takes from the time what has
+  // passed.
+  if (at_most == NULL) announce_incidents(socket);
+  const bool ends_hold = at_most == NULL && is_held;
+  if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  *ret_is_over = ready == 0 || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
+  // Also where messages keep coming.
+  if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
+  *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;
   if (ready > 0 && waits[1].revents != 0) {
     cs_read(listening, &rung, sizeof rung);

@@ -27,6 +27,10 @@ bool cs_link_wait(int socket, int timeout_ms);
 // Sleeps that long, whatever signals come, or until the threads are dismissed.
 void cs_link_pause(uint64_t duration_ns);
 
+// Sets whether incidents wake crashd, those from before the call too: four times a second at most. They never do where
+// the thread has no table of its own.
+void cs_link_announce_incidents(bool does);
+
 // Wakes the thread, for no message. It cannot be woken where it has no table of its own.
 bool cs_link_can_be_woken(void);
 void cs_link_wake(void);

@@ -6,6 +6,7 @@
 #include "../Ring/caller.h"
 #include "../setup.h"
 
+#include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
 // How long the threads may take to end: a callback of the program's runs as long as it likes.
@@ -103,4 +104,5 @@ void cs_own_threads_return(void) {
 void cs_own_threads_forget(void) {
   __atomic_store_n(&is_taken, 0, __ATOMIC_RELAXED);
   cs_own_forget();
+  cs_news_forget();
 }

@@ -1,6 +1,7 @@
 // What the shield's own parts saw happen, where crashd reads of it.
 #include "containment.h"
 
+#include "../Deliver/news.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"
@@ -65,13 +66,26 @@ static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
   return fits && cs_getpid() == cs_process.pid ? cs_started_ring() : NULL;
 }
 
+// Of a crash that wakes crashd itself.
+static bool is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE {
+  const bool is_kept_object = incident->source == CS_RING_INCIDENT_QUARANTINE &&
+                              (incident->kind == CS_RING_DANGLING_FREED || incident->kind == CS_RING_DANGLING_HELD);
+  return is_kept_object || incident->mode == CS_MODE_CRASH;
+}
+
+static bool keep_and_announce(cs_ring *ring, const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
+  if (!keep(ring, incident, times)) return false;
+  if (!is_of_crash(incident)) cs_news_add();
+  return true;
+}
+
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   cs_ring *const ring = ring_for(incident);
-  return ring != NULL && keep(ring, incident, 1);
+  return ring != NULL && keep_and_announce(ring, incident, 1);
 }
 
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE {
   cs_ring *const ring = ring_for(incident);
-  if (ring != NULL) keep(ring, incident, times);
+  if (ring != NULL) keep_and_announce(ring, incident, times);
   return ring != NULL;
 }

@@ -104,7 +104,7 @@ static ssize_t receive(int socket_number, struct msghdr *message) {
     if (!(condition)) return __LINE__;                                                                                 \
   } while (0)
 
-static int check_hello(int connection, int *ret_ring) {
+int cs_test_check_hello(int connection, int *ret_ring) {
   cs_attach_hello hello;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
   struct iovec part = {&hello, sizeof hello};
@@ -152,7 +152,7 @@ static int serve(int listener, bool replies) {
   REQUIRE(poll(&wait, 1, PATIENCE_MS) == 1);
   const int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
   int ring_descriptor = -1;
-  int line = check_hello(connection, &ring_descriptor);
+  int line = cs_test_check_hello(connection, &ring_descriptor);
   if (line == 0) {
     void *memory = mmap(NULL, sizeof(cs_ring), PROT_READ, MAP_SHARED, ring_descriptor, 0);
     line = memory == MAP_FAILED ? __LINE__ : check_crash(connection, memory, replies);

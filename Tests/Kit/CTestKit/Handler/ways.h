@@ -64,6 +64,9 @@ int cs_test_fork(void);
 // The same, with this process's descriptors.
 int cs_test_fork_with_descriptors(void);
 
+// crashd's side: takes the hello of a process, and its ring. 0, or the line that was not satisfied.
+int cs_test_check_hello(int connection, int *ret_ring);
+
 // The wait status of the child, -1 when it had to be killed after 20 s.
 int cs_test_wait(int child);
 

@@ -208,6 +208,17 @@ int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_s
 // The same with a crashd that comes after the start, when the process' own thread looks for it no more.
 int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 
+// What a process does that records incidents.
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : uint32_t {
+  CS_TEST_INCIDENT_MANY,       // 100,000 at least, for a second at least
+  CS_TEST_INCIDENT_IN_HANDLER, // one, in a signal handler
+  CS_TEST_INCIDENT_OLD_CRASHD, // some, with a crashd that takes no wake-ups for them, and then a crash
+  CS_TEST_INCIDENT_ASIDE,      // one, and one after the shield's threads stepped aside for unshare()
+} cs_test_incident_way;
+
+// Runs such a child, with this process as crashd. 0, or the line that was not satisfied.
+int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
+
 // What the spool file of a directory holds.
 typedef struct cs_test_spool {
   uint32_t file_count;

@@ -115,6 +115,7 @@ struct RingFormatTests {
       "class_count": Field(\cs_ring_header.class_count),
       "class_total": Field(\cs_ring_header.class_total),
       "self_test": Field(\cs_ring_header.self_test),
+      "announces_incidents": Field(\cs_ring_header.announces_incidents),
     ],
     "cs_ring_self_test": [
       "sequence": Field(\cs_ring_self_test.sequence),

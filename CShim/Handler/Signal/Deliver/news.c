@@ -1,0 +1,72 @@
+#include "news.h"
+
+#include "../Dispatch/state.h"
+#include "../Kernel/system_call.h"
+#include "../Threads/own_threads.h"
+
+// Bits of `news`.
+#define NEW  1u // something was recorded of which crashd does not know
+#define HELD 2u // the listener wakes crashd in a while, if anything is new then
+
+// How long a thread may take from the decision to ring until it has rung: 100 × 1 ms.
+#define RING_TRIES    100
+#define RING_SLEEP_NS 1000000
+
+static uint32_t news;    // atomic: bits
+static uint32_t ringers; // atomic: threads that may use the listener's number
+static int32_t listener; // atomic: the thread of the connection; 0: none
+
+// Ordering: all accesses are sequentially consistent. The recorder writes its entry and then `news`, the listener
+// `news` and then to crashd, which reads the entries: one of them sees the other. So do `listener` and `news`, and
+// `ringers` and `listener`.
+
+static void ring(void) SIGNAL_SAFE {
+  __atomic_add_fetch(&ringers, 1, __ATOMIC_SEQ_CST);
+  const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
+  // Where as many signals are queued as the process may have, the next incident tries again.
+  if (tid != 0 && cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == -EAGAIN) {
+    uint32_t only = NEW;
+    __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  }
+  __atomic_sub_fetch(&ringers, 1, __ATOMIC_SEQ_CST);
+}
+
+void cs_news_add(void) SIGNAL_SAFE {
+  // The entry before the word: a load after a store may be done before it otherwise.
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if ((__atomic_load_n(&news, __ATOMIC_SEQ_CST) & NEW) != 0) return;
+  if (__atomic_fetch_or(&news, NEW, __ATOMIC_SEQ_CST) == 0) ring();
+}
+
+bool cs_news_take(void) SIGNAL_SAFE {
+  uint32_t found = HELD;
+  const bool has_nothing =
+      __atomic_compare_exchange_n(&news, &found, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) || found == 0;
+  if (has_nothing) return false;
+  __atomic_store_n(&news, HELD, __ATOMIC_SEQ_CST);
+  return true;
+}
+
+static void show(uint32_t is_listened_to) SIGNAL_SAFE {
+  __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
+}
+
+void cs_news_listen(int tid) SIGNAL_SAFE {
+  __atomic_store_n(&listener, tid, __ATOMIC_SEQ_CST);
+  show(1);
+}
+
+void cs_news_ignore(void) SIGNAL_SAFE {
+  show(0);
+  __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
+  // A jump out of a signal handler may have left the count raised: later calls do not wait for it.
+  for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
+    cs_sleep_ns(RING_SLEEP_NS);
+  __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
+}
+
+void cs_news_forget(void) SIGNAL_SAFE {
+  __atomic_store_n(&news, 0, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
+}
