@@ -24,8 +24,11 @@ public struct Limits: Sendable, Equatable {
   public var emptyWakes = 100
   /// How long it is remembered that the symbols of a list of images were asked for.
   public var recentImages_ms = 1_000
-  /// How long incidents of a process that goes on may wait until they are read.
+  /// Time between two readings of the counters of protected classes, and of the incidents of a process that does not
+  /// announce them.
   public var observation_ms = 30_000
+  /// Time between two readings of a ring for incidents that its process announced.
+  public var incidentPause_ms = 250
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024
 

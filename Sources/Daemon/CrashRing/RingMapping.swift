@@ -68,6 +68,12 @@ public final class RingMapping: Sendable {
     return reader.memoryMode()
   }
 
+  /// Whether the process wakes crashd for incidents, as it says now.
+  public func announcesIncidents() -> Bool {
+    defer { letGo() }
+    return reader.announcesIncidents()
+  }
+
   /// What the program's last self-test of its guards found; nil: there was none.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }

@@ -110,6 +110,11 @@ public struct RingReader: @unchecked Sendable {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
+  /// Whether the process wakes crashd for incidents, as it says now.
+  public func announcesIncidents() -> Bool {
+    unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
+  }
+
   private func mode(_ header: PrivateCopy<cs_ring_header>) -> RingContents.MemoryFacts.Mode {
     switch cs_ring_memory_mode(rawValue: header[\.memory_mode]) {
     case .CS_RING_MEMORY_SCRUBBED: .scrubbed

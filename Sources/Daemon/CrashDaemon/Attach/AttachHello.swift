@@ -104,6 +104,7 @@ enum AttachReply {
     reply.status = status.rawValue
     reply.ring_version = CS_RING_VERSION
     reply.control_count = UInt32(clamping: controlCount)
+    reply.flags = UInt32(CS_ATTACH_TAKES_INCIDENTS)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
     // The text is no longer than the array that it is copied to.

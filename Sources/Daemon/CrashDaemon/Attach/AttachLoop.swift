@@ -9,6 +9,8 @@ enum PipelineEvent: Sendable {
   case attached(AttachedProcess, [ImageFile])
   /// It wrote something, or ended.
   case announced(AttachedProcess)
+  /// It recorded incidents.
+  case recordedIncidents(AttachedProcess)
   /// Its connection is gone, and how it went away is known; after the last `announced`.
   case ended(EndedProcess)
   /// Files in the spool directory; nil: look for all of them.
@@ -307,12 +309,21 @@ extension AttachLoop {
       take(answer, of: process, number)
       return
     }
-    guard message.bytes == [UInt8(CS_ATTACH_CRASHED)], message.descriptors.isEmpty, !message.isTruncated else {
-      configuration.ledger.refuse("message", from: process.facts.peer, because: "it is no wake-up")
-      close(number)
-      return
+    guard message.descriptors.isEmpty, !message.isTruncated else { return refuse(message: number, of: process) }
+    switch message.bytes {
+    case [UInt8(CS_ATTACH_CRASHED)]: announce(process)
+    case [UInt8(CS_ATTACH_INCIDENTS)]:
+      // As for a crash.
+      if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
+        configuration.events.yield(.recordedIncidents(process))
+      }
+    default: refuse(message: number, of: process)
     }
-    announce(process)
+  }
+
+  private mutating func refuse(message number: UInt64, of process: AttachedProcess) {
+    configuration.ledger.refuse("message", from: process.facts.peer, because: "it is no wake-up")
+    close(number)
   }
 
   func announce(_ process: AttachedProcess) {

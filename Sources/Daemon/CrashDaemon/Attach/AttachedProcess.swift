@@ -74,6 +74,9 @@ struct RingSource: Sendable {
   /// What its records keep of its memory, as it says now.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
+  /// Whether it wakes crashd for incidents; false also of a library from before it could.
+  func announcesIncidents() -> Bool { mapping.announcesIncidents() }
+
   /// What its last self-test of its guards found; nil: there was none.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
@@ -126,6 +129,8 @@ final class AttachedProcess: Sendable {
   /// Raised by the attach thread with a wake-up, lowered by the pipeline before it reads: keeps its queue as short
   /// as the number of processes, whatever a process sends.
   let isAnnounced = Atomic(false)
+  /// The same of a wake-up for incidents.
+  let hasNewIncidents = Atomic(false)
   /// The socket was closed, or the process has ended: what the ring holds now is all.
   let hasEnded = Atomic(false)
   /// What it made of crashd's control messages.

@@ -34,6 +34,7 @@ extension CrashAnalysis {
       await policy?.saw([], classes, of: process)
       return seen
     }
+    hub.notify(.incidents)
     var result = seen
     let news = zip(changed, reports).map { incident, report in
       result[incident.key] = incident.count
@@ -42,6 +43,12 @@ extension CrashAnalysis {
     }
     await policy?.saw(news, classes, of: process)
     return result
+  }
+
+  /// Shows the policy the counters of the classes that a process protects.
+  func sampleClasses(of process: AttachedProcess) async {
+    guard let policy else { return }
+    await policy.saw([], process.ring.observations().classes, of: process)
   }
 
   /// Counts what is not stored of a process that has ended: nobody will look at its ring again.

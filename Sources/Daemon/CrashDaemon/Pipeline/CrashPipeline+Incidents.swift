@@ -3,21 +3,56 @@ import Synchronization
 
 // What happens while processes go on.
 extension CrashPipeline {
-  /// Looks at the rings now and then: no process is asked, and none is woken.
+  /// Reads what processes announce, until crashd stops: then every ring is read once more anyway.
+  func readAnnouncedIncidents() async {
+    await withDiscardingTaskGroup { group in
+      for await process in recorded.stream { group.addTask { await self.readIncidents(of: process) } }
+      group.cancelAll()
+    }
+  }
+
+  /// A process decides how often it announces, and crashd how often it reads: a ring has a pause after each reading, and a
+  /// user a share of the time.
+  private func readIncidents(of process: AttachedProcess) async {
+    let (uid, ring) = (process.facts.peer.uid, RingKey(process.facts))
+    let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
+    let wait_ns = max(pause_ns, analysis.lookTime.wait_ns(for: uid))
+    if wait_ns > 0 {
+      do { try await Task.sleep(for: .nanoseconds(wait_ns)) } catch { return }
+    }
+    // Lowered before the reading: what is recorded after it is announced again.
+    process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
+    // Another one waits for its turn, and reads for both: while a reading waits for symbols, one waits at most.
+    if observing.waitingCount(ring) > 0 { return }
+    let start_ns = Moment.monotonic_ns()
+    // A task of its own: a reading that a stop cancels would store incidents without their symbols.
+    await Task { await observe(process) }.value
+    analysis.chargeLook(of: uid, since: start_ns)
+  }
+
+  /// Reads now and then what is not announced: the counters of protected classes, and the incidents of an older library,
+  /// or of a kernel without descriptor tables for threads (docs/decisions/0125).
   func watch() async {
     while !Task.isCancelled {
       do {
         try await Task.sleep(for: .milliseconds(limits.observation_ms))
       } catch _ { return }
-      // A ring that is being read needs no second read.
-      for process in attached() { await observing.runIfFree(RingKey(process.facts)) { await observeAlone(process) } }
+      await readUnannounced()
       await analysis.policy?.tick()
     }
   }
 
-  /// Stores the incidents of all attached processes that may be seen.
-  func observeAll(_ mayRead: @Sendable (Peer) -> Bool = { _ in true }) async {
-    for process in attached() where mayRead(process.facts.peer) { await observe(process) }
+  func readUnannounced() async {
+    for process in attached() {
+      // A ring that is being read needs no second read.
+      await observing.runIfFree(RingKey(process.facts)) {
+        if process.ring.announcesIncidents() {
+          await analysis.sampleClasses(of: process)
+        } else {
+          await observeAlone(process)
+        }
+      }
+    }
   }
 
   /// Returns when what had happened in the process before this call is stored.
@@ -31,6 +66,7 @@ extension CrashPipeline {
     await register.settle()
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
+    rings.noteReading(of: ring)
     rings.note(await analysis.observe(process, seen: rings.occurrences(of: ring)), of: ring)
   }
 

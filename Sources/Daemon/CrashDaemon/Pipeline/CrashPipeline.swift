@@ -50,6 +50,8 @@ final class CrashPipeline: Service {
   /// Rings of which there is news, until they are looked at.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>
+  /// Processes that have announced incidents; each stands in it once.
+  let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
   private let pulse: Pulse
   private let images: RecentImages
   /// Changes of the store: one stream for calls that wait for a process, one for the spool.
@@ -86,9 +88,11 @@ final class CrashPipeline: Service {
     followStore()
     await withDiscardingTaskGroup { group in
       group.addTask { await self.improveLateReports() }
+      group.addTask { await self.readAnnouncedIncidents() }
       let watching = Task { await self.watch() }
       for await event in events { handle(event, in: &group) }
       watching.cancel()
+      recorded.continuation.finish()
       // What is stored is safe; systemd does not wait for a second look at it.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
@@ -123,6 +127,7 @@ final class CrashPipeline: Service {
     case .attached(let process, let images): attach(process, images)
     case .announced(let process):
       if announce(process) { begin(process) }
+    case .recordedIncidents(let process): recorded.continuation.yield(process)
     case .ended(let ended):
       let number = ended.process.number
       if change(number, { counted($0.noteEnd(ended)) }) == .begins { begin(ended.process) }

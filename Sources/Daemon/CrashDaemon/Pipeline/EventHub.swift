@@ -5,9 +5,16 @@ import Synchronization
 ///
 /// What it is, they read from the store: nothing is queued here.
 final class EventHub: Sendable {
+  enum Topic { case reports, incidents }
+
+  private struct Listener {
+    var topic: Topic
+    var continuation: AsyncStream<Void>.Continuation
+  }
+
   private struct State {
     var next: UInt64 = 0
-    var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    var listeners: [UInt64: Listener] = [:]
     var readers: [UInt64: StoreCursor] = [:]
   }
 
@@ -21,8 +28,9 @@ final class EventHub: Sendable {
   }
 
   /// Something was stored.
-  func notify() {
-    for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
+  func notify(_ topic: Topic = .reports) {
+    let listeners = state.withLock { $0.listeners.values.filter { $0.topic == topic } }
+    for listener in listeners { listener.continuation.yield() }
   }
 
   /// A reader begins at a cursor.
@@ -44,11 +52,11 @@ final class EventHub: Sendable {
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
   /// One element for any number of news since the last one was taken.
-  func news() -> AsyncStream<Void> {
+  func news(of topic: Topic = .reports) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       state.next += 1
-      state.listeners[state.next] = continuation
+      state.listeners[state.next] = Listener(topic: topic, continuation: continuation)
       return state.next
     }
     continuation.onTermination = { [weak self] _ in

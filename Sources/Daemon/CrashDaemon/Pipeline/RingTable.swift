@@ -19,6 +19,8 @@ final class RingTable: Sendable {
     ///
     /// They belong to the ring: a ring that comes over many connections is read as one.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
+    /// When the incidents of each were read last.
+    var readings_ns: [RingKey: UInt64] = [:]
     /// Rings without a process, the oldest first; one may have come back.
     var left: [RingKey] = []
   }
@@ -32,7 +34,9 @@ final class RingTable: Sendable {
   func remove(_ ring: RingKey) {
     state.withLock { state in
       state.counts[ring] = state.counts[ring].flatMap { $0 > 1 ? $0 - 1 : nil }
-      guard state.counts[ring] == nil, state.occurrences[ring] != nil else { return }
+      guard state.counts[ring] == nil else { return }
+      state.readings_ns[ring] = nil
+      guard state.occurrences[ring] != nil else { return }
       state.left.append(ring)
       while state.left.count > Self.leftLimit {
         let oldest = state.left.removeFirst()
@@ -44,6 +48,22 @@ final class RingTable: Sendable {
   func contains(_ ring: RingKey) -> Bool { state.withLock { $0.counts[ring] != nil } }
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
+
+  /// Its incidents are read: of a ring that has a process.
+  func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
+    state.withLock { state in
+      if state.counts[ring] != nil { state.readings_ns[ring] = now_ns }
+    }
+  }
+
+  /// How long its incidents are not to be read again.
+  func incidentPause_ns(
+    of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
+  ) -> UInt64 {
+    guard let last_ns = state.withLock({ $0.readings_ns[ring] }) else { return 0 }
+    let end_ns = last_ns + UInt64(pause_ms) * 1_000_000
+    return end_ns > now_ns ? end_ns - now_ns : 0
+  }
 
   /// Of a ring that has a process.
   func note(_ occurrences: CrashAnalysis.Occurrences, of ring: RingKey) {

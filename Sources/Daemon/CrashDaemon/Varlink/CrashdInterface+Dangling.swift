@@ -29,7 +29,6 @@ extension CrashdInterface {
   func danglingClasses(
     _ parameters: OptionalName, _ client: Client
   ) async throws(ProtocolError) -> Methods.DanglingClasses.Sent {
-    await pipeline.observeAll { client.visibility.includes($0) }
     let found = await policy.summaries(await policy.find(parameters.name, client.visibility))
     return Methods.DanglingClasses.Sent(
       classes: found.prefix(limits.listReports).map { Erased(EstimatedClass($0)) })

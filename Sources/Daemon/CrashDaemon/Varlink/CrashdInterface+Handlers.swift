@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// Which function answers which method: each file binds its own. VarlinkConnection answers `Subscribe`, which has many
-// replies.
+// Which function answers which method: each file binds its own. VarlinkConnection answers `Subscribe` and,
+// with `more`, `Incidents`, which have many replies.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()

@@ -16,11 +16,12 @@ extension CrashdInterface {
 
   func incidents(
     _ query: IncidentQuery, _ client: Client
-  ) async throws(ProtocolError) -> Methods.Incidents.Reply {
+  ) throws(ProtocolError) -> Methods.Incidents.Reply {
+    // A list has no place to go on from.
+    if query.cursor != nil { throw .expectedMore }
     let limit = try checked(query.limit, "limit", in: 0...Int.max) ?? Self.defaultIncidents
     let offset = try checked(query.offset, "offset", in: Self.offsets) ?? 0
     let filter = try checked(query.filter)
-    await pipeline.observeAll { client.visibility.includes($0) }
     let incidents = try reading { () throws(StoreError) in
       try store.incidents(
         filter, visibility: client.visibility, offset: offset, limit: min(limit, limits.listReports))
@@ -30,7 +31,7 @@ extension CrashdInterface {
 
   func topIncidents(
     _ parameters: Methods.TopIncidents.Parameters, _ client: Client
-  ) async throws(ProtocolError) -> Methods.TopIncidents.Reply {
+  ) throws(ProtocolError) -> Methods.TopIncidents.Reply {
     let limit = try checked(parameters.own.limit, "limit", in: 0...Int.max) ?? Self.defaultIncidents
     let filter = try checked(parameters.shared)
     var key = IncidentSum.Key.site
@@ -38,7 +39,6 @@ extension CrashdInterface {
       guard let known = IncidentSum.Key(rawValue: by) else { throw .invalidParameter("by") }
       key = known
     }
-    await pipeline.observeAll { client.visibility.includes($0) }
     let sums = try reading { () throws(StoreError) in
       try store.topIncidents(
         by: key, filter, visibility: client.visibility, limit: min(limit, limits.listReports))
@@ -48,11 +48,10 @@ extension CrashdInterface {
 
   func danglingGroups(
     _ parameters: Methods.DanglingGroups.Parameters, _ client: Client
-  ) async throws(ProtocolError) -> Methods.DanglingGroups.Reply {
+  ) throws(ProtocolError) -> Methods.DanglingGroups.Reply {
     let limit = try checked(parameters.limit, "limit", in: 0...Int.max) ?? Self.defaultIncidents
     let offset = try checked(parameters.offset, "offset", in: Self.offsets) ?? 0
     let since = try time(parameters.since, "since")
-    await pipeline.observeAll { client.visibility.includes($0) }
     let groups = try reading { () throws(StoreError) in
       try store.danglingGroups(
         name: parameters.name, since: since, visibility: client.visibility, offset: offset,
@@ -61,7 +60,7 @@ extension CrashdInterface {
     return Methods.DanglingGroups.Reply(groups: groups)
   }
 
-  private func checked(_ filter: IncidentFilter) throws(ProtocolError) -> IncidentFilter {
+  func checked(_ filter: IncidentFilter) throws(ProtocolError) -> IncidentFilter {
     var filter = filter
     filter.since = try time(filter.since, "since")
     return filter

@@ -2,11 +2,8 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// Writes the events of one subscriber, a page of the store at a time.
-///
-/// A page stays in memory until its reader has taken it: few connections of one user have one at the same time, the others
-/// wait. What a page costs is charged to the user; a stream waits for CPU time as calls do.
-struct EventPages: Sendable {
+/// Writes the events of one subscriber.
+struct EventPages: StoredPages {
   let server: VarlinkServer
   let client: Client
   let writer: ReplyWriter
@@ -36,42 +33,21 @@ struct EventPages: Sendable {
     reader = server.hub.beginReading(at: start)
   }
 
-  /// Returns when the client has gone away, or the store fails; the connection is closed then.
   func write() async {
     defer { server.hub.endReading(reader) }
-    do {
-      try await writer.write(
-        ReplyFrame.success(
-          Methods.Subscribe.Sent(ready: true, cursor: start.description, lost: lost > 0 ? lost : nil), continues: true))
-      var progress = Progress(cursor: start, reported: lost)
-      var news = news.makeAsyncIterator()
-      repeat {
-        while try await !writePage(&progress) {}
-      } while await news.next() != nil
-    } catch let error as StoreError {
-      await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
-    } catch {
-      // The client went away.
-    }
-    writer.close()
+    let first = ReplyFrame.success(
+      Methods.Subscribe.Sent(ready: true, cursor: start.description, lost: lost > 0 ? lost : nil), continues: true)
+    var progress = Progress(cursor: start, reported: lost)
+    await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
   /// - Returns: Whether there was nothing behind it.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
-    let uid = client.peer.uid
-    try await server.waitForCPU(of: client.peer)
-    let permit = UserAccounts.isTrusted(uid) ? nil : await server.hub.pages.enter(uid)
-    defer { permit?.giveBack() }
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
     progress.cursor = page.end
     server.hub.read(reader, to: page.end)
     return page.isLast
-  }
-
-  /// What is charged in `body` is the client's.
-  private func charged<Value>(_ body: () throws -> Value) rethrows -> Value {
-    try CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, client.peer.uid), operation: body)
   }
 
   /// The next page, its last event first.

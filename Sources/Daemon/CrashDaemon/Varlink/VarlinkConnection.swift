@@ -21,8 +21,8 @@ struct VarlinkConnection {
         return
       }
       try await server.waitForCPU(of: peer)
-      if call.method == "\(Methods.interface).Subscribe", call.more == true {
-        if try await subscribe(call) { return }
+      if call.more == true, call.interface == Methods.interface, Self.streams.contains(call.name) {
+        if try await stream(call) { return }
         continue
       }
       let reply = await CPUAccounts.$current.withValue(CPUAccounts.Charge(cpu, uid)) { await answer(call) }
@@ -47,33 +47,32 @@ struct VarlinkConnection {
   }
 }
 
-// Subscribe.
+// Methods with many replies.
 extension VarlinkConnection {
-  private static let parameters = ParameterReader(Methods.Subscribe.Parameters.self)
+  private static let streams: Set<String> = [Methods.Subscribe.name, Methods.Incidents.name]
+  private static let subscribeParameters = ParameterReader(Methods.Subscribe.Parameters.self)
+  private static let incidentParameters = ParameterReader(Methods.Incidents.Parameters.self)
 
-  /// Streams events.
+  /// Streams what is stored.
   ///
   /// Returns whether the connection is at its end.
-  private mutating func subscribe(_ call: VarlinkCall) async throws -> Bool {
-    let cursor: StoreCursor
-    let filter: ReportFilter
-    let lost: Int
+  private mutating func stream(_ call: VarlinkCall) async throws -> Bool {
+    let pages: any StoredPages
     do throws(ProtocolError) {
-      let started = CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, peer.uid)) {
-        Result { () throws(ProtocolError) in try start(call) }
+      let begun = CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, peer.uid)) {
+        Result { () throws(ProtocolError) in try begin(call) }
       }
-      (cursor, filter, lost) = try started.get()
+      pages = try begun.get()
     } catch {
       try await writer.write(ReplyFrame.failure(error))
       return false
     }
-    let pages = EventPages(server, client, writer, from: cursor, filter, lost: lost)
     await withTaskGroup { group in
       group.addTask { await pages.write() }
       do {
         // The stream has no end but the connection's.
         if try await inbound.next() != nil {
-          server.ledger.refuse("call", from: peer, because: "it came while Subscribe was answered on its connection")
+          server.ledger.refuse("call", from: peer, because: "it came while \(call.name) was answered on its connection")
         }
       } catch {
         // Closed by the client, by the stream below, or because crashd stops.
@@ -83,9 +82,16 @@ extension VarlinkConnection {
     return true
   }
 
-  private func start(_ call: VarlinkCall) throws(ProtocolError) -> (StoreCursor, ReportFilter, lost: Int) {
+  private func begin(_ call: VarlinkCall) throws(ProtocolError) -> any StoredPages {
+    if call.name == Methods.Incidents.name {
+      return try IncidentPages(server, client, writer, Self.incidentParameters.read(call))
+    }
+    return try events(call)
+  }
+
+  private func events(_ call: VarlinkCall) throws(ProtocolError) -> EventPages {
     let interface = server.interface
-    let parameters = try Self.parameters.read(call)
+    let parameters = try Self.subscribeParameters.read(call)
     let given = try interface.cursor(parameters.own.cursor)
     var subscriber: String?
     if let name = parameters.own.subscriber { subscriber = try interface.checked(subscriber: name) }
@@ -103,6 +109,6 @@ extension VarlinkConnection {
     }
     let missed = try interface.missed(after: cursor, visibility)
     guard missed.count == 0 || mayHaveExpired else { throw ProtocolError(missed) }
-    return (cursor, filter, missed.count)
+    return EventPages(server, client, writer, from: cursor, filter, lost: missed.count)
   }
 }

@@ -49,14 +49,18 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
   public var limit: Int?
   /// So many are left out before the first: those of the previous pages.
   public var offset: Int?
+  /// Where a stream goes on: it has what was stored, or counted on, after that.
+  public var cursor: String?
   /// Which incidents.
   public var filter: IncidentFilter
 
-  private enum CodingKeys: CodingKey { case limit, offset }
+  private enum CodingKeys: CodingKey { case limit, offset, cursor }
 
   /// Makes a query; without arguments it asks for the newest incidents.
-  public init(limit: Int? = nil, offset: Int? = nil, filter: IncidentFilter = IncidentFilter()) {
-    (self.limit, self.offset, self.filter) = (limit, offset, filter)
+  public init(
+    limit: Int? = nil, offset: Int? = nil, cursor: String? = nil, filter: IncidentFilter = IncidentFilter()
+  ) {
+    (self.limit, self.offset, self.cursor, self.filter) = (limit, offset, cursor, filter)
   }
 
   /// Reads one; the keys of the filter stand beside the others.
@@ -64,6 +68,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
     offset = try container.decodeIfPresent(Int.self, forKey: .offset)
+    cursor = try container.decodeIfPresent(String.self, forKey: .cursor)
     filter = try IncidentFilter(from: decoder)
   }
 
@@ -72,6 +77,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)
     try container.encodeIfPresent(offset, forKey: .offset)
+    try container.encodeIfPresent(cursor, forKey: .cursor)
     try filter.encode(to: encoder)
   }
 }

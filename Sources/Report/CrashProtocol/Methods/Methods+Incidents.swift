@@ -12,8 +12,11 @@ extension Methods {
     package typealias Parameters = IncidentQuery
     package struct Reply: Codable, Sendable {
       package var incidents: [IncidentReport]
+      package var cursor: String?
 
-      package init(incidents: [IncidentReport]) { self.incidents = incidents }
+      package init(incidents: [IncidentReport], cursor: String? = nil) {
+        (self.incidents, self.cursor) = (incidents, cursor)
+      }
     }
   }
 

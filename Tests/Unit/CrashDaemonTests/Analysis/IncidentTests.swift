@@ -84,7 +84,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
   }
 
-  @Test("many who ask at once get each incident stored, and it counts once for the policy", .timeLimit(.minutes(5)))
+  @Test("many readings at once store each incident, and it counts once for the policy", .timeLimit(.minutes(5)))
   func atOnce() async throws {
     // One may be done before the next begins: several processes.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
@@ -115,7 +115,7 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  /// What the policy counts when rings with 20 incidents each attach, one after the other, and four ask at once each time.
+  /// What the policy counts when rings with 20 incidents each attach, one after the other, and four readings begin at once each time.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -129,12 +129,13 @@ struct IncidentTests {
       for index in 0..<20 {
         ring.addIncident(index, key: UInt64(index) * 2 + 1, subject: "App.Session", count: 1, mode: 1)
       }
-      continuation.yield(.attached(try Self.attached(ring, number: UInt64(number)), []))
+      let process = try Self.attached(ring, number: UInt64(number))
+      continuation.yield(.attached(process, []))
       await withCheckedContinuation { continuation.yield(.settled($0)) }
       await withTaskGroup(of: Int.self) { group in
         for _ in 0..<4 {
           group.addTask {
-            await pipeline.observeAll()
+            await pipeline.observe(process)
             return (try? daemon.store.incidents(limit: 1_000).count) ?? 0
           }
         }

@@ -302,6 +302,7 @@ extension PipelineEvent {
     switch self {
     case .attached: "attached"
     case .announced: "announced"
+    case .recordedIncidents: "recordedIncidents"
     case .ended: "ended"
     case .asked: "asked"
     case .spooled: "spooled"

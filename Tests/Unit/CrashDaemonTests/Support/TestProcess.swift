@@ -71,6 +71,8 @@ final class TestProcess: Sendable {
 
   func wake() throws { try send([UInt8(CS_ATTACH_CRASHED)]) }
 
+  func announceIncidents() throws { try send([UInt8(CS_ATTACH_INCIDENTS)]) }
+
   /// Ends the connection, as the kernel does for a process that ends.
   func hangUp() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 }

@@ -202,6 +202,9 @@ struct TestRing {
     put(heapKey, at: offset(\cs_ring_header.heap_key))
   }
 
+  /// As a library that wakes crashd for incidents.
+  mutating func setAnnounces() { put(UInt32(1), at: offset(\cs_ring_header.announces_incidents)) }
+
   /// The handler has found that the kernel would not dump the process.
   mutating func setRestricted() { put(UInt32(1), at: offset(\cs_ring_header.is_restricted)) }
 

@@ -1,0 +1,52 @@
+import CrashProtocol
+import CrashReport
+import CrashStore
+import NIOCore
+
+/// Writes the incidents of one `Incidents` with `more`: a reply a page.
+///
+/// One that is counted on while its reader is slow comes once, with its latest count: what waits is bounded by the store.
+struct IncidentPages: StoredPages {
+  let server: VarlinkServer
+  let client: Client
+  let writer: ReplyWriter
+  let filter: IncidentFilter
+  private let start: StoreCursor
+  private let news: AsyncStream<Void>
+
+  init(_ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, _ query: IncidentQuery) throws(ProtocolError) {
+    (self.server, self.client, self.writer) = (server, client, writer)
+    let interface = server.interface
+    news = server.hub.news(of: .incidents)
+    filter = try interface.checked(query.filter)
+    let given = try interface.cursor(query.cursor)
+    let (filter, visibility) = (filter, client.visibility)
+    start = try interface.reading { () throws(StoreError) in
+      guard let given else { return try interface.store.incidentCursor(isNewest: filter.since == nil) }
+      _ = try interface.store.incidentPage(after: given, filter, visibility: visibility, limit: 0)
+      return given
+    }
+  }
+
+  func write() async {
+    var cursor = start
+    await write(first: Self.reply([], start), news) {
+      try await inTurn {
+        let page = try charged {
+          try CPUAccounts.charging {
+            try server.interface.store.incidentPage(
+              after: cursor, filter, visibility: client.visibility, limit: server.limits.eventBatch,
+              limitBytes: server.limits.eventBatchBytes)
+          }
+        }
+        if !page.incidents.isEmpty { try await writer.write(charged { Self.reply(page.incidents, page.end) }) }
+        cursor = page.end
+        return page.isLast
+      }
+    }
+  }
+
+  private static func reply(_ incidents: [IncidentReport], _ cursor: StoreCursor) -> ByteBuffer {
+    ReplyFrame.success(Methods.Incidents.Reply(incidents: incidents, cursor: cursor.description), continues: true)
+  }
+}

@@ -1,0 +1,55 @@
+import CrashProtocol
+import CrashStore
+import NIOCore
+
+/// A stream of replies that are read from the store, a page at a time.
+///
+/// A page stays in memory until its reader has taken it: few connections of one user have one at the same time, the others
+/// wait. What a page costs is charged to the user; a stream waits for CPU time as calls do.
+protocol StoredPages: Sendable {
+  var server: VarlinkServer { get }
+  var client: Client { get }
+  var writer: ReplyWriter { get }
+
+  /// Returns when the connection is to be closed.
+  func write() async
+}
+
+extension StoredPages {
+  /// Writes a first reply, then pages, and again when there is news.
+  ///
+  /// Returns when the client has gone away, or the store fails; the connection is closed then.
+  /// Ordering: `news` listens since before the store was read for the first reply, so nothing falls between the two.
+  /// - Parameters:
+  ///   - first: The first reply.
+  ///   - news: An element where there is more to read.
+  ///   - writePage: Writes the next page, and returns whether there was nothing behind it.
+  func write(first: ByteBuffer, _ news: AsyncStream<Void>, _ writePage: () async throws -> Bool) async {
+    do {
+      try await writer.write(first)
+      var news = news.makeAsyncIterator()
+      repeat {
+        while try await !writePage() {}
+      } while await news.next() != nil
+    } catch let error as StoreError {
+      await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
+    } catch {
+      // The client went away.
+    }
+    writer.close()
+  }
+
+  /// Waits until the client may have a page, and does `body` then.
+  func inTurn<Value>(_ body: () async throws -> Value) async throws -> Value {
+    let uid = client.peer.uid
+    try await server.waitForCPU(of: client.peer)
+    let permit = UserAccounts.isTrusted(uid) ? nil : await server.hub.pages.enter(uid)
+    defer { permit?.giveBack() }
+    return try await body()
+  }
+
+  /// What is charged in `body` is the client's.
+  func charged<Value>(_ body: () throws -> Value) rethrows -> Value {
+    try CPUAccounts.$current.withValue(CPUAccounts.Charge(server.cpu, client.peer.uid), operation: body)
+  }
+}

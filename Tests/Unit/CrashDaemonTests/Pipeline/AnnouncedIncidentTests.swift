@@ -1,0 +1,154 @@
+import CrashProtocol
+import CrashRing
+import CrashStore
+import Glibc
+import LinuxSystem
+import TestKit
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Incidents that a process announces")
+struct AnnouncedIncidentTests {
+  private static let incidents = "io.crashshield.Crashd.Incidents"
+
+  private static func ring(_ incidents: Int = 0, isAnnouncing: Bool = true) -> TestRing {
+    var ring = TestRing()
+    if isAnnouncing { ring.setAnnounces() }
+    for index in 0..<incidents { add(index, to: &ring) }
+    return ring
+  }
+
+  private static func add(_ index: Int, to ring: inout TestRing) {
+    ring.addIncident(
+      index, key: UInt64(index) * 2 + 1, subject: "App/Cart.swift: \(index) is outside", count: 1, mode: 0, source: 2)
+  }
+
+  /// A process that is attached, and whose ring was read once.
+  private static func attached(
+    _ ring: TestRing, _ memory: Descriptor, _ daemon: TestDaemon, _ client: TestClient
+  ) async throws -> TestProcess {
+    let process = try await daemon.attach()
+    #expect(try await process.attach(memory) == .accepted)
+    _ = try await client.awaitProcess()
+    return process
+  }
+
+  /// The ids of the next page that has some.
+  private static func page(_ client: TestClient) async throws -> [String] {
+    while true {
+      let found = try await client.reply().object("parameters").array("incidents")
+      if !found.isEmpty { return found.compactMap { $0["id"]?.string } }
+    }
+  }
+
+  @Test("a subscriber gets an incident without a question")
+  func subscriber() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = Self.ring()
+      let memory = try ring.memory()
+      let process = try await Self.attached(ring, memory, daemon, try await daemon.client())
+      let follower = try await daemon.client()
+      try await follower.send(Self.incidents, more: true)
+      #expect(try await follower.reply().object("parameters").array("incidents").isEmpty)
+      for index in 0..<3 {
+        Self.add(index, to: &ring)
+        try ring.write(to: memory)
+        try process.announceIncidents()
+        let ids = try await Self.page(follower)
+        #expect(ids.count == 1 && ids[0].hasSuffix("\(index * 2 + 1)"))
+      }
+      process.hangUp()
+    }
+  }
+
+  @Test("a question changes nothing in the store, whatever the ring holds")
+  func question() async throws {
+    try await TestDaemon.run { daemon in
+      var ring = Self.ring(1)
+      let memory = try ring.memory()
+      let client = try await daemon.client()
+      let process = try await Self.attached(ring, memory, daemon, client)
+      let before = try daemon.store.incidentCursor(isNewest: true)
+      #expect(try daemon.store.incidents(limit: 9).count == 1)
+      Self.add(1, to: &ring)
+      try ring.write(to: memory)
+      for method in ["Incidents", "Incidents", "TopIncidents", "DanglingGroups", "DanglingClasses", "Status"] {
+        #expect(try await !client.call("io.crashshield.Crashd.\(method)").isEmpty)
+      }
+      #expect(try await client.call(Self.incidents).array("incidents").count == 1)
+      #expect(try daemon.store.incidentCursor(isNewest: true) == before)
+      // It is stored when the process ends at the latest.
+      process.hangUp()
+      try await client.until { try daemon.store.incidents(limit: 9).count == 2 }
+    }
+  }
+
+  @Test("wake-ups for incidents are never ignored, and count as none for a crash that comes after them")
+  func notEmpty() async throws {
+    var limits = Limits.patient
+    limits.emptyWakes = 2
+    limits.incidentPause_ms = 0
+    try await TestDaemon.run(limits: limits) { daemon in
+      var ring = Self.ring()
+      let memory = try ring.memory()
+      let client = try await daemon.client()
+      let process = try await Self.attached(ring, memory, daemon, client)
+      for index in 0..<8 {
+        Self.add(index, to: &ring)
+        try ring.write(to: memory)
+        try process.announceIncidents()
+        try await client.until { try daemon.store.incidents(limit: 99).count == index + 1 }
+      }
+      ring.addCrash()
+      try ring.write(to: memory)
+      try process.wake()
+      #expect(try await client.awaitProcess().array("reports") == [.string(ring.id)])
+      #expect(try await daemon.refusals()["wake-up"] == nil)
+      process.hangUp()
+    }
+  }
+
+  @Test("a ring is read four times a second at most, whatever its process announces")
+  func pause() {
+    let (rings, ring, other) = (RingTable(), RingKey(id: "a", user: 7), RingKey(id: "b", user: 7))
+    let pause_ms = Limits().incidentPause_ms
+    rings.add(ring)
+    #expect(pause_ms == 250 && rings.incidentPause_ns(of: ring, pause_ms, at: 5) == 0)
+    rings.noteReading(of: ring, at: 1_000_000_000)
+    #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
+    #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
+    #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
+    // Nothing is remembered of a ring without a process.
+    rings.remove(ring)
+    rings.noteReading(of: ring, at: 1_000_000_000)
+    #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
+  }
+
+  @Test("the incidents of a process that cannot announce them are read now and then, and of others only the counters")
+  func unannounced() async throws {
+    for isAnnouncing in [false, true] {
+      let daemon = try TestDaemon(TestDirectory())
+      let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+      let pipeline = CrashPipeline(
+        analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+      let running = Task { try await pipeline.run() }
+      var ring = Self.ring(1, isAnnouncing: isAnnouncing)
+      ring.addImage(0)
+      ring.addClass(0, "App.Session", admitted: 10)
+      let source = try RingSource(memory: ring.memory())
+      let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: geteuid()), unit: nil)
+      continuation.yield(.attached(AttachedProcess(number: 4, facts: facts, ring: source), []))
+      await withCheckedContinuation { continuation.yield(.settled($0)) }
+      await pipeline.register.settle()
+      let policy = try #require(daemon.analysis.policy)
+      #expect(await policy.summaries(await policy.find(nil, .all)).isEmpty)
+      await pipeline.readUnannounced()
+      #expect(try daemon.store.incidents(limit: 9).count == (isAnnouncing ? 0 : 1))
+      #expect(await policy.summaries(await policy.find(nil, .all)).count == 1)
+      continuation.finish()
+      running.cancel()
+      _ = await running.result
+    }
+  }
+}

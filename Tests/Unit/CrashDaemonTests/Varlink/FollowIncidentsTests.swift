@@ -1,0 +1,84 @@
+import CrashProtocol
+import CrashReport
+import CrashStore
+import TestKit
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Incidents with more")
+struct FollowIncidentsTests {
+  private static let method = "io.crashshield.Crashd.Incidents"
+
+  private static func incident(_ id: String, name: String = "shop") -> IncidentReport {
+    let time = "2026-01-01T00:00:00.000000Z"
+    return IncidentReport(
+      id: id, first: time, last: time, count: 1,
+      process: .init(pid: 1, uid: 0, name: name, executable: "/srv/shop", buildID: "ab"), source: "guard",
+      kind: "index", mode: "absorb", subject: "7 is outside", sentence: "7 is outside.", confidence: "certain")
+  }
+
+  private static func store(_ incidents: [IncidentReport], in daemon: TestDaemon) throws {
+    try daemon.store.put(incidents: incidents)
+    daemon.hub.notify(.incidents)
+  }
+
+  /// A client that follows, and the cursor of the first reply.
+  private static func follow(
+    _ daemon: TestDaemon, _ parameters: [String: JSONValue] = [:]
+  ) async throws -> (TestClient, cursor: JSONValue) {
+    let client = try await daemon.client()
+    try await client.send(method, parameters, more: true)
+    let first = try await client.reply()
+    #expect(first["continues"] == .bool(true) && first.object("parameters").array("incidents").isEmpty)
+    return (client, try #require(first.object("parameters")["cursor"]))
+  }
+
+  private static func ids(_ client: TestClient) async throws -> [String?] {
+    try await client.reply().object("parameters").array("incidents").map { $0["id"]?.string }
+  }
+
+  @Test("new ones come; those of before only with since, or after a cursor")
+  func begin() async throws {
+    try await TestDaemon.run { daemon in
+      try daemon.store.put(incidents: [Self.incident("a")])
+      let (new, cursor) = try await Self.follow(daemon)
+      let (since, _) = try await Self.follow(daemon, ["since": .string("2025-01-01T00:00:00Z")])
+      #expect(try await Self.ids(since) == ["a"])
+      try Self.store([Self.incident("b")], in: daemon)
+      #expect(try await Self.ids(new) == ["b"])
+      #expect(try await Self.ids(since) == ["b"])
+      let (later, _) = try await Self.follow(daemon, ["cursor": cursor])
+      #expect(try await Self.ids(later) == ["b"])
+    }
+  }
+
+  @Test("more than a page come in several, and only those that the filter wants")
+  func pages() async throws {
+    try await TestDaemon.run { daemon in
+      let (client, _) = try await Self.follow(daemon, ["name": .string("till")])
+      let all = (10..<50).map { Self.incident("i\($0)", name: $0 % 2 == 0 ? "till" : "shop") }
+      try Self.store(all, in: daemon)
+      var found: [String?] = []
+      while found.count < 20 {
+        let page = try await Self.ids(client)
+        #expect((1...daemon.analysis.limits.eventBatch).contains(page.count))
+        found += page
+      }
+      #expect(found == all.filter { $0.process.name == "till" }.map(\.id))
+    }
+  }
+
+  @Test("a wrong cursor is refused, and one without more")
+  func refused() async throws {
+    try await TestDaemon.run { daemon in
+      let client = try await daemon.client()
+      for (cursor, error) in [("x", "InvalidCursor"), ("0123456789abcdef-0", "InvalidCursor")] {
+        try await client.send(Self.method, ["cursor": .string(cursor)], more: true)
+        #expect(try await client.reply().string("error") == "io.crashshield.Crashd.\(error)")
+      }
+      try await client.send(Self.method, ["cursor": .string("\(daemon.store.epoch)-0")])
+      #expect(try await client.reply().string("error") == "org.varlink.service.ExpectedMore")
+    }
+  }
+}
