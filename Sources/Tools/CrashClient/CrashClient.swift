@@ -104,6 +104,25 @@ public struct CrashClient: Sendable {
     return EventStream(connection: connection)
   }
 
+  /// Opens a stream of incidents: those stored, or counted on, after `cursor`, then new ones; without a cursor those since
+  /// the filter's `since`, and without that new ones only.
+  ///
+  /// - Parameters:
+  ///   - filter: Which incidents.
+  ///   - cursor: That of a page of an earlier stream.
+  /// - Returns: The stream.
+  /// - Throws: What kept it from beginning.
+  public func followIncidents(
+    _ filter: IncidentFilter = IncidentFilter(), after cursor: String? = nil
+  ) throws(ClientError) -> IncidentStream {
+    let connection = try connect()
+    try connection.send(
+      method: Self.method(Methods.Incidents.name), parameters: IncidentQuery(cursor: cursor, filter: filter),
+      more: true,
+      until: .after(timeout))
+    return IncidentStream(connection: connection)
+  }
+
   /// Says that everything up to `cursor` has arrived under a name.
   /// - Returns: How far the subscriber has come.
   @discardableResult

@@ -115,29 +115,29 @@ struct FilterTests {
     #expect(try asked(verb.words, method: verb.method).isEmpty)
   }
 
-  @Test("incidents follow -S shows what was seen since then, and then what happens")
-  func followSince() throws {
-    let calls = Mutex(0)
+  @Test("incidents follow shows what comes, and goes on behind it where it was cut off")
+  func followIncidents() throws {
+    let calls = Mutex<[JSONValue?]>([])
     let (first, second) = (try Self.incident(id: "aa", second: 11), try Self.incident(id: "bb", second: 12))
     let daemon = try FakeDaemon { connection in
-      while connection.call() != nil {
-        let number = calls.withLock { count in
-          count += 1
-          return count
-        }
-        switch number {
-        case 1: connection.reply(#"{"incidents":[\#(first)]}"#)
-        case 2: connection.reply(#"{"incidents":[\#(second),\#(first)]}"#)
-        default: connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
-        }
+      guard let call = connection.call() else { return }
+      let parameters = try? JSONDecoder().decode(JSONValue.self, from: Data(call.utf8))["parameters"]
+      let number = calls.withLock { calls in
+        calls.append(parameters?["cursor"])
+        return calls.count
       }
+      connection.reply(#"{"incidents":[],"cursor":"c0"}"#, continues: true)
+      guard number > 1 else { return connection.reply(#"{"incidents":[\#(first)],"cursor":"c1"}"#, continues: true) }
+      connection.reply(#"{"incidents":[\#(second)],"cursor":"c2"}"#, continues: true)
+      connection.reply(#"{"reason":"a test"}"#, error: "io.crashshield.Crashd.StoreUnavailable")
     }
     defer { daemon.stop() }
-    let words = ["incidents", "follow", "-S", "-1h", "--json=short", "--socket", daemon.socketPath]
+    let words = ["incidents", "follow", "--json=short", "--socket", daemon.socketPath]
     let result = try CommandLineTests.crashctl(words)
     let ids = try result.output.split(separator: "\n").map {
       try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["id"]?.string
     }
     #expect(ids == ["aa", "bb"])
+    #expect(calls.withLock { $0.map { $0?.string } } == [nil, "c1"])
   }
 }
