@@ -1,37 +1,4 @@
-# The front door. Each target installs the Debian packages that it needs and ends with a line of figures.
-#   make demo     three crashes of an HTTP server and their reports
-#   make test     everything that CI checks
-#   make matrix   every way to crash, on each kind of thread, in each build: the table of docs/matrix.md
-#   make measure  what the shield costs, idle and in a crash; fails beyond what is promised
-#   make box      the service under a real systemd, in a throw-away container (root)
-#   make bench    side by side with Swift's own backtracer
-#   make bench-hostile what hostile input costs each parser beside plain input of its size, and hostile clients other users
-#   make bench-end how long a crash takes to close the connections of a server, idle and loaded, beside a server without the shield
-#   make bench-crashd  how many crashes a second crashd stores, and how long crashctl takes over 100,000 reports; the same at
-#                 10,000 to 1,000,000 reports side by side
-#   make dangling twelve uses of dead objects under each policy, in each build: the table of docs/dangling.md
-#   make bench-dangling    what it costs a SwiftNIO server under load, 20 minutes: the table of docs/dangling-cost.md
-#   make measure-dangling  what the quarantine of dead objects adds to a dealloc, in instructions
-#   make measure-guards  what guards at call sites add where nothing is wrong, in time, and what a fault costs; of a package of
-#                 somebody else's
-#   make guards   a fault of each of the thirty guards, without it and in each mode: the table of docs/guards.md
-#   make docs     the documentation of CrashShield and its guards as a DocC archive, a page a guard; its examples have to compile
-#   make measure-implicit  what an import of CrashShieldImplicit or CrashShieldCasts adds where nothing is wrong, in instructions
-#   make measure-pages  what guard slots add to a malloc, in instructions
-#   make symbols  the symbol cache beside other symbolizers, on a large server: the table of docs/symbols.md
-#   make verdicts which crashes are said to use freed memory: >= 1,000 that do not, and those of every kind that do
-#   make grouping every crash in a debug and in an optimized build: how many of these pairs are one group
-#   make peers    every crash of C and C++ under us, swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
-#   make fault    crashd is killed 200 times while processes crash: how many crashes are lost, or told of twice
-#   make stress   crashd beside 5,000 idle processes, 1,000 crashes a second, leaps of the clock, a state directory that is full,
-#                 read-only or corrupt: what is lost, its memory
-#   make check-descriptors  10,000 programs crash beside a thread that closes all descriptors and opens files: none is touched
-#   make check-sinks  crashes sent on to a real Bugsink and a real OpenTelemetry agent, from Python's packages
-#   make fuzz     the readers of rings, images, symbol caches, stacks and control messages, and crashd's sockets and settings, under
-#                 libFuzzer, 4.4 times FUZZ_SECONDS
-#   make preload  libcrashshield.so, for programs that were not built with the shield; part of `make release`
-#   make deb      a Debian package of what `make release` has built, in .build-deb
-#   make install  PREFIX, DESTDIR as usual; what `make release` has built, so that root needs no compiler
+# The front door: `make help` lists the targets. Each installs the Debian packages that it needs and ends with a line of figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -49,6 +16,7 @@ FUZZ_SECONDS ?= 60
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
+PRELOADED := .build-preloaded
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
@@ -61,7 +29,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -73,10 +41,10 @@ build-packages:
 test-packages: build-packages
 	@scripts/install-packages $(TEST_PACKAGES)
 
-build: build-packages
+build: build-packages ## @daily builds everything and the tests
 	$(SWIFT) build --build-tests
 
-release: build-packages
+release: build-packages ## @install the programs as they are installed, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
 	  $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(RELEASE) --product $$product; \
 	done
@@ -84,7 +52,7 @@ release: build-packages
 	@scripts/build/manuals $(RELEASE)
 	@$(MAKE) preload
 
-preload:
+preload: ## @install libcrashshield.so, for programs that do not link the shield; part of `make release`
 	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
 dynamic: build-packages
@@ -94,17 +62,26 @@ dynamic: build-packages
 	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target $$target || exit; \
 	done
 
-demo: release
-	@scripts/demo $(RELEASE)/release
-
 static: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product dangling-maker
 
+help: ## @daily this list
+	@awk 'BEGIN { FS = ":.* ## @[a-z]+ "; split("daily evidence costs install", groups, " "); \
+	    split("Every day:Evidence (minutes to hours):Costs, as ratios to a reference of the same run:Install", titles, ":") } \
+	  match($$0, /^[a-z-]+:.* ## @[a-z]+ /) { group = $$0; sub(/^.* ## @/, "", group); sub(/ .*/, "", group); \
+	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
+	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
+
+demo: release ## @daily three crashes of an HTTP server and their reports
+	@scripts/demo $(RELEASE)/release
+
+test: build test-debug ## @daily builds everything and runs all unit and end-to-end tests
+
 # Fastest checks first. What takes longest to build is built beside the checks, with what they leave of two cores; what
 # mostly waits runs beside what computes.
-test: check-format build
-	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks test-debug"
+ci: check-format build ## @daily everything that CI checks after `make test`: sanitizers, fuzzers, release tests, box
+	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
 checks: check-units check-api check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
@@ -157,13 +134,13 @@ check-guards: dynamic
 check-pages: test-packages
 	scripts/check/pages
 
-dangling: test-packages build dynamic static
+dangling: test-packages build dynamic static ## @evidence twelve uses after free under each policy, in each build: docs/dangling.md
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
 # The whole of the promises about costs, in five minutes. The best of several runs counts: the machine may do something
 # else as well, but not all the time.
-measure: build
+measure: build ## @costs what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
 	scripts/measure/crash
@@ -171,7 +148,7 @@ measure: build
 check-preload: build
 	scripts/check/preload .build/debug
 
-check-descriptors:
+check-descriptors: ## @evidence 10,000 crashes beside a thread that closes and opens all descriptors
 	scripts/check/descriptors
 
 check-static: build
@@ -192,8 +169,8 @@ $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
 
-# Not of `make test`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
-check-sinks: test-packages build
+# Not of `make ci`: it brings 200 MB of Python's packages, and Bugsink takes half a minute to prepare.
+check-sinks: test-packages build ## @evidence crashes sent to a real Bugsink and a real OpenTelemetry agent
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
 	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
@@ -207,7 +184,11 @@ test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
 
-matrix: test-packages build dynamic static
+preloaded:
+	scripts/build/preload $(PRELOADED)/libcrashshield.so
+	for build in debug release static; do scripts/build/unshielded $(PRELOADED)/$$build/crash-maker $$build || exit; done
+
+matrix: test-packages build dynamic static preloaded ## @evidence every way to crash, on each kind of thread, in each build: docs/matrix.md
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
@@ -238,7 +219,7 @@ test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
-fuzz: build
+fuzz: build ## @evidence every reader of untrusted bytes under libFuzzer, 4.4 times FUZZ_SECONDS
 	scripts/fuzz/readers $(FUZZ_SECONDS)
 	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder
@@ -248,60 +229,60 @@ fuzz: build
 	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
 	scripts/fuzz/daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
-box: release
+box: release ## @evidence the service and the package under a real systemd, in a throw-away container (root)
 	@scripts/install-packages $(BOX_PACKAGES)
 	@scripts/box/run $(RELEASE)/release
 
-bench: release dynamic
+bench: release dynamic ## @costs capture and storing beside swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release
 
 # On a machine that does nothing else.
-bench-crashd: release
+bench-crashd: release ## @costs crashes a second, and calls of crashctl over 10,000 to 1,000,000 reports
 	Benchmarks/Service/service.py $(RELEASE)/release
 
-bench-end: release
+bench-end: release ## @costs how long a crash takes to close a server's connections, beside one without the shield
 	@scripts/install-packages $(END_PACKAGES)
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
 # Ratios: on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
 HOSTILE_CALLS ?= 2000
-bench-hostile: release
+bench-hostile: release ## @costs hostile input to each parser, hostile clients beside other users
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
 
-bench-dangling:
+bench-dangling: ## @costs the quarantine in a SwiftNIO server under load, 20 minutes: docs/dangling-cost.md
 	@scripts/install-packages wrk
 	$(SWIFT) build -c release --package-path Benchmarks/Dangling/Server --scratch-path .build-dangling
 	Benchmarks/Dangling/server.py .build-dangling/release/dangling-server docs/dangling-cost.md --ways zero,zero-own
 
-measure-dangling:
+measure-dangling: ## @costs what the quarantine adds to a dealloc, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/dangling
 
-measure-guards:
+measure-guards: ## @costs what guards add where nothing fails, and what a fault costs
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(SWIFT) build -c release --package-path Benchmarks/Costs/GuardCost --scratch-path .build-guards
 	scripts/build/guard-cost .build-guards/release .build-guards/program
 	scripts/check/guards --table .build-guards/program
 	scripts/measure/guards .build-guards/release
 
-guards: build
+guards: build ## @evidence a fault of each guard, without it and in each mode: docs/guards.md
 	GUARD_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter GuardTests.GuardTableTests
 	@sed -n '/^<!-- thirty -->/,/^<!-- end of thirty -->/p' docs/guards.md
 
-docs: build
+docs: build ## @daily the documentation as a DocC archive; its examples have to compile
 	scripts/build/docs .build/debug .build/docs/CrashShield.doccarchive
 
-measure-implicit: dynamic
+measure-implicit: dynamic ## @costs what CrashShieldImplicit and CrashShieldCasts add where nothing fails, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/implicit $(DYNAMIC)/release
 
-measure-pages:
+measure-pages: ## @costs what guard slots add to a malloc, in instructions
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/pages
 
 # The large server takes 20 minutes the first time.
-symbols: release $(VENV)/bin/python3
+symbols: release $(VENV)/bin/python3 ## @evidence the symbol cache beside other symbolizers, on a large server: docs/symbols.md
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic
 	$(SWIFT) build -c release --static-swift-stdlib -Xswiftc -g --package-path Benchmarks/Symbols/Server \
@@ -314,29 +295,29 @@ symbols: release $(VENV)/bin/python3
 	  $(RELEASE)/release/crash-analyse .build-bench/symbol-bench .build-bench/runtime docs/symbols.md
 	$(VENV)/bin/python3 Benchmarks/Symbols/follow.py $(RELEASE)/release .build-server/release/large-server --append docs/symbols.md
 
-fault: build
+fault: build ## @evidence crashd is killed 200 times while processes crash: losses and repetitions
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 200 --plain
 
-stress: release
+stress: release ## @evidence crashd with 5,000 processes, 1,000 crashes a second, clock leaps, a full disk
 	Tests/EndToEnd/Faults/stress.py $(RELEASE)/release
 
-grouping: build dynamic
+grouping: build dynamic ## @evidence each crash in a debug and in an optimized build: how many pairs are one group
 	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
-verdicts: release dynamic
+verdicts: release dynamic ## @evidence which of 1,000 and more crashes the diagnosis calls a use-after-free
 	Tests/EndToEnd/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release
 
-peers: release dynamic
+peers: release dynamic ## @evidence crashes of C and C++ here, under swift-backtrace, glog, abseil and backward-cpp: docs/peers.md
 	@scripts/install-packages $(PEER_PACKAGES)
 	@scripts/peers $(RELEASE)/release $(DYNAMIC)/release/crash-maker docs/peers.md
 
-deb: release
+deb: release ## @install a Debian package of what `make release` built, in .build-deb
 	@scripts/install-packages $(DEB_PACKAGES)
 	@scripts/build/deb $(RELEASE)/release .build-deb
 
-install:
+install: ## @install installs what `make release` built; PREFIX and DESTDIR as usual
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
 
-clean:
+clean: ## @install removes everything that was built
 	rm -rf .build .build-*
