@@ -315,14 +315,11 @@ if !coreOnly {
         name: "crashctl",
         dependencies: ["CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem", arguments]),
       // Sends reports on, by itself: crashd talks to no network.
-      .target(
-        name: "CrashSinks",
-        dependencies: [
-          "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashSettings", "LinuxSystem",
-        ]),
       .executableTarget(
         name: "crash-forward",
-        dependencies: ["CrashClient", "CrashProtocol", "CrashSettings", "CrashSinks", "LinuxSystem", arguments]),
+        dependencies: [
+          "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashSettings", "LinuxSystem", arguments,
+        ]),
     ])
 
   targets += house(
@@ -354,8 +351,8 @@ if !coreOnly {
         name: "ToolTests",
         dependencies: [
           "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
-          "CrashSettings", "CrashSinks", "LinuxSystem", "TestKit",
-          "crashctl", "crashd", "crash-maker",
+          "CrashSettings", "LinuxSystem", "TestKit",
+          "crash-forward", "crashctl", "crashd", "crash-maker",
         ]),
     ])
 

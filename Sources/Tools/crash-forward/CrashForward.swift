@@ -3,7 +3,6 @@ import ArgumentParser
 import CrashClient
 import CrashProtocol
 import CrashSettings
-import CrashSinks
 import Glibc
 import LinuxSystem
 

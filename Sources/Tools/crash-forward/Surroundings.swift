@@ -1,5 +1,4 @@
 import CrashReport
-import CrashSinks
 import Glibc
 
 /// What the program gets from its surroundings, and where it writes.

@@ -1,6 +1,6 @@
 import CrashProtocol
 import CrashReport
-import CrashStore
+@testable import CrashStore
 import TestKit
 import Testing
 
@@ -57,7 +57,7 @@ struct IncidentPageTests {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
       let later = StoreCursor(epoch: start.epoch, sequence: start.sequence + 1)
-      for cursor in [StoreCursor(epoch: "0123456789abcdef", sequence: 0), later] {
+      for cursor in [StoreCursor(epoch: StoreEpoch(id: "0123456789abcdef"), sequence: 0), later] {
         #expect(throws: StoreError.invalidCursor(cursor.description)) {
           _ = try store.incidentPage(after: cursor, limit: 9)
         }

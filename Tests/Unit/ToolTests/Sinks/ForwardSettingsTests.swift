@@ -5,7 +5,7 @@ import CrashSettings
 import Foundation
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("Settings of crash-forward")
 struct ForwardSettingsTests {

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("JournalSink")
 struct JournalSinkTests {

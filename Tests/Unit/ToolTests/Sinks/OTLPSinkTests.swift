@@ -1,7 +1,7 @@
 import CrashProtocol
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("OTLPSink")
 struct OTLPSinkTests {

@@ -5,7 +5,7 @@ import Glibc
 import LinuxSystem
 import TestKit
 
-@testable import CrashSinks
+@testable import crash_forward
 
 /// Events and what tests read of them.
 enum Sample {

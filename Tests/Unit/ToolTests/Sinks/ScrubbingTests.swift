@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("Scrubbing of events")
 struct ScrubbingTests {

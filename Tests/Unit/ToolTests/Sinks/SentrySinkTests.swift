@@ -4,7 +4,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("SentrySink")
 struct SentrySinkTests {

@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("SinkRunner")
 struct SinkRunnerTests {

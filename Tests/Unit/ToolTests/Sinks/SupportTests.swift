@@ -4,7 +4,7 @@ import LinuxSystem
 import Synchronization
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 @Suite("Waits and paces of sinks")
 struct SupportTests {

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-@testable import CrashSinks
+@testable import crash_forward
 
 private let right: Int32 = 42
 
