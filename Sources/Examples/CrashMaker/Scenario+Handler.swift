@@ -14,6 +14,7 @@ extension Scenario {
       cs_testing_inject(.CS_INJECT_CRASH, cs_injection_point.CS_INJECT_REGISTERS.rawValue)
       cs_fault_null_write()
     }.with {
+      $0.callsLibrary = true
       $0.mark = "null-write"
       $0.withoutDebugger = "the record is minimal"
     },

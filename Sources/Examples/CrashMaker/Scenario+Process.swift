@@ -16,6 +16,7 @@ extension Scenario {
       "fork-child-restarted", "", "cs_fault_null_write", summary: "crash in a forked child that starts the shield anew",
       crashInRestartedChild
     ).with {
+      $0.callsLibrary = true
       $0.mark = "null-write"
       $0.reportedSignal = "SIGSEGV"
       $0.isChildReported = true

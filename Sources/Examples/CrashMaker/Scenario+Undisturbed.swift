@@ -37,6 +37,7 @@ extension Scenario {
 
   private func unseen() -> Scenario {
     with {
+      $0.isUndisturbed = true
       $0.silence = "nothing crashes"
       $0.threads = [.main]
     }

@@ -49,6 +49,10 @@ public struct Scenario: Sendable {
   public var needsRoot = false
   /// Whether the shield's thread must have told whether there is a crashd: it would not find the memory for it any more.
   public var awaitsStatus = false
+  /// Whether it is no crash, but what a program does that must not see the shield.
+  var isUndisturbed = false
+  /// Whether its fault is a call of the library's, so that it takes a program that links it.
+  var callsLibrary = false
   /// Threads on which the report is known to lack something, and the reason.
   public var gap: Gap?
   /// What must be set in the environment when the process begins.
@@ -131,6 +135,13 @@ extension Scenario {
 
   /// Whether a report must come of it.
   public var isReported: Bool { silence == nil }
+
+  /// Whether it says nothing with a preloaded shield, which starts before the program does anything, and which the program
+  /// cannot ask whether crashd has accepted it.
+  public var needsLibrary: Bool {
+    let isCallback = if case .status = fault { true } else { false }
+    return (prepare != nil && !isUndisturbed) || awaitsStatus || isSilentDeath || isCallback || callsLibrary
+  }
 
   /// The scenario of that name.
   public static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

@@ -7,23 +7,50 @@ struct MatrixBuild {
   var isOptimized: Bool
   /// Whether the Swift library is part of it.
   var isStatic: Bool
+  /// What is preloaded to a program that does not link the shield; nil: the program links it.
+  var preload: String?
 
-  /// The three of them; `make matrix` builds and names the optimized ones.
+  /// The six of them; `make matrix` builds and names all but the debug one that links the shield.
   static func all() throws -> [MatrixBuild] {
-    [
+    let (release, isStatic) = (try directory("CRASH_MAKER_RELEASE"), try directory("CRASH_MAKER_STATIC"))
+    let linked = [
       MatrixBuild(name: "debug", program: try Binaries.besideTests("crash-maker"), isOptimized: false, isStatic: false),
-      try optimized("release", variable: "CRASH_MAKER_RELEASE", isStatic: false),
-      try optimized("release, static", variable: "CRASH_MAKER_STATIC", isStatic: true),
+      MatrixBuild(name: "release", program: release + "/crash-maker", isOptimized: true, isStatic: false),
+      MatrixBuild(name: "release, static", program: isStatic + "/crash-maker", isOptimized: true, isStatic: true),
     ]
+    let preloaded = try directory("CRASH_MAKER_PRELOADED")
+    return linked
+      + zip(linked, ["debug", "release", "static"]).map { build, folder in
+        var build = build
+        build.name += ", preloaded"
+        build.program = "\(preloaded)/\(folder)/crash-maker"
+        build.preload = preloaded + "/libcrashshield.so"
+        return build
+      }
   }
 
   /// Whether a scenario can crash in it.
-  func canRun(_ scenario: Scenario) -> Bool { scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
+  func canRun(_ scenario: Scenario) -> Bool {
+    scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
+  }
 
-  private static func optimized(_ name: String, variable: String, isStatic: Bool) throws -> MatrixBuild {
+  /// What a report of it is known to lack.
+  func gap(of scenario: Scenario) -> String? {
+    // The runtime says these; a task's name is asked of it as well.
+    guard isPreloaded, isStatic, !scenario.reason.isEmpty || scenario.name == "task-named" else { return nil }
+    return "preloaded: a static Swift library shows no symbol to a library, which so cannot ask for its words"
+  }
+
+  var isPreloaded: Bool { preload != nil }
+  /// What a run with the shield has in its environment.
+  var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }
+  /// A program that does not link the shield cannot ask it whether it is attached.
+  var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
+
+  private static func directory(_ variable: String) throws -> String {
     guard let directory = Environment.value(of: variable) else {
       throw SystemError("\(variable) is not set: the matrix runs by 'make matrix'", 0)
     }
-    return MatrixBuild(name: name, program: directory + "/crash-maker", isOptimized: true, isStatic: isStatic)
+    return directory
   }
 }

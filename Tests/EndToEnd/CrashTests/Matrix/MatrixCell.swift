@@ -48,17 +48,18 @@ extension MatrixCell {
     _ scenario: Scenario, on thread: CrashRun.Thread, in build: MatrixBuild, under daemon: PrivateDaemon
   ) async throws -> MatrixCell {
     var cell = MatrixCell(row: scenario.name, build: build.name, thread: thread)
-    if scenario.hasGap(on: thread) { cell.gap = scenario.gap?.reason }
+    cell.gap = scenario.hasGap(on: thread) ? scenario.gap?.reason : build.gap(of: scenario)
     let token = "cell-\(scenario.name)-\(thread.rawValue)-\(build.name)"
     let options = ["--thread", thread.rawValue]
     let environment = daemon.place.environment.merging(["CRASH_MATRIX_CELL": token]) { $1 }
+      .merging(build.environment) { $1 }
     let with: Crasher.Outcome
     let without: Crasher.Outcome
     do {
       without = try await Crasher.run(
         scenario.name, options, environment: ["CRASHSHIELD_DISABLE": "1"], program: build.program, slices: outerSlices)
       with = try await Crasher.run(
-        scenario.name, ["--wait-attached"] + options, environment: environment, program: build.program,
+        scenario.name, build.options + options, environment: environment, program: build.program,
         slices: outerSlices)
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       cell.results[.noHang] = .some("\(error)")

@@ -49,7 +49,7 @@ struct MatrixTests {
           }
         }
       }
-      for build in builds {
+      for build in builds where !build.isPreloaded {
         try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
         for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {
           cells.append(try await binary.run(in: build, under: daemon))
@@ -82,6 +82,7 @@ struct MatrixTests {
     scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
+      + scenarios.filter(\.needsLibrary).map { ($0.name, "preloaded: it needs the library's own calls, or its answer") }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }
@@ -90,7 +91,8 @@ struct MatrixTests {
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(
-        "raise", ["--wait-attached"], environment: daemon.place.environment, program: build.program)
+        "raise", build.options, environment: daemon.place.environment.merging(build.environment) { $1 },
+        program: build.program)
       _ = try await daemon.reports(of: crash.pid)
     }
   }
@@ -125,11 +127,12 @@ struct MatrixTests {
 
     Written by `make matrix`: every scenario of CrashMaker, on each kind of thread on which it makes sense (main, Dispatch
     queue, Swift task, plain thread, thread with a small stack), in each build (debug; release; release with a static
-    Swift library). A number is the cells that are right, of those in which it was looked at.
+    Swift library), with the shield linked and with it preloaded. A number is the cells that are right, of those in which it
+    was looked at.
 
     - **captured**: exactly one report, of the signal, with as many crashed threads as crashed; or none where none can be.
     - **frames**: the topmost own function and the line of the fault, on each crashed thread; in a task who awaits it.
-    - **gdb**: the same frames, pc by pc, as gdb sees on the first kind of thread.
+    - **gdb**: the same frames, pc by pc, as gdb sees on the first kind of thread, with the shield linked.
     - **reason**: the runtime's own words, the right cause, what its sentence must name, `si_code`, who sent the signal, how
       many threads were looked at, and what is told as lost.
     - **no hang**: the process ends at most 2 s later than without the shield.

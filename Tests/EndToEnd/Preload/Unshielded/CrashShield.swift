@@ -1,0 +1,39 @@
+// Stands in for the library in a crash-maker that does not link it: scripts/build/unshielded. The shield of such a
+// program is the preloaded one, so nothing here starts, and nothing is recorded.
+import Glibc
+
+public enum Shield {
+  public struct StartError: Error, Equatable {}
+  public struct ProtectionError: Error {}
+  public struct Containment: Error {}
+
+  public struct Configuration {
+    public init(annotations: [String: String], _ onStatus: @escaping @Sendable (Attachment) -> Void) {}
+  }
+
+  public enum Attachment: Sendable { case attached }
+
+  public struct Status {
+    public struct Handler { public var signal: Int32 }
+    public var replacedHandlers: [Handler] = []
+  }
+
+  public enum Selection { case named(String) }
+  public struct Protection { public var protected: [String] = [] }
+
+  public static var isStarted: Bool { false }
+  public static var status: Status { Status() }
+  public static var maximumContainedFaults: Int {
+    get { 0 }
+    set {}
+  }
+
+  public static func start(_ configuration: Configuration) throws(StartError) {}
+  public static func startInForkedChild() throws(StartError) {}
+  public static func protect(_ selection: Selection) throws(ProtectionError) -> Protection { Protection() }
+  public static func annotate(_ key: String, _ value: String) {}
+  /// A call that the optimizer cannot remove: what stands before it is no tail call.
+  public static func breadcrumb(_ message: String) { _ = getpid() }
+  public static func isolated(_ body: () -> Void) throws(Containment) { body() }
+  public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }
+}
