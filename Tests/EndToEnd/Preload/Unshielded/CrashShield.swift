@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Stands in for the library in a crash-maker that does not link it: scripts/build/unshielded. The shield of such a
 // program is the preloaded one, so nothing here starts, and nothing is recorded.
 import Glibc
