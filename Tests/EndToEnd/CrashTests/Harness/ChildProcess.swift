@@ -95,9 +95,12 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Waits until the child has ended and reaps it; kills it and throws after as many slices of patience.
+  /// Waits until the child has ended and reaps it; kills it and throws after as many slices of patience, or when it
+  /// `isHopeless`, which each slice asks.
   @discardableResult
-  func wait(slices: Int = Patience.slices) async throws -> ExitStatus {
+  func wait(
+    slices: Int = Patience.slices, isHopeless: @escaping @Sendable () -> Bool = { false }
+  ) async throws -> ExitStatus {
     let end = DispatchSemaphore(value: 0)
     async let reaped = blocking {
       defer { end.signal() }
@@ -106,7 +109,9 @@ final class ChildProcess: Sendable {
     do {
       try await blocking {
         try Patience.wait(for: "process \(self.pid) did not end", slices: slices) { slice -> Void? in
-          end.wait(timeout: .now() + .seconds(Int(slice.components.seconds))) == .success ? () : nil
+          if end.wait(timeout: .now() + .seconds(Int(slice.components.seconds))) == .success { return () }
+          if isHopeless() { throw SystemError("process \(self.pid) waits for what does not come", ETIMEDOUT) }
+          return nil
         }
       }
     } catch {

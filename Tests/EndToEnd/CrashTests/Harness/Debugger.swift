@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import Synchronization
 import TestKit
 import Testing
 
@@ -49,6 +50,21 @@ enum Debugger {
   /// How often gdb may fail at one run.
   private static let failureLimit = 4
 
+  /// How many slices a process may be dead before it is clear that gdb has missed its end.
+  private static let deadLimit = 10
+
+  /// Whether all threads of gdb's child are dead.
+  private static func waitsForDead(_ gdb: pid_t) -> Bool {
+    guard let children = try? contents(of: "/proc/\(gdb)/task/\(gdb)/children"),
+      let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
+    else { return false }
+    return threads.allSatisfy { thread in
+      // The state stands behind the name, which is in brackets; one that is gone by now is dead, too.
+      let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
+      return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
+    }
+  }
+
   /// What it answered, and why not all of it.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
@@ -64,7 +80,15 @@ enum Debugger {
       ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
     var trouble: String?
     do {
-      let status = try await gdb.wait(slices: 240)
+      let pid = gdb.pid
+      let deadSlices = Mutex(0)
+      let status = try await gdb.wait(slices: 240) {
+        let isDead = waitsForDead(pid)
+        return deadSlices.withLock { slices in
+          slices = isDead ? slices + 1 : 0
+          return slices == deadLimit
+        }
+      }
       if status.code != 0 { trouble = "gdb: \(status): \(try contents(of: errorPath).suffix(2_000))" }
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       trouble = "\(error)"
