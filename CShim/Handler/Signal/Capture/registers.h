@@ -34,9 +34,9 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 // Whether the instruction at pc is the one that compilers put where a program must not come (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Whether a signal that was sent found the thread at a fault: the instruction at pc has faulted and not run since. So
-// it is when the fault's handler raised the signal while that was blocked, and has returned; the exception is this
-// fault's.
+// Whether a signal that was sent may have found the thread at a fault: the instruction at pc has faulted and not run
+// since. True when the fault's handler re-raised the blocked signal and returned; but also where a page was touched for
+// the first time, and the exception is an earlier one's: crashd compares the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
 // Whether pc has moved past the instruction that stopped: a breakpoint traps after it, everything else before.

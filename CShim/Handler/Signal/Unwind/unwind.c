@@ -60,7 +60,10 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  if (is_code(registers[CS_REGISTER_PC]) && !cs_registers_show_bad_fetch(way->context)) return false;
+  // The processor's word is about the innermost frame: behind a handler another one begins.
+  const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
+  const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
+  if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
   if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
     return false;
   }

@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The fault that came first, where a handler of the program's took its signal and raised it again.
+/// The fault that came first, where a handler of the program's took its signal and re-raised it.
 ///
 /// faulthandler, glog and many loggers do so: the record is then about `raise`, and the fault lies behind the frame of
 /// the signal that the kernel delivered to that handler.
@@ -105,6 +105,6 @@ extension FirstFault {
 }
 
 extension RingContents {
-  /// A record as its rules see it: that of the first fault, where a handler of the program's raised the signal again.
+  /// A record as its rules see it: that of the first fault, where a handler of the program's re-raised the signal.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

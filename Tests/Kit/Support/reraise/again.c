@@ -3,7 +3,9 @@
 // HANDLER says how: "return" raises it while it is blocked, so that it comes when the handler has returned; "siginfo"
 // does so with SA_SIGINFO, "kill" by kill(), "abort" with abort() once the handler blocks SIGABRT; "unmasked" does not
 // block it; "stack" is "return" on an alternate stack of the program's own.
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +109,32 @@ NOINLINE static void survived(void) {
   raise(SIGILL);
 }
 
+static atomic_int rounds;
+
+static void *abort_other(void *thread) {
+  while (atomic_load(&rounds) < 100)
+    ;
+  pthread_kill(*(pthread_t *)thread, SIGABRT);
+  return NULL;
+}
+
+// The same, where the signal finds the thread touching pages for the first time: RF is set, and the exception is still
+// that of the fault before.
+NOINLINE static void touched(void) {
+  const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigaction(SIGILL, &action, NULL);
+  __asm__ volatile("ud2");
+  enum { BYTES = 1 << 20 };
+  volatile char *pages = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_t self = pthread_self(), other;
+  pthread_create(&other, NULL, abort_other, &self);
+  for (;; atomic_fetch_add(&rounds, 1)) {
+    madvise((void *)pages, BYTES, MADV_DONTNEED);
+    for (int at = 0; at < BYTES; at += 4096)
+      pages[at] = 1;
+  }
+}
+
 static const struct {
   const char *name;
   void (*crash)(void);
@@ -123,6 +151,7 @@ static const struct {
     {"truncated", truncated},
     {"overflow", overflow},
     {"survived", survived},
+    {"touched", touched},
 };
 
 int main(int argument_count, char **arguments) {

@@ -15,7 +15,7 @@ struct Exception_x86_64: Sendable {
   /// - Parameters:
   ///   - pc: Where the exception was.
   ///   - expected: What was delivered; SIGABRT tells nothing of the exception before it.
-  /// - Returns: It; nil where the kernel makes none of it, or another one than was delivered.
+  /// - Returns: It; nil where the exception leads to no signal, or to another one than was delivered.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     let told: (signal: Int32, code: Int32, address: UInt64)? =
       switch number {
@@ -24,7 +24,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // A page that its file has no more.
+      // A page beyond the end of its file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Floating point: which operation, only its own registers tell (FPE_FLTUNK).
@@ -41,28 +41,67 @@ struct Exception_x86_64: Sendable {
 }
 
 extension CrashRecord {
-  /// The exception of a fault whose handler raised its signal while that was blocked, and has returned.
+  /// The exception of a fault whose handler re-raised its signal while that was blocked, and returned.
   ///
-  /// The registers are those of the fault again. Nil where the signal was sent for another reason.
+  /// The registers are those of the fault again. RF alone proves nothing: a page that is touched for the first time sets it,
+  /// too, and leaves the exception of a fault that the thread survived before. So the instruction must be one that makes
+  /// this exception. Nil where it is not, and where the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(RegisterNames.pc) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
-    let isFault = flags & Exception_x86_64.resumeFlag != 0
     let decoded = InstructionDecoder_x86_64.decode(instruction)
-    switch trapNumber {
-    // None, or a division.
-    case 0: return isFault && signal == SIGFPE && decoded?.isDivision == true ? exception : nil
-    // Its pc is past it: no fault, and the handler of the shield has compared the byte before.
-    case 3: return exception
-    case 14: return isTied(exception, by: decoded, isFault: isFault) ? exception : nil
-    default: return isFault ? exception : nil
-    }
+    // A page fault tells its address, and a breakpoint is no fault: its pc is past it.
+    guard trapNumber == 14 || trapNumber == 3 || flags & Exception_x86_64.resumeFlag != 0 else { return nil }
+    let isMade =
+      switch trapNumber {
+      // None, or a division.
+      case 0: signal == SIGFPE && decoded?.isDivision == true
+      // The handler of the shield has compared the byte before: at a function's begin that is padding.
+      case 3: frames.first.map { $0.functionStart != registers[RegisterNames.pc] } ?? false
+      case 6: Self.undefined.contains { instruction.starts(with: $0) } || (decoded == nil && vectorOpcode == nil)
+      case 12, 13: decoded.map(isRefused) ?? false
+      case 14: isTied(exception, by: decoded)
+      case 16: instruction.first.map { 0xd8...0xdf ~= $0 || $0 == 0x9b } ?? false
+      case 17: flags & Self.alignmentFlag != 0 && decoded?.operands.isEmpty == false
+      case 19: vectorOpcode.map { 0x50...0x5f ~= $0 || 0x2a...0x2f ~= $0 || $0 == 0xc2 } ?? false
+      default: false
+      }
+    return isMade ? exception : nil
+  }
+
+  /// ud2, ud1, ud0.
+  private static let undefined: [[UInt8]] = [[0x0f, 0x0b], [0x0f, 0xb9], [0x0f, 0xff]]
+  /// AC: without it nothing is checked.
+  private static let alignmentFlag: UInt64 = 1 << 18
+
+  /// The opcode of a vector instruction: behind 0F or in VEX; nil of any other.
+  private var vectorOpcode: UInt8? {
+    let bytes = Array(instruction.drop { [0x66, 0xf2, 0xf3].contains($0) || 0x40...0x4f ~= $0 }.prefix(5))
+    let index: Int? =
+      switch bytes.first {
+      case 0x0f: 1
+      case 0xc5: 2
+      case 0xc4: 3
+      case 0x62: 4
+      default: nil
+      }
+    return index.flatMap { bytes.indices.contains($0) ? bytes[$0] : nil }
+  }
+
+  /// Whether the processor refuses it without a page fault: an address that is none, or the kernel's instruction.
+  private func isRefused(_ decoded: MachineInstruction) -> Bool {
+    if decoded.isPrivileged || decoded.operand(faultingAt: nil, registers: registers) != nil { return true }
+    let memory = MemoryWords([MemoryWords.Piece(start: stackStart, bytes: stack)])
+    return decoded.target?.value(registers, memory).map { !$0.isCanonical } ?? false
   }
 
   /// Whether the page fault is of this instruction, and not an earlier one's, which the thread survived.
-  private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?, isFault: Bool) -> Bool {
+  private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?) -> Bool {
     if exception.address == registers[RegisterNames.pc] { return true }
-    guard let decoded, !decoded.hasUnknownOperand else { return isFault }
+    guard let decoded, !decoded.hasUnknownOperand else {
+      return flags & Exception_x86_64.resumeFlag != 0
+        && SignalFrame_x86_64.isTied(trap: trapNumber, exception.address, registers)
+    }
     return decoded.operand(faultingAt: exception.address, registers: registers) != nil
   }
 }

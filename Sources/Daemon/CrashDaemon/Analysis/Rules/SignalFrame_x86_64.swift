@@ -74,7 +74,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   }
 
   /// Whether a page fault may be of this code: of a signal that was sent, the exception is an earlier one's.
-  private static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
+  static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }
   }
