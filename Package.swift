@@ -184,7 +184,7 @@ targets += house(
   "Tests/Kit",
   [
     .target(name: "CTestKit", dependencies: ["CShim", "CShimQuarantine", "CShimRing"]),
-    .target(name: "TestKit", dependencies: ["CrashShieldGuards", "LinuxSystem"]),
+    .target(name: "TestKit", dependencies: ["CrashReport", "CrashShieldGuards", "LinuxSystem"]),
   ])
 
 targets += house(
@@ -205,7 +205,7 @@ targets += house(
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
-      name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics"],
+      name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics", "TestKit"],
       exclude: ["Report/read_minidump.py"], resources: [.copy("Report/Golden")]),
     // From a fault to what a reader finds in the ring.
     .testTarget(

@@ -1,4 +1,5 @@
 public import CrashProtocol
+public import CrashReport
 
 extension CrashClient {
   /// What an operator said of the guards of programs whose name contains this, of all without one.
@@ -17,8 +18,8 @@ extension CrashClient {
   /// - Throws: What kept crashd from it.
   @discardableResult
   public func setGuards(
-    mode: String, kind: String? = nil, name: String? = nil, isImplicit: Bool = false
+    mode: IncidentReport.Mode, kind: String? = nil, name: String? = nil, isImplicit: Bool = false
   ) throws(ClientError) -> DanglingChange {
-    try call(Methods.GuardSet.self, .init(kind: kind, mode: mode, implicit: isImplicit, name: name))
+    try call(Methods.GuardSet.self, .init(kind: kind, mode: mode.rawValue, implicit: isImplicit, name: name))
   }
 }

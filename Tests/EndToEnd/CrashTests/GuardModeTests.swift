@@ -2,6 +2,7 @@ import CrashClient
 import CrashProtocol
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// The modes of guards, from the operator's terminal by way of crashd to the guard, and what the guard did back again.

@@ -3,6 +3,7 @@ import CrashMaker
 import CrashProtocol
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// Uses of freed objects in guard slots, from the processor's fault to what crashd says of them.

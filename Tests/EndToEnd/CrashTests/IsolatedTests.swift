@@ -2,6 +2,7 @@ import CrashClient
 import CrashMaker
 import CrashProtocol
 import CrashReport
+import TestKit
 import Testing
 
 /// Traps that end work and not the process, from the process by way of crashd to the operator's terminal.

@@ -1,5 +1,6 @@
 import CrashMaker
 import CrashReport
+import TestKit
 import Testing
 
 /// Handlers that a program installs after the shield's.

@@ -3,6 +3,7 @@ import CrashMaker
 import CrashProtocol
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// Deaths that no handler sees are noticed from outside; whoever ends well is not reported.

@@ -47,7 +47,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let main = threads[0]
     var diagnosis = DiagnosisRule.diagnose(main.facts, at: Self.place(in: main.thread.frames))
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
-    if diagnosis.cause == "dangling" {
+    if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
       // An earlier analysis may have had the code that names it.
       diagnosis.expectedClass =
@@ -70,7 +70,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.raisedAgain = raisedAgain(slot: first.slot)
     report.guardedObject =
       main.facts.page?.object ?? main.facts.heldObject?.object.object
-      ?? (diagnosis.cause == "dangling" ? main.facts.ghost?.object : nil)
+      ?? (diagnosis.cause == .dangling ? main.facts.ghost?.object : nil)
     putHistory(into: &report)
     noteGaps(in: &report)
     return report
@@ -104,12 +104,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// The image may have gone since, and with it what the variables or the functions showed.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
     // It may have named the class that the code expects.
-    if diagnosis.cause == "dangling", earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
-    guard diagnosis.cause != "dangling" || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
+    if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
+    guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
     case DiagnosisRule.reuse: return scope == nil
     case DiagnosisRule.field: return codeBefore.isEmpty
-    case DiagnosisRule.reuseByCode: return !hasAllClasses && diagnosis.cause != "dangling"
+    case DiagnosisRule.reuseByCode: return !hasAllClasses && diagnosis.cause != .dangling
     default: return false
     }
   }

@@ -60,8 +60,8 @@ struct SilentDeath: Sendable {
     guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
       title = "Ended without a trace"
       diagnosis = CrashReport.Diagnosis(
-        cause: "unknown", sentence: "\(title): this kernel does not tell how a process ended.", rule: "silent-unknown",
-        confidence: 1)
+        cause: .init("unknown"), sentence: "\(title): this kernel does not tell how a process ended.",
+        rule: "silent-unknown", confidence: 1)
       return
     }
     (title, diagnosis) =
@@ -86,7 +86,7 @@ struct SilentDeath: Sendable {
     return ["silent-unknown", "silent-out-of-memory", "silent-unit", "silent-kill", "silent-signal"].map { name in
       let isChosen = name == diagnosis.rule
       return CrashReport.RuleOutcome(
-        rule: name, cause: isChosen ? diagnosis.cause : "", confidence: isChosen ? diagnosis.confidence : 0,
+        rule: name, cause: isChosen ? diagnosis.cause : .init(""), confidence: isChosen ? diagnosis.confidence : 0,
         applies: isChosen, isChosen: isChosen, saw: saw.map(CleanText.line),
         sentence: isChosen ? diagnosis.sentence : nil)
     }
@@ -104,7 +104,8 @@ struct SilentDeath: Sendable {
       return (
         title,
         CrashReport.Diagnosis(
-          cause: "unit-\(result)", sentence: "\(title): \(why).", rule: "silent-unit", confidence: memoryConfidence)
+          cause: .init("unit-\(result)"), sentence: "\(title): \(why).", rule: "silent-unit",
+          confidence: memoryConfidence)
       )
     }
     guard death.oomVictim == true else {
@@ -119,7 +120,7 @@ struct SilentDeath: Sendable {
         title,
         // Without a counter, it may have been for want of memory.
         CrashReport.Diagnosis(
-          cause: "killed", sentence: sentence, rule: "silent-kill",
+          cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)
       )
     }
@@ -129,7 +130,7 @@ struct SilentDeath: Sendable {
     return (
       title,
       CrashReport.Diagnosis(
-        cause: "out-of-memory", sentence: "\(title) (\(counted)\(others)).", rule: "silent-out-of-memory",
+        cause: .init("out-of-memory"), sentence: "\(title) (\(counted)\(others)).", rule: "silent-out-of-memory",
         confidence: isShared ? sharedConfidence : memoryConfidence)
     )
   }
@@ -151,7 +152,7 @@ struct SilentDeath: Sendable {
     return (
       title,
       CrashReport.Diagnosis(
-        cause: isTorn ? "torn-record" : isOurs ? "handler-did-not-run" : "unhandled-signal",
+        cause: .init(isTorn ? "torn-record" : isOurs ? "handler-did-not-run" : "unhandled-signal"),
         sentence: "\(title): \(reason).", rule: "silent-signal", confidence: isOurs && !isTorn ? 0.9 : 1)
     )
   }

@@ -1,4 +1,5 @@
 import CrashProtocol
+import CrashReport
 import CrashStore
 import DanglingStatistics
 
@@ -15,7 +16,7 @@ extension PolicyKeeper {
       let word = policy.plan?.words.first { $0.name == name }
       return DanglingPolicyReport.Class(
         name: name, listedBy: rules.listedClasses.contains(name) ? "operator" : "statistics",
-        mode: word?.policy.rawValue ?? "zero", limit: word?.limit ?? 0)
+        mode: word.map { .init($0.policy.rawValue) } ?? .zero, limit: word?.limit ?? 0)
     }
     return DanglingPolicyReport(
       uid: Int(key.uid), name: policy.name, program: key.program, level: protection.level.rawValue,

@@ -152,7 +152,7 @@ extension PolicyKeeper {
 
   /// Whether a report says something of dangling pointers: most do not, and have not to wait for this actor.
   static func counts(_ report: CrashReport) -> Bool {
-    report.diagnosis.cause == "dangling" && report.diagnosis.confidence >= leastConfidence
+    report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
 
   /// A report was stored.

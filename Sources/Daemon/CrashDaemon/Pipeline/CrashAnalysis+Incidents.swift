@@ -68,7 +68,8 @@ extension CrashAnalysis {
   private static func group(of report: IncidentReport) -> String {
     let own = report.use.filter { $0.isOwn && !$0.function.isEmpty }.prefix(3).map(\.function)
     let place = own.isEmpty ? report.use.prefix(3).map(\.address.description) : own
-    return String(SHA256.hexadecimal(([report.subject, report.kind] + place).joined(separator: "\n")).prefix(16))
+    let parts = [report.subject, report.kind.rawValue] + place
+    return String(SHA256.hexadecimal(parts.joined(separator: "\n")).prefix(16))
   }
 
   private func openCaches(

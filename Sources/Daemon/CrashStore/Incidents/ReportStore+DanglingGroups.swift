@@ -1,4 +1,5 @@
 public import CrashProtocol
+import CrashReport
 import GRDB
 
 /// A group as it stands in a row: columns have the names of its fields.
@@ -7,7 +8,7 @@ private struct GroupRow: Decodable, FetchableRecord {
 
   init(from decoder: any Decoder) throws {
     group = try DanglingGroup(from: decoder)
-    group.modes.sort()
+    group.modes.sort { $0.rawValue < $1.rawValue }
   }
 }
 

@@ -1,4 +1,5 @@
 public import CrashProtocol
+import CrashReport
 import GRDB
 
 extension ReportStore {
@@ -33,7 +34,8 @@ extension ReportStore {
       }
       return rows.map { row in
         IncidentSum(
-          source: row["source"] ?? "", kind: row["kind"] ?? "", place: row["place"] ?? "", name: row["name"] ?? "",
+          source: .init(row["source"] ?? ""), kind: .init(row["kind"] ?? ""), place: row["place"] ?? "",
+          name: row["name"] ?? "",
           count: Int(exactly: (row["times"] as Double? ?? 0).rounded()) ?? .max, incidents: row["incidents"] ?? 0,
           processes: row["processes"] ?? 0, last: row["last"] ?? "", id: row["id"] ?? "")
       }

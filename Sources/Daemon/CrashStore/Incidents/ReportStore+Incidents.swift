@@ -26,8 +26,8 @@ extension ReportStore {
               """
           ).execute(
             arguments: [
-              incident.id, incident.process.ownerKey, incident.process.name, incident.subject, incident.source,
-              incident.last, json,
+              incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
+              incident.source.rawValue, incident.last, json,
             ])
           // The row of one that was there went with it.
           try UseAfterFree(incident)?.insert(database)

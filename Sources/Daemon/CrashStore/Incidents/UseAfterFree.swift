@@ -41,9 +41,9 @@ struct UseAfterFree: Encodable, PersistableRecord {
   init?(_ incident: IncidentReport) {
     guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
     switch (incident.source, incident.kind) {
-    case ("quarantine", _): break
+    case (.quarantine, _): break
     // An access beyond an object's bounds has nothing to do with its deallocation.
-    case ("pages", "read"), ("pages", "write"), ("pages", "doubleFree"): break
+    case (.pages, .read), (.pages, .write), (.pages, .doubleFree): break
     default: return nil
     }
     let use = incident.use.first { $0.isOwn && !$0.function.isEmpty } ?? incident.use.first { !$0.function.isEmpty }
@@ -51,13 +51,13 @@ struct UseAfterFree: Encodable, PersistableRecord {
     uid = incident.process.ownerKey
     program = incident.process.name.cut(Self.nameLimitBytes)
     subject = incident.subject.cut(Self.nameLimitBytes)
-    kind = incident.kind.cut(Self.wordLimitBytes)
+    kind = incident.kind.rawValue.cut(Self.wordLimitBytes)
     method = (incident.method ?? "").cut(Self.nameLimitBytes)
     place = (use?.function ?? "").cut(Self.nameLimitBytes)
     line = CrashReport.Frame.position(file: use?.file, line: use?.line).cut(Self.nameLimitBytes)
     process = String(incident.id.prefix { $0 != "-" })
     build = incident.process.buildID.cut(Self.wordLimitBytes)
-    mode = incident.mode.cut(Self.wordLimitBytes)
+    mode = incident.mode.rawValue.cut(Self.wordLimitBytes)
     confidence = incident.confidence.cut(Self.wordLimitBytes)
     release = incident.object.flatMap { Self.release(of: $0) }?.cut(Self.nameLimitBytes)
     first = incident.first.cut(Self.wordLimitBytes)

@@ -32,7 +32,7 @@ package struct FieldShape: Equatable, Sendable {
     case is Int.Type: .int
     case is Double.Type: .float
     // An address is its hexadecimal digits.
-    case is String.Type, is Address.Type: .string
+    case is String.Type, is Address.Type, is any OpenEnum.Type: .string
     case is JSONValue.Type: .object
     case let list as any List.Type: .list(kind(of: list.element))
     case let map as any Map.Type: .map(kind(of: map.element))
@@ -68,6 +68,7 @@ private final class ShapeRecorder: FieldSource {
       case let map as any Map.Type: map.none
       case is JSONValue.Type: JSONValue.null
       case is Address.Type: Address(0)
+      case let words as any OpenEnum.Type: words.init(rawValue: "")
       default: try Value(from: FieldDecoder(source: ShapeRecorder()))
       }
     guard let value = value as? Value else { throw FieldSourceError.unsupported }

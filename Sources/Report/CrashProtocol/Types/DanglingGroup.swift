@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// Use-after-free incidents that are the same to an operator: of one class, of one kind, at one call site of one program.
 ///
 /// Each process and each call stack has an incident of its own; here they are one.
@@ -9,7 +11,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   /// The class of the objects.
   public var className: String
   /// What was done, such as `call`.
-  public var kind: String
+  public var kind: IncidentReport.Kind
   /// The method that was called, or was to be; nil for other kinds.
   public var method: String?
   /// The innermost in-app function that did it; another function where there is none.
@@ -25,7 +27,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   /// From how many functions the objects had been released.
   public var releases: Int
   /// What was done about it, in alphabetical order.
-  public var modes: [String]
+  public var modes: [IncidentReport.Mode]
   /// RFC 3339 in UTC, of the first time.
   public var first: String
   /// Of the last time.
@@ -37,9 +39,9 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
 
   /// Makes one from its parts.
   package init(
-    id: String, program: String, className: String, kind: String, method: String?, place: String, line: String,
-    count: Int, processes: Int, builds: Int, releases: Int, modes: [String], first: String, last: String, age_ns: Int?,
-    confidence: String
+    id: String, program: String, className: String, kind: IncidentReport.Kind, method: String?, place: String,
+    line: String, count: Int, processes: Int, builds: Int, releases: Int, modes: [IncidentReport.Mode], first: String,
+    last: String, age_ns: Int?, confidence: String
   ) {
     (self.id, self.program, self.className, self.kind, self.method) = (id, program, className, kind, method)
     (self.place, self.line, self.count, self.processes, self.builds) = (place, line, count, processes, builds)

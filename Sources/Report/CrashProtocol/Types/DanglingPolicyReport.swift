@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// The protection of one program of a user against use-after-free: its rules, who set them, and the statistics behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A class that is protected.
@@ -6,13 +8,13 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var name: String
     /// `operator` or `statistics`.
     public var listedBy: String
-    /// What becomes of its objects: `absorb`, `zero`, `diagnose`.
-    public var mode: String
+    /// What becomes of its objects.
+    public var mode: IncidentReport.Mode
     /// How many of them are kept.
     public var limit: Int
 
     /// Makes one from its parts.
-    package init(name: String, listedBy: String, mode: String, limit: Int) {
+    package init(name: String, listedBy: String, mode: IncidentReport.Mode, limit: Int) {
       (self.name, self.listedBy, self.mode, self.limit) = (name, listedBy, mode, limit)
     }
   }

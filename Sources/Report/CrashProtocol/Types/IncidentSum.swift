@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// Incidents that have something in common, added up.
 public struct IncidentSum: Codable, Sendable, Equatable {
   /// What incidents have in common that are added up.
@@ -11,9 +13,9 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   }
 
   /// The part of the shield; empty where it is no part of the key, as the following three.
-  public var source: String
+  public var source: IncidentReport.Source
   /// What it saw.
-  public var kind: String
+  public var kind: IncidentReport.Kind
   /// Where the guard stands, or what the incident is about.
   public var place: String
   /// The program's name.
@@ -31,8 +33,8 @@ public struct IncidentSum: Codable, Sendable, Equatable {
 
   /// Makes a sum from its parts.
   public init(
-    source: String = "", kind: String = "", place: String = "", name: String = "", count: Int, incidents: Int,
-    processes: Int, last: String, id: String
+    source: IncidentReport.Source = .init(""), kind: IncidentReport.Kind = .init(""), place: String = "",
+    name: String = "", count: Int, incidents: Int, processes: Int, last: String, id: String
   ) {
     (self.source, self.kind, self.place, self.name) = (source, kind, place, name)
     (self.count, self.incidents, self.processes) = (count, incidents, processes)

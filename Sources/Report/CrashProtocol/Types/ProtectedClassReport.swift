@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// A class that a process protects, or did, and what was counted of it since it first was.
 public struct ProtectedClassReport: Codable, Sendable, Equatable {
   /// The process.
@@ -10,8 +12,8 @@ public struct ProtectedClassReport: Codable, Sendable, Equatable {
   public var name: String
   /// Whether it is protected now.
   public var isProtected: Bool
-  /// What becomes of its objects: `absorb`, `zero`, `diagnose`.
-  public var mode: String
+  /// What becomes of its objects.
+  public var mode: IncidentReport.Mode
   /// How many of its objects are kept at most.
   public var limit: Int
   /// How large they are.
@@ -27,7 +29,8 @@ public struct ProtectedClassReport: Codable, Sendable, Equatable {
 
   /// Makes one from its parts.
   package init(
-    pid: Int, uid: Int, process: String, name: String, isProtected: Bool, mode: String, limit: Int, instanceBytes: Int,
+    pid: Int, uid: Int, process: String, name: String, isProtected: Bool, mode: IncidentReport.Mode, limit: Int,
+    instanceBytes: Int,
     admitted: Int, evicted: Int, hits: Int, skipped: [String: Int]
   ) {
     (self.pid, self.uid, self.process, self.name, self.isProtected) = (pid, uid, process, name, isProtected)

@@ -36,7 +36,7 @@ extension HTMLRenderer {
     }
     if let incidents = report.incidents, !incidents.isEmpty {
       let rows: [HTMLText] = incidents.map {
-        "<li><time>\($0.last)</time> \($0.sentence) (\($0.mode), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
+        "<li><time>\($0.last)</time> \($0.sentence) (\($0.mode.rawValue), \($0.count == 1 ? "once" : "\($0.count) times"))</li>"
       }
       let omitted: HTMLText = report.incidentsOmitted.map { "<li>… \($0) earlier</li>" } ?? ""
       html = html + "<h2>Seen by the shield before</h2>\n<ol class=\"breadcrumbs\">\n\(omitted)\(rows.joined())</ol>\n"

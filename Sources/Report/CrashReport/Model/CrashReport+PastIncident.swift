@@ -12,11 +12,11 @@ extension CrashReport {
     /// How often.
     public var count: Int
     /// As `IncidentReport.source`.
-    public var source: String
+    public var source: IncidentReport.Source
     /// As `IncidentReport.kind`.
-    public var kind: String
+    public var kind: IncidentReport.Kind
     /// What was done about it, as `IncidentReport.mode`.
-    public var mode: String
+    public var mode: IncidentReport.Mode
     /// What happened and where.
     public var sentence: String
 

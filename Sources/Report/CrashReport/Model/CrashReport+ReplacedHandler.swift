@@ -5,8 +5,8 @@ extension CrashReport {
   public struct ReplacedHandler: Codable, Sendable, Equatable {
     /// Such as `SIGSEGV`.
     public var signal: String
-    /// `handler`, `default` or `ignored`: what stands in the place of the shield's handler.
-    public var kind: String
+    /// What stands in the place of the shield's handler.
+    public var kind: Kind
     /// Where the other handler begins; nil for the other kinds.
     public var address: Address?
     /// The image that it lies in; nil when that is not known.
@@ -15,7 +15,7 @@ extension CrashReport {
     public var function: String
 
     /// Makes one from its parts.
-    public init(signal: String, kind: String, address: Address? = nil, image: String? = nil, function: String = "") {
+    public init(signal: String, kind: Kind, address: Address? = nil, image: String? = nil, function: String = "") {
       self.signal = signal
       self.kind = kind
       self.address = address
@@ -36,8 +36,8 @@ extension TextRenderer {
 
   private func describe(_ handler: CrashReport.ReplacedHandler) -> String {
     switch handler.kind {
-    case "default": return "back at its default action"
-    case "ignored": return "ignored"
+    case .byDefault: return "back at its default action"
+    case .ignored: return "ignored"
     default:
       let place = handler.image ?? handler.address.map { "\($0)" } ?? "unknown code"
       return "by \(place)" + (handler.function.isEmpty ? "" : ", \(handler.function)")

@@ -208,7 +208,7 @@ extension CrashReport {
   /// What crashd makes of a crash, with the rule that said it.
   public struct Diagnosis: Codable, Sendable, Equatable {
     /// A stable name for programs, such as `swift-runtime-failure`, `null-pointer`.
-    public var cause: String
+    public var cause: Cause
     /// One sentence for people.
     public var sentence: String
     /// The name of the rule.
@@ -229,7 +229,7 @@ extension CrashReport {
 
     /// Makes a diagnosis from its parts.
     public init(
-      cause: String, sentence: String, rule: String, confidence: Double, className: String? = nil,
+      cause: Cause, sentence: String, rule: String, confidence: Double, className: String? = nil,
       expectedClass: String? = nil, field: AccessedField? = nil
     ) {
       self.className = className

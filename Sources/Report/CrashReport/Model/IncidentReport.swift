@@ -12,15 +12,12 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var count: Int
   /// The process.
   public var process: Process
-  /// `quarantine`, `guard`, `pages` (a guard slot), `isolated` (work of `Shield.isolated`), or a number that this version does
-  /// not know.
-  public var source: String
-  /// What it was: of the quarantine `call`, `asyncCall`, `overRelease`, `retains`, `write`; of a guard slot `read`, `write`,
-  /// `doubleFree`, `invalidFree`, `overflow`, `underflow`, `trampled`; of a guard a `ShieldKind`; of isolated work `trap`; else a
-  /// number.
-  public var kind: String
-  /// What was done about it: `absorb`, `zero`, `diagnose`, `observe`, `crash`, or a number.
-  public var mode: String
+  /// The part of the shield.
+  public var source: Source
+  /// What it was.
+  public var kind: Kind
+  /// What was done about it.
+  public var mode: Mode
   /// The class of the object, what the guard says, or what the Swift runtime said before a trap.
   public var subject: String
   /// One sentence.
@@ -103,7 +100,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
 
   /// Makes a report from its parts.
   public init(
-    id: String, first: String, last: String, count: Int, process: Process, source: String, kind: String, mode: String,
+    id: String, first: String, last: String, count: Int, process: Process, source: Source, kind: Kind, mode: Mode,
     subject: String, sentence: String, confidence: String, method: String? = nil, useThread: Int? = nil,
     use: [CrashReport.Frame] = [], object: Object? = nil, site: String? = nil, registers: [String: Address]? = nil
   ) {

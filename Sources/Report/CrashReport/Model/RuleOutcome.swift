@@ -4,7 +4,7 @@ extension CrashReport {
     /// Its name.
     public var rule: String
     /// What it would say the cause is.
-    public var cause: String
+    public var cause: Cause
     /// How sure it is where it applies, from 0 to 1.
     public var confidence: Double
     /// Whether it applies.
@@ -18,7 +18,7 @@ extension CrashReport {
 
     /// Makes an outcome from its parts.
     public init(
-      rule: String, cause: String, confidence: Double, applies: Bool, isChosen: Bool, saw: [String],
+      rule: String, cause: Cause, confidence: Double, applies: Bool, isChosen: Bool, saw: [String],
       sentence: String? = nil
     ) {
       self.rule = rule

@@ -6,7 +6,7 @@ extension TextRenderer {
     var owner = "\(process.name), \(pid), uid \(process.uid)"
     if process.isRestricted == true { owner += " with more rights than that user" }
     if let unit = process.unit { owner += ", unit \(unit)" }
-    var cause = report.diagnosis.cause
+    var cause = report.diagnosis.cause.rawValue
     if report.diagnosis.rule != cause { cause += ", by rule \(report.diagnosis.rule)" }
     cause += ", \(Self.percent(report.diagnosis.confidence)) sure"
 
@@ -92,7 +92,7 @@ extension TextRenderer {
     for incident in shown {
       let time = shortTime(incident.last, in: report)
       let times = incident.count == 1 ? "once" : "\(incident.count) times"
-      let text = "\(CleanText.line(incident.sentence)) (\(CleanText.line(incident.mode)), \(times))"
+      let text = "\(CleanText.line(incident.sentence)) (\(CleanText.line(incident.mode.rawValue)), \(times))"
       let rows = text.wrapped(to: max(20, width - time.count - 4))
       lines += rows.enumerated().map { index, row in
         "  \(style.faint(index == 0 ? time : String(repeating: " ", count: time.count)))  \(row)"

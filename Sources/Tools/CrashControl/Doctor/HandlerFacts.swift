@@ -28,7 +28,7 @@ struct HandlerFacts {
       return Finding(.note, "taken over", "at the program's last crash, \(id), no handler had been taken over")
     }
     let list = handlers.map { handler in
-      handler.kind == "handler"
+      handler.kind == .handler
         ? "\(handler.signal) by \(handler.image ?? "unknown code")" : "\(handler.signal) back to \(handler.kind)"
     }
     return Finding(

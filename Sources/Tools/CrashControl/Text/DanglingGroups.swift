@@ -21,7 +21,7 @@ extension IncidentText {
       [
         LocalTime.text(group.last), "\(group.count)", "\(group.processes)", "\(group.builds)",
         group.releases == 1 ? "1 place" : "\(group.releases) places", group.age_ns.map(age) ?? "-", group.program,
-        group.id, group.modes.joined(separator: ", "), group.className, what(group),
+        group.id, group.modes.map(\.rawValue).joined(separator: ", "), group.className, what(group),
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
@@ -31,7 +31,7 @@ extension IncidentText {
   private static func what(_ group: DanglingGroup) -> String {
     let method = group.method.map { " of \($0)" } ?? ""
     let place = group.place.isEmpty ? "" : " in \(group.place)" + (group.line.isEmpty ? "" : " (\(group.line))")
-    return group.kind + method + place
+    return "\(group.kind)\(method)\(place)"
   }
 
   private static func age(_ nanoseconds: Int) -> String {

@@ -11,7 +11,7 @@ public enum ExplanationText: Sendable {
     for rule in applying {
       let mark = terminal.styled(rule.isChosen ? "▶ pass" : "  pass", rule.isChosen ? .red : nil)
       text +=
-        "\n\(mark)  \(terminal.styled(clean(rule.rule), .bold))  \(clean(rule.cause)), \(percent(rule.confidence)) sure\n"
+        "\n\(mark)  \(terminal.styled(clean(rule.rule), .bold))  \(clean(rule.cause.rawValue)), \(percent(rule.confidence)) sure\n"
       if let sentence = rule.sentence { text += "        says: \(clean(sentence))\n" }
       for line in rule.saw { text += terminal.styled("        saw:  \(clean(line))", .dim) + "\n" }
     }

@@ -1,5 +1,5 @@
 public import CrashProtocol
-internal import CrashReport
+public import CrashReport
 
 /// The words and tables of `crashctl guards`.
 public enum GuardText: Sendable {
@@ -23,10 +23,10 @@ public enum GuardText: Sendable {
   }
 
   /// The mode of a command line; `program`: as the program says.
-  public static func mode(_ word: String) throws(Mistake) -> String {
-    let modes = ["off", "observe", "absorb", "program"]
-    if modes.contains(word) { return word }
-    throw mistake("mode", word, among: modes)
+  public static func mode(_ word: String) throws(Mistake) -> IncidentReport.Mode {
+    let modes: [IncidentReport.Mode] = [.off, .observe, .absorb, .program]
+    if let mode = modes.first(where: { $0.rawValue == word }) { return mode }
+    throw mistake("mode", word, among: modes.map(\.rawValue))
   }
 
   private static func mistake(_ what: String, _ word: String, among names: [String]) -> Mistake {

@@ -7,10 +7,10 @@ extension IncidentText {
     let common: [(Table.Column, (IncidentSum) -> String)] =
       switch key {
       case .name: [(.init(title: "NAME", minimum: 12, style: .bold), \.name)]
-      case .kind: [(.init(title: "SOURCE"), \.source), (.init(title: "KIND", style: .bold), \.kind)]
+      case .kind: [(.init(title: "SOURCE"), \.source.rawValue), (.init(title: "KIND", style: .bold), \.kind.rawValue)]
       case .site:
         [
-          (.init(title: "SOURCE", dropOrder: 1), \.source), (.init(title: "KIND"), \.kind),
+          (.init(title: "SOURCE", dropOrder: 1), \.source.rawValue), (.init(title: "KIND"), \.kind.rawValue),
           (.init(title: "PLACE", minimum: 12, style: .bold), \.place),
         ]
       }

@@ -19,7 +19,7 @@ public enum IncidentText: Sendable {
     let rows = incidents.map { incident in
       [
         LocalTime.text(incident.last), "\(incident.count)", "\(incident.process.pid)", "\(incident.process.uid)",
-        incident.process.name, incident.id, incident.kind, incident.mode, incident.sentence,
+        incident.process.name, incident.id, incident.kind.rawValue, incident.mode.rawValue, incident.sentence,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
@@ -42,7 +42,7 @@ public enum IncidentText: Sendable {
     let rows = classes.map { counted in
       let skipped = counted.skipped.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
       return [
-        "\(counted.pid)", counted.process, counted.name, counted.isProtected ? counted.mode : "off",
+        "\(counted.pid)", counted.process, counted.name, counted.isProtected ? counted.mode.rawValue : "off",
         "\(counted.limit)", "\(counted.instanceBytes)", "\(max(0, counted.admitted - counted.evicted))",
         "\(counted.evicted)", "\(counted.hits)", skipped.isEmpty ? "none" : skipped.joined(separator: ", "),
       ].map(CleanText.line)
@@ -69,13 +69,13 @@ public enum IncidentText: Sendable {
       lines += ["", "Registers:"] + self.registers(registers, order: incident.registerNames)
     }
     if let object = incident.object {
-      lines += release(of: object, isPage: incident.source == "pages")
+      lines += release(of: object, isPage: incident.source == .pages)
       if let allocation = object.allocation {
         let thread = object.allocationThread.map { "thread \($0)" } ?? "thread not known"
         let size = object.bytes.map { ", \($0) bytes" } ?? ""
         lines += ["", "Allocation (\(thread))\(size):"] + frames(allocation)
       }
-    } else if incident.source == "quarantine", incident.kind != "handle" {
+    } else if incident.source == .quarantine, incident.kind != .handle {
       lines += ["", "Last release: not known, the object had just left the quarantine"]
     }
     return lines.enumerated().map { index, line in (index == 0 ? line : CleanText.line(line)) + "\n" }.joined()
@@ -95,8 +95,8 @@ public enum IncidentText: Sendable {
 
   private static func heading(of incident: IncidentReport) -> String {
     switch incident.source {
-    case "guard": "First met"
-    case "isolated": "Trapped"
+    case .guarding: "First met"
+    case .isolated: "Trapped"
     default: "Use"
     }
   }

@@ -23,7 +23,7 @@ extension JournalEntry {
     add("CRASH_SIGNAL_CODE", signal.codeName)
     add("CRASH_ADDRESS", signal.address?.description)
     add("CRASH_REASON", report.reason)
-    add("CRASH_CAUSE", report.diagnosis.cause)
+    add("CRASH_CAUSE", report.diagnosis.cause.rawValue)
     add("CRASH_CLASS", report.diagnosis.objectClass)
     add("CRASH_SENTENCE", report.diagnosis.sentence)
     add("CRASH_PID", process.pid)

@@ -63,7 +63,7 @@ struct OTLPRecord {
         "crash.id": .text(report.id),
         "crash.group": .text(report.group.key),
         "crash.group.title": .text(report.group.title),
-        "crash.cause": .text(report.diagnosis.cause),
+        "crash.cause": .text(report.diagnosis.cause.rawValue),
         "crash.class": .text(report.diagnosis.objectClass),
         "crash.sentence": .text(report.diagnosis.sentence),
         "crash.signal.code": .text(report.signal.codeName),

@@ -29,7 +29,7 @@ struct SentryEvent {
       "debug_meta": .object(["images": .array(report.images.map(image))]),
       "breadcrumbs": .object(["values": .array(report.breadcrumbs.map(breadcrumb))]),
       "tags": .object(known: [
-        "signal": .text(signal.name), "cause": .text(report.diagnosis.cause), "unit": .text(process.unit),
+        "signal": .text(signal.name), "cause": .text(report.diagnosis.cause.rawValue), "unit": .text(process.unit),
         "program": .text(process.name), "group": .text(report.group.key), "class": .text(report.diagnosis.objectClass),
       ]),
       "contexts": .object(["crash": context]),

@@ -235,7 +235,7 @@ extension Dangling {
 
     func run() throws {
       var explanation = try connection.ask { client throws(ClientError) in try client.explain(id: id) }
-      explanation.rules.removeAll { $0.cause != "dangling" && !$0.isChosen }
+      explanation.rules.removeAll { $0.cause != .dangling && !$0.isChosen }
       if connection.json != .off { return try connection.show(json: explanation) }
       try connection.show(ExplanationText.text(explanation, terminal: connection.terminal))
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CrashClient
 import CrashControl
 import CrashProtocol
+import CrashReport
 
 struct Guards: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -78,7 +79,7 @@ struct SetGuards: ParsableCommand {
     }
     if connection.json != .off { return try connection.show(json: change) }
     let guards = "\(implicit ? "implicit guards" : "guards") of \(kind ?? "all kinds")"
-    let what = mode == "program" ? "\(guards): as the program says" : "\(guards): \(mode)"
+    let what = mode == .program ? "\(guards): as the program says" : "\(guards): \(mode)"
     let rest = change.obeying < change.processes ? "crashctl guards list says why others have not\n" : ""
     try connection.show(DanglingText.change(what, change) + rest)
   }

@@ -1,5 +1,6 @@
 import CrashMaker
 import CrashReport
+import TestKit
 import Testing
 
 /// The right cause on top, for every way to crash.

@@ -8,7 +8,7 @@
   @Suite
   struct RaisedAgainTests {
     /// A crash, how the handler raises its signal, the cause that must be said, and the function that must be named.
-    private static let crashes: [(kind: String, handler: String, cause: String, function: String)] =
+    private static let crashes: [(kind: String, handler: String, cause: CrashReport.Cause, function: String)] =
       [
         ("null-write", "null-pointer", "null_write"), ("wild-read", "wild-pointer", "wild_read"),
         ("non-canonical", "non-canonical", "non_canonical"), ("null-call", "null-call", "null_call"),

@@ -1,5 +1,6 @@
 import CrashMaker
 import CrashReport
+import TestKit
 import Testing
 
 /// Calls without end, on each kind of thread: the head of the recursion, and how the thread came to it.

@@ -1,11 +1,13 @@
 import CrashMaker
+import CrashReport
+import TestKit
 
 extension Expectation {
   /// Scenarios in which freed memory is used.
   static let freed = ["use-after-free-call", "c-callback-context"]
 
   /// Scenarios that say what they are: by their names.
-  private static let named: [String: [String]] = [
+  private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
       "fatal-error", "fatal-error-long", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try",
       "assertion",
@@ -41,10 +43,10 @@ extension Expectation {
       "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app", "reraise-overflow",
     ],
   ]
-  private static let swiftFailures: Set = ["swift-fatal-error", "swift-runtime-failure"]
+  private static let swiftFailures: Set<CrashReport.Cause> = ["swift-fatal-error", "swift-runtime-failure"]
 
   /// The causes that a rule may say of a scenario; by what crashes it, where its name does not say.
-  static func causes(of scenario: Scenario) -> Set<String> {
+  static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
     // Swift's checks: the same in words or by an inlined reason, as the build has it; an optimized precondition keeps no
     // words of its own.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {

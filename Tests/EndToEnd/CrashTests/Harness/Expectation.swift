@@ -1,10 +1,11 @@
 import CrashMaker
 import CrashReport
+import TestKit
 
 /// What a scenario's report must say beside what the scenario itself tells: the columns of SCENARIOS.md.
 struct Expectation {
   /// The causes that a rule may say.
-  var causes: Set<String>
+  var causes: Set<CrashReport.Cause>
   /// The names that `si_code` may have.
   var codes: Set<String>
   /// Who sent the signal.
@@ -44,7 +45,8 @@ struct Expectation {
     let said = report.reason + "\n" + report.diagnosis.sentence
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
     if !causes.contains(report.diagnosis.cause) {
-      return "\(report.diagnosis.cause) (\(report.diagnosis.confidence)), not one of \(causes.sorted()): '\(said)'"
+      return
+        "\(report.diagnosis.cause) (\(report.diagnosis.confidence)), not one of \(causes.map(\.rawValue).sorted()): '\(said)'"
     }
     if !codes.contains(report.signal.codeName) { return "\(report.signal.codeName), not one of \(codes.sorted())" }
     if let complaint = complaint(about: report.signal.sender, in: report) { return complaint }
@@ -56,7 +58,9 @@ struct Expectation {
   func complaint(aboutDeath report: CrashReport) -> String? {
     let said = report.diagnosis.sentence
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
-    if !causes.contains(report.diagnosis.cause) { return "\(report.diagnosis.cause), not one of \(causes.sorted())" }
+    if !causes.contains(report.diagnosis.cause) {
+      return "\(report.diagnosis.cause), not one of \(causes.map(\.rawValue).sorted())"
+    }
     return report.losses == losses ? nil : "lost: \(report.losses), not \(losses)"
   }
 

@@ -1,6 +1,7 @@
 import CrashMaker
 import CrashReport
 import Glibc
+import TestKit
 
 /// What is wrong with the reports of a run; nil means that nothing is.
 struct Findings {
@@ -44,7 +45,7 @@ struct Findings {
     }
     let words = (isOptimized ? scenario.optimizedReason : nil) ?? scenario.reason
     var expectation = try Expectation(scenario, isOptimized: isOptimized)
-    expectation.causes.formUnion(moreCauses)
+    expectation.causes.formUnion(moreCauses.map(CrashReport.Cause.init(rawValue:)))
     reason =
       report.reason.contains(words)
       ? expectation.complaint(about: report)

@@ -2,6 +2,7 @@ import CrashReport
 @testable import CrashRing
 import CrashSymbols
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon
@@ -273,7 +274,7 @@ import Testing
     @Test("a block in a bin to which its neighbours do not lead back is in use again")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
-      func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> String {
+      func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {
         // mov rax, [rax+0x10]
         let wild: UInt64 = 0x1234_5670_0000
         var more: [MemoryWords.Piece] = []

@@ -1,6 +1,7 @@
 import CrashReport
 import CrashRing
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon
@@ -8,7 +9,7 @@ import Testing
 @Suite("The diagnosis")
 struct DiagnosisRuleTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    var cause: String
+    var cause: CrashReport.Cause
     var record: CrashRecord
     var failure: String?
     /// Innermost first.
@@ -263,7 +264,7 @@ struct DiagnosisRuleTests {
   }
 
   #if arch(x86_64)
-    static let refused: [(cause: String, instruction: [UInt8], rdi: UInt64, error: UInt64)] = [
+    static let refused: [(cause: CrashReport.Cause, instruction: [UInt8], rdi: UInt64, error: UInt64)] = [
       ("misaligned-access", [0x0f, 0x58, 0x07], 0x5000_0008, 0),  // addps xmm0, [rdi]
       ("misaligned-access", [0x66, 0x0f, 0xef, 0x07], 0x5000_0008, 0),  // pxor xmm0, [rdi]
       ("misaligned-access", [0xf0, 0x48, 0x0f, 0xc7, 0x0f], 0x5000_0008, 0),  // lock cmpxchg16b [rdi]

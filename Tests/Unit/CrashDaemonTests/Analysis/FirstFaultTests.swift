@@ -3,6 +3,7 @@
   @testable import CrashRing
   import CrashSymbols
   import Glibc
+  import TestKit
   import Testing
 
   @testable import CrashDaemon
@@ -114,7 +115,7 @@
     }
 
     private static let sp: UInt64 = 0x7e00_0000_1000
-    private static let pendings: [(record: CrashRecord, cause: String, codeName: String)] = [
+    private static let pendings: [(record: CrashRecord, cause: CrashReport.Cause, codeName: String)] = [
       // mov eax, [rax + 16]; call; push rbx; ud2; an unknown one; idiv ecx; behind int3; hlt
       (pending(SIGSEGV, trap: 14, error: 4, fault: 16, [0x8b, 0x40, 0x10]), "null-pointer-offset", "SEGV_MAPERR"),
       (

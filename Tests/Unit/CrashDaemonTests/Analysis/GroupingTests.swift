@@ -1,4 +1,5 @@
 import CrashReport
+import TestKit
 import Testing
 
 @testable import CrashDaemon

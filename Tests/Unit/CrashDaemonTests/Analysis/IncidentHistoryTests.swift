@@ -1,6 +1,7 @@
 import CShimRing
 import CrashReport
 import CrashRing
+import TestKit
 import Testing
 
 @testable import CrashDaemon

@@ -210,7 +210,7 @@ struct IncidentTests {
     ring.makePageIncident(0, kind: kind, amount: kind == 6 ? -16 : 16)
     _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
     let incident = try #require(try daemon.store.incidents(limit: 10).first)
-    #expect(incident.source == "pages" && incident.kind == name && incident.confidence == "certain")
+    #expect(incident.source == "pages" && incident.kind.rawValue == name && incident.confidence == "certain")
     #expect(incident.sentence == sentence && incident.method == nil)
     let object = try #require(incident.object)
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
@@ -290,7 +290,7 @@ struct IncidentTests {
       (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
       (6, "heap-corruption", "Memory 16 bytes before the begin of App.Session was used"),
     ])
-  func announced(kind: UInt32, cause: String, sentence: String) throws {
+  func announced(kind: UInt32, cause: CrashReport.Cause, sentence: String) throws {
     var ring = TestRing()
     ring.addImage(0)
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
@@ -359,7 +359,7 @@ struct IncidentTests {
     #expect(sites.map(\.place) == ["Shop/Till.swift:12"] && sites.map(\.count) == [4])
     #expect(try store.topIncidents(by: .site, limit: 1).map(\.place) == ["App.Session"])
     let names = try store.topIncidents(by: .name, limit: 10)
-    #expect(names.count == 1 && names[0].incidents == 4 && names[0].kind.isEmpty)
+    #expect(names.count == 1 && names[0].incidents == 4 && names[0].kind == "")
     #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 

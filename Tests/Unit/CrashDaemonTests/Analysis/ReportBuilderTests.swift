@@ -2,6 +2,7 @@ import CrashReport
 @testable import CrashRing
 import CrashSymbols
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

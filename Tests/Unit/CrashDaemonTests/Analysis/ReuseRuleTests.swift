@@ -1,6 +1,7 @@
 import CrashReport
 @testable import CrashRing
 import CrashSymbols
+import TestKit
 import Testing
 
 @testable import CrashDaemon

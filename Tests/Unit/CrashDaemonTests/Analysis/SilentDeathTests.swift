@@ -1,6 +1,7 @@
 import CrashReport
 import CrashRing
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon
@@ -32,8 +33,8 @@ struct SilentDeathTests {
       (SIGSEGV, nil, 0, "handler-did-not-run"), (SIGSEGV, .victim, 0, "handler-did-not-run"),
       (SIGSEGV, nil, 1, "torn-record"), (SIGPIPE, nil, 0, "unhandled-signal"),
       (SIGABRT | 0x80, nil, 0, "handler-did-not-run"),
-    ] as [(Int32, MemoryShare?, Int, String)])
-  func cause(status: Int32, memory: MemoryShare?, torn: Int, cause: String) throws {
+    ] as [(Int32, MemoryShare?, Int, CrashReport.Cause)])
+  func cause(status: Int32, memory: MemoryShare?, torn: Int, cause: CrashReport.Cause) throws {
     let death = try #require(try death(.status(status), memory: memory, losses: ["torn": torn]))
     #expect(death.diagnosis.cause == cause)
     #expect(death.death.signal == Int(status & 0x7f))

@@ -3,6 +3,7 @@ import CrashProtocol
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon

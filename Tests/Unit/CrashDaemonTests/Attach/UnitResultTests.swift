@@ -1,5 +1,6 @@
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 @testable import CrashDaemon

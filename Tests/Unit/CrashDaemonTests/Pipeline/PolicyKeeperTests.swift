@@ -37,7 +37,7 @@ struct PolicyKeeperTests {
     return ProcessFacts(contents, peer: Peer(pid: 7, uid: uid), unit: nil)
   }
 
-  private static func report(className: String?, confidence: Double = 1, cause: String = "dangling") throws
+  private static func report(className: String?, confidence: Double = 1, cause: CrashReport.Cause = "dangling") throws
     -> CrashReport
   {
     var report = try CrashReport.sample(id: "ab")
@@ -49,7 +49,7 @@ struct PolicyKeeperTests {
   /// So many lives of a process, each of which ends in such a crash.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
-    cause: String = "dangling"
+    cause: CrashReport.Cause = "dangling"
   ) async throws {
     for life in times {
       clock.advance(10)

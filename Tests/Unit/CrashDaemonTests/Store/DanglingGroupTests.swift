@@ -16,9 +16,9 @@ struct DanglingGroupTests {
   }
 
   private static func incident(
-    _ key: String, ring: String = "aa", uid: Int = 0, program: String = "shop", kind: String = "call",
-    source: String = "quarantine", count: Int = 1, function: String = "serve()", line: Int = 12,
-    subject: String = "App.Session", mode: String = "zero", build: String = "b1",
+    _ key: String, ring: String = "aa", uid: Int = 0, program: String = "shop", kind: IncidentReport.Kind = "call",
+    source: IncidentReport.Source = "quarantine", count: Int = 1, function: String = "serve()", line: Int = 12,
+    subject: String = "App.Session", mode: IncidentReport.Mode = "zero", build: String = "b1",
     last: String = "2026-11-21T10:00:00Z", age_ns: Int? = 2_000_000, release: String = "drop()",
     confidence: String = "certain"
   ) -> IncidentReport {
@@ -137,8 +137,8 @@ struct DanglingGroupTests {
     let groups = try Self.groups(
       of: (0..<40).map { number in
         var incident = Self.incident(
-          "\(number)", program: "\(number)" + long, kind: "call" + long, function: long, subject: long, mode: long,
-          build: long, last: long, release: long, confidence: long)
+          "\(number)", program: "\(number)" + long, kind: .init("call" + long), function: long, subject: long,
+          mode: .init(long), build: long, last: long, release: long, confidence: long)
         (incident.method, incident.use[1].file) = (long, long)
         return incident
       })
@@ -165,7 +165,8 @@ struct DanglingGroupTests {
         try database.execute(
           sql: insert,
           arguments: [
-            incident.id, incident.process.uid, incident.process.name, incident.subject, incident.source, incident.last,
+            incident.id, incident.process.uid, incident.process.name, incident.subject, incident.source.rawValue,
+            incident.last,
             try JSONEncoder().encode(incident),
           ])
       }

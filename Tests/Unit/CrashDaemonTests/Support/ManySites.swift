@@ -1,6 +1,7 @@
 import CrashProtocol
 import CrashReport
 import Glibc
+import TestKit
 import Testing
 
 /// 2,500 call sites that use freed objects, every fifth in two processes, every fiftieth in three: more

@@ -1,9 +1,10 @@
 import CrashReport
+import TestKit
 import Testing
 
 @Suite("What the shield saw before a crash")
 struct PastIncidentTests {
-  private static func incident(_ id: Int, count: Int, mode: String) -> CrashReport.PastIncident {
+  private static func incident(_ id: Int, count: Int, mode: IncidentReport.Mode) -> CrashReport.PastIncident {
     CrashReport.PastIncident(
       IncidentReport(
         id: "0123456789abcdef-000000000000000\(id)", first: "2026-11-20T10:00:00.000001Z",

@@ -1,4 +1,5 @@
 import CrashReport
+import TestKit
 import Testing
 
 @Suite("Replaced handlers of a report")

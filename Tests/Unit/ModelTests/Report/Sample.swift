@@ -1,4 +1,5 @@
 import CrashReport
+import TestKit
 
 /// Reports with fixed values, of the kinds that the forms must show well.
 enum Sample {

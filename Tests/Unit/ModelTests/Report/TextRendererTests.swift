@@ -109,7 +109,7 @@ struct TextRendererTests {
     report.signal.name = evil
     report.signal.codeName = evil
     report.reason = evil
-    report.diagnosis = CrashReport.Diagnosis(cause: evil, sentence: evil, rule: evil, confidence: .nan)
+    report.diagnosis = CrashReport.Diagnosis(cause: .init(evil), sentence: evil, rule: evil, confidence: .nan)
     report.annotations = [evil: evil]
     report.breadcrumbs = [CrashReport.Breadcrumb(time: evil, text: evil)]
     report.group = CrashReport.Group(key: evil, title: evil)

@@ -1,5 +1,7 @@
 import CrashProtocol
+import CrashReport
 import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import CrashControl

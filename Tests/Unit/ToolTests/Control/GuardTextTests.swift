@@ -1,5 +1,6 @@
 import CrashProtocol
 import CrashReport
+import TestKit
 import Testing
 
 @testable import CrashControl

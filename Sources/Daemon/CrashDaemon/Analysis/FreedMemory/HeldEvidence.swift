@@ -7,7 +7,7 @@ struct HeldEvidence: Sendable {
   /// What ties the fault to it.
   var tie: String
 
-  private var policy: String { IncidentBuilder.name(object.incident.mode) }
+  private var policy: IncidentReport.Mode { IncidentBuilder.name(object.incident.mode) }
 
   /// The sentence, without its place and the full stop.
   func text(_ access: String) -> String {

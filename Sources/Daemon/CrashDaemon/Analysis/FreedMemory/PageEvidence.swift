@@ -19,7 +19,7 @@ struct PageEvidence: Sendable {
   /// Whether the object had been freed.
   var isOfFreed: Bool {
     switch PageIncident(incident).kind {
-    case "read", "write", "doubleFree": true
+    case .read, .write, .doubleFree: true
     default: false
     }
   }
@@ -62,10 +62,10 @@ extension RingContents {
 extension DiagnosisRule {
   /// What a guard slot saw.
   static let pages: [DiagnosisRule] = [
-    DiagnosisRule("guard-slot-freed", cause: "dangling", 1, on: [.signal, .address]) { facts in
+    DiagnosisRule("guard-slot-freed", cause: .dangling, 1, on: [.signal, .address]) { facts in
       facts.page.flatMap { $0.isOfFreed ? $0.text : nil }
     },
-    DiagnosisRule("guard-slot-edge", cause: "heap-corruption", 1, on: [.signal, .address]) { facts in
+    DiagnosisRule("guard-slot-edge", cause: .init("heap-corruption"), 1, on: [.signal, .address]) { facts in
       facts.page.flatMap { $0.isOfFreed ? nil : $0.text }
     },
   ]

@@ -8,7 +8,7 @@ struct GuardIncident: Sendable {
   init(_ incident: Incident) { self.incident = incident }
 
   /// A stable name for programs; of a kind that this version does not know the number.
-  var kind: String { Self.name(of: incident.kind) }
+  var kind: IncidentReport.Kind { .init(Self.name(of: incident.kind)) }
 
   static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }
 
@@ -30,7 +30,7 @@ struct GuardIncident: Sendable {
   /// The frames of the program: those of the guard itself lie before them.
   func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
     // Without a place of its own it was met by a hook of the runtime's.
-    if incident.word == 0, kind == "isolation" { return Self.behindCheck(frames) }
+    if incident.word == 0, kind == .isolation { return Self.behindCheck(frames) }
     return Array(frames.drop(while: Self.isOurs))
   }
 

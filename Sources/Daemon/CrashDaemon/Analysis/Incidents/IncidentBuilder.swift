@@ -36,7 +36,7 @@ struct IncidentBuilder: Sendable {
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
       // A deinit that was put off has not stopped yet what may rightly use the object until then.
-      confidence: incident.source == .quarantine && incident.mode == .absorb && kind != "handle"
+      confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? "probable" : "certain",
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object, site: guarding?.site,
@@ -100,11 +100,11 @@ struct IncidentBuilder: Sendable {
       switch report.kind {
       case _ where incident.source == .pages: PageIncident(incident).text
       case _ where incident.source != .quarantine: subject
-      case "call", "asyncCall": "\(report.method ?? "a method") of \(subject) was called\(after)"
-      case "overRelease": "\(subject) was released\(after)"
-      case "retains": "\(subject) was retained \(incident.amount) times more than released, after its last release"
-      case "handle": "a handle of \(subject) was asked for an object that had gone"
-      case "write": "a field of \(subject) was written after its last release"
+      case .call, .asyncCall: "\(report.method ?? "a method") of \(subject) was called\(after)"
+      case .overRelease: "\(subject) was released\(after)"
+      case .retains: "\(subject) was retained \(incident.amount) times more than released, after its last release"
+      case .handle: "a handle of \(subject) was asked for an object that had gone"
+      case .write: "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
     if let site = report.site { return what.prefix(1).uppercased() + what.dropFirst() + " (\(site))." }
@@ -130,46 +130,47 @@ struct IncidentBuilder: Sendable {
     }
   }
 
-  private static func name(_ source: Incident.Source) -> String {
+  private static func name(_ source: Incident.Source) -> IncidentReport.Source {
     switch source {
-    case .quarantine: "quarantine"
-    case .guarding: "guard"
-    case .pages: "pages"
-    case .isolated: "isolated"
-    case .other(let code): "\(code)"
+    case .quarantine: .quarantine
+    case .guarding: .guarding
+    case .pages: .pages
+    case .isolated: .isolated
+    case .other(let code): .init("\(code)")
     }
   }
 
-  static func name(_ mode: Incident.Mode) -> String {
+  static func name(_ mode: Incident.Mode) -> IncidentReport.Mode {
     switch mode {
-    case .absorb: "absorb"
-    case .zero: "zero"
-    case .diagnose: "diagnose"
-    case .observe: "observe"
-    case .crash: "crash"
-    case .other(let code): "\(code)"
+    case .absorb: .absorb
+    case .zero: .zero
+    case .diagnose: .diagnose
+    case .observe: .observe
+    case .crash: .crash
+    case .other(let code): .init("\(code)")
     }
   }
 
-  private static func kind(_ incident: Incident) -> String {
+  private static func kind(_ incident: Incident) -> IncidentReport.Kind {
     switch incident.source {
     case .quarantine: kind(incident.kind)
     case .pages: PageIncident(incident).kind
     case .guarding: GuardIncident(incident).kind
-    case .isolated: incident.kind == cs_ring_contained.CS_RING_CONTAINED_TRAP.rawValue ? "trap" : "\(incident.kind)"
-    case .other: "\(incident.kind)"
+    case .isolated:
+      .init(incident.kind == cs_ring_contained.CS_RING_CONTAINED_TRAP.rawValue ? "trap" : "\(incident.kind)")
+    case .other: .init("\(incident.kind)")
     }
   }
 
-  static func kind(_ code: UInt32) -> String {
+  static func kind(_ code: UInt32) -> IncidentReport.Kind {
     switch cs_ring_dangling(rawValue: code) {
-    case .CS_RING_DANGLING_CALL: "call"
-    case .CS_RING_DANGLING_ASYNC_CALL: "asyncCall"
-    case .CS_RING_DANGLING_OVER_RELEASE: "overRelease"
-    case .CS_RING_DANGLING_DRIFT: "retains"
-    case .CS_RING_DANGLING_WRITE: "write"
-    case .CS_RING_DANGLING_HANDLE: "handle"
-    default: "\(code)"
+    case .CS_RING_DANGLING_CALL: .call
+    case .CS_RING_DANGLING_ASYNC_CALL: .asyncCall
+    case .CS_RING_DANGLING_OVER_RELEASE: .overRelease
+    case .CS_RING_DANGLING_DRIFT: .retains
+    case .CS_RING_DANGLING_WRITE: .write
+    case .CS_RING_DANGLING_HANDLE: .handle
+    default: .init("\(code)")
     }
   }
 }

@@ -14,16 +14,16 @@ struct PageIncident: Sendable {
   }
 
   /// A stable name for programs.
-  var kind: String {
+  var kind: IncidentReport.Kind {
     switch cs_ring_pages(rawValue: incident.kind) {
-    case .CS_RING_PAGES_READ: "read"
-    case .CS_RING_PAGES_WRITE: "write"
-    case .CS_RING_PAGES_DOUBLE_FREE: "doubleFree"
-    case .CS_RING_PAGES_INVALID_FREE: "invalidFree"
-    case .CS_RING_PAGES_OVERFLOW: "overflow"
-    case .CS_RING_PAGES_UNDERFLOW: "underflow"
-    case .CS_RING_PAGES_TRAMPLED: "trampled"
-    default: "\(incident.kind)"
+    case .CS_RING_PAGES_READ: .read
+    case .CS_RING_PAGES_WRITE: .write
+    case .CS_RING_PAGES_DOUBLE_FREE: .doubleFree
+    case .CS_RING_PAGES_INVALID_FREE: .init("invalidFree")
+    case .CS_RING_PAGES_OVERFLOW: .init("overflow")
+    case .CS_RING_PAGES_UNDERFLOW: .init("underflow")
+    case .CS_RING_PAGES_TRAMPLED: .init("trampled")
+    default: .init("\(incident.kind)")
     }
   }
 

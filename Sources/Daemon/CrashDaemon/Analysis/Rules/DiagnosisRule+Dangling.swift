@@ -6,7 +6,7 @@ import Glibc
 extension DiagnosisRule {
   /// What the runtime itself said.
   static let danglingStated: [DiagnosisRule] = [
-    DiagnosisRule("dangling-unowned", cause: "dangling", 1, on: [.signal, .message, .frames]) { facts in
+    DiagnosisRule("dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames]) { facts in
       let isSaid = facts.message.contains("Attempted to read an unowned reference")
       let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
       guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
@@ -14,16 +14,16 @@ extension DiagnosisRule {
       let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
       return "An unowned reference outlived its object\(of)\(message)"
     },
-    DiagnosisRule("dangling-poison", cause: "dangling", 1, on: [.signal, .operand]) { facts in
+    DiagnosisRule("dangling-poison", cause: .dangling, 1, on: [.signal, .operand]) { facts in
       facts.poison.map { "A \($0.className) was used after its last release: \($0.text);" }
     },
     // What the quarantine has done to an object is no fault of what it leads to.
-    DiagnosisRule("dangling-held", cause: "dangling", 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
+    DiagnosisRule("dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .ghosts, .code]) { facts in
       guard let found = facts.heldObject else { return nil }
       if let failure = facts.runtimeFailure { return found.text("the check failed: \(failure)") }
       return found.text("what it found there was a \(facts.access) \(facts.record.address)") + ";"
     },
-    DiagnosisRule("dangling-escaped", cause: "dangling", 1, on: [.signal, .message]) { facts in
+    DiagnosisRule("dangling-escaped", cause: .dangling, 1, on: [.signal, .message]) { facts in
       guard facts.message.contains("deallocated with non-zero retain count") else { return nil }
       return "A reference escaped from deinit: \(MessageText.core(facts.message))"
     },
@@ -38,37 +38,37 @@ extension DiagnosisRule {
 
   /// What the freed memory tells: never more than probable.
   static let dangling: [DiagnosisRule] = [
-    DiagnosisRule("dangling-operand", cause: "dangling", 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
+    DiagnosisRule("dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap]) { facts in
       facts.danglingOperand.map { "An object was used after it was freed: \($0.text)\(facts.freedClassText);" }
     },
-    DiagnosisRule("dangling-call", cause: "dangling", 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
+    DiagnosisRule("dangling-call", cause: .dangling, 0.9, on: [.signal, .pc, .instruction, .memory, .heap]) { facts in
       facts.danglingCall.map {
         "A function was called through memory that was freed: \($0.text)\(facts.freedClassText);"
       }
     },
     DiagnosisRule(
-      "dangling-self", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames]
+      "dangling-self", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames]
     ) { facts in
       facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text)\(facts.freedClassText);" }
     },
-    DiagnosisRule("dangling-remains", cause: "dangling", 0.9, on: [.signal, .operand, .heap]) { facts in
+    DiagnosisRule("dangling-remains", cause: .dangling, 0.9, on: [.signal, .operand, .heap]) { facts in
       facts.danglingRemains.map { "An object was used after it was freed: \($0);" }
     },
     DiagnosisRule(
-      "dangling-ghost", cause: "dangling", 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
+      "dangling-ghost", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .operand, .memory, .frames, .ghosts]
     ) { facts in
       facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
     },
-    DiagnosisRule(field, cause: "dangling", 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
+    DiagnosisRule(field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
       facts.danglingField.map { "An object was used after it was freed: \($0.tie)\(facts.freedClassText);" }
     },
     DiagnosisRule(
-      reuse, cause: "dangling", 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+      reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
       facts.danglingReuse.flatMap { $1.isOfVariable ? reused($0, $1, "the code expects a \($1.name)") : nil }
     },
     DiagnosisRule(
-      reuseByCode, cause: "dangling", 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
+      reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
     ) { facts in
       facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names a \($1.name)") }
     },

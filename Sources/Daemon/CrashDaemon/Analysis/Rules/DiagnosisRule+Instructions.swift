@@ -1,4 +1,5 @@
 // What the processor refused to do, memory apart.
+import CrashReport
 import CrashRing
 import Glibc
 
@@ -9,7 +10,7 @@ extension DiagnosisRule {
       return "The program stopped itself at a trap instruction"
     },
     // Of a fault whose instruction was not copied, as of one whose signal a handler raised again.
-    DiagnosisRule("trap-unseen", cause: "trap", 0.6, on: [.signal, .instruction]) { facts in
+    DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
       return "The program stopped itself, or the processor does not know an instruction,"
     },

@@ -14,12 +14,12 @@ extension DiagnosisRule {
   }
 
   static let memory: [DiagnosisRule] = [
-    DiagnosisRule("bare-record", cause: "signal", 1, on: [.signal]) { facts in
+    DiagnosisRule("bare-record", cause: .init("signal"), 1, on: [.signal]) { facts in
       guard facts.isBareFault else { return nil }
       let name = SignalNames.name(of: Int(facts.record.signal))
       return "The process got \(name), whose address its user must not know (docs/operations.md),"
     },
-    DiagnosisRule("null-call", cause: "null-call", 0.95, on: [.signal, .address, .pc]) { facts in
+    DiagnosisRule("null-call", cause: .init("null-call"), 0.95, on: [.signal, .address, .pc]) { facts in
       guard facts.isMemoryFault, facts.isFetch, facts.record.address == 0 else { return nil }
       return "The program called through a null function pointer"
     },
@@ -38,7 +38,7 @@ extension DiagnosisRule {
       return "The stack overflowed, \(facts.record.frameTotal) calls deep,"
     },
     DiagnosisRule(
-      "stack-overflow-shallow", cause: "stack-overflow", 0.7, on: [.signal, .address, .stackPointer, .stack]
+      "stack-overflow-shallow", cause: .init("stack-overflow"), 0.7, on: [.signal, .address, .stackPointer, .stack]
     ) { facts in
       guard facts.isMemoryFault, !facts.isFetch, facts.isNearStackPointer || facts.isBelowStack else { return nil }
       return "The stack overflowed, or the stack pointer is wrong,"
@@ -76,14 +76,14 @@ extension DiagnosisRule {
       return "The program used an instruction that only the kernel may use"
     },
     // si_code 128 with si_addr 0 is no null dereference: the processor did not tell the address. The instruction does.
-    DiagnosisRule("misaligned-vector", cause: "misaligned-access", 0.95, on: [.signal, .instruction, .operand]) {
+    DiagnosisRule("misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand]) {
       facts in
       guard facts.isGeneralProtection, let address = facts.operandAddress, address.isCanonical,
         let alignment = facts.instruction?.alignment
       else { return nil }
       return "Misaligned access to \(Address(address)), which must be a multiple of \(alignment),"
     },
-    DiagnosisRule("non-canonical-operand", cause: "non-canonical", 0.95, on: [.signal, .instruction, .operand]) {
+    DiagnosisRule("non-canonical-operand", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand]) {
       facts in
       guard facts.isGeneralProtection, let operand = facts.operand, let address = facts.operandAddress,
         !address.isCanonical
@@ -93,8 +93,9 @@ extension DiagnosisRule {
         + " it was used"
     },
     // The processor has not left the function yet: what it took for the return address still stands there.
-    DiagnosisRule("smashed-return", cause: "non-canonical", 0.95, on: [.signal, .instruction, .operand, .memory]) {
-      facts in
+    DiagnosisRule(
+      "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory]
+    ) { facts in
       guard facts.isGeneralProtection, let target = facts.returnTarget, !target.isCanonical else { return nil }
       return
         "Return to \(Address(target)), an address that no pointer can have (non-canonical): the return address on the "

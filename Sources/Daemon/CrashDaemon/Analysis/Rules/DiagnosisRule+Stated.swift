@@ -1,4 +1,5 @@
 // What was stated: by the runtime, glibc, the sender of a signal.
+import CrashReport
 import CrashRing
 import Glibc
 
@@ -54,7 +55,9 @@ extension DiagnosisRule {
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
     // abort() in a `catch` has a current exception too, which was caught.
-    DiagnosisRule("cxx-exception-current", cause: "cxx-exception", 0.6, on: [.signal, .exception, .frames]) { facts in
+    DiagnosisRule(
+      "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
+    ) { facts in
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, !facts.isAbortCalledByOwn else {
         return nil
       }

@@ -7,7 +7,7 @@ import CrashRing
 struct DiagnosisRule: Sendable {
   var name: String
   /// A stable name for programs.
-  var cause: String
+  var cause: CrashReport.Cause
   /// How sure it is: 1 is a fact that the processor or the runtime stated, less an inference.
   var confidence: Double
   /// What it looks at, for those who want to check it.
@@ -16,11 +16,11 @@ struct DiagnosisRule: Sendable {
   var sentence: @Sendable (CrashFacts) -> String?
 
   init(
-    _ name: String, cause: String? = nil, _ confidence: Double, on looksAt: [Evidence],
+    _ name: String, cause: CrashReport.Cause? = nil, _ confidence: Double, on looksAt: [Evidence],
     _ sentence: @escaping @Sendable (CrashFacts) -> String?
   ) {
     self.name = name
-    self.cause = cause ?? name
+    self.cause = cause ?? .init(name)
     self.confidence = confidence
     self.looksAt = looksAt
     self.sentence = sentence
@@ -40,7 +40,7 @@ extension DiagnosisRule {
     }
     let name = SignalNames.name(of: Int(facts.record.signal))
     return CrashReport.Diagnosis(
-      cause: "signal", sentence: whole("The process got \(name)", at: frame) + deferral(facts), rule: "signal",
+      cause: .init("signal"), sentence: whole("The process got \(name)", at: frame) + deferral(facts), rule: "signal",
       confidence: 1)
   }
 
