@@ -21,8 +21,8 @@ static bool is_separate;     // the thread has its own table
 static int listening = -1;   // there: the descriptor that the bell makes readable
 static int connected = -1;   // the connection
 static bool announces;       // incidents wake crashd
-static bool is_held;         // they do so when the time is over that is left
-static struct timespec held; // that time
+static bool is_held;         // none is sent before `held` has passed
+static struct timespec held; // what is left of HOLD_NS
 
 static int listen_for_bell(void) {
   const uint64_t bell = UINT64_C(1) << (CS_OWN_BELL - 1);
@@ -104,8 +104,8 @@ void cs_link_announce_incidents(bool does) {
 static void announce_incidents(int socket) {
   const uint8_t byte = CS_ATTACH_INCIDENTS;
   if (!announces || is_held || !cs_news_take()) return;
-  // A full buffer has wake-ups enough.
-  cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+  // On failure, such as a full buffer or no memory: sent again after HOLD_NS. This rings for no thread meanwhile.
+  if (cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) != (long)sizeof byte) cs_news_add();
   held = (struct timespec){.tv_nsec = HOLD_NS};
   is_held = true;
 }

@@ -20,13 +20,19 @@ static int32_t listener; // atomic: the thread of the connection; 0: none
 // `news` and then to crashd, which reads the entries: one of them sees the other. So do `listener` and `news`, and
 // `ringers` and `listener`.
 
+static void show(uint32_t is_listened_to) SIGNAL_SAFE {
+  __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
+}
+
 static void ring(void) SIGNAL_SAFE {
   __atomic_add_fetch(&ringers, 1, __ATOMIC_SEQ_CST);
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
-  // Where as many signals are queued as the process may have, the next incident tries again.
-  if (tid != 0 && cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == -EAGAIN) {
+  if (tid != 0) {
+    const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
+    // On failure, such as a full queue of signals or a seccomp filter: crashd polls, and the next incident tries again.
+    show(has_rung);
     uint32_t only = NEW;
-    __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (!has_rung) __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   }
   __atomic_sub_fetch(&ringers, 1, __ATOMIC_SEQ_CST);
 }
@@ -47,22 +53,19 @@ bool cs_news_take(void) SIGNAL_SAFE {
   return true;
 }
 
-static void show(uint32_t is_listened_to) SIGNAL_SAFE {
-  __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
-}
-
 void cs_news_listen(int tid) SIGNAL_SAFE {
   __atomic_store_n(&listener, tid, __ATOMIC_SEQ_CST);
   show(1);
 }
 
 void cs_news_ignore(void) SIGNAL_SAFE {
-  show(0);
   __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
   // A jump out of a signal handler may have left the count raised: later calls do not wait for it.
   for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
     cs_sleep_ns(RING_SLEEP_NS);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
+  // After the last ring, which shows its result.
+  show(0);
 }
 
 void cs_news_forget(void) SIGNAL_SAFE {

@@ -214,6 +214,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : 
   CS_TEST_INCIDENT_IN_HANDLER, // one, in a signal handler
   CS_TEST_INCIDENT_OLD_CRASHD, // some, with a crashd that takes no wake-ups for them, and then a crash
   CS_TEST_INCIDENT_ASIDE,      // one, and one after the shield's threads stepped aside for unshare()
+  CS_TEST_INCIDENT_NO_QUEUE,   // one while no signal can be queued, and more when one can
 } cs_test_incident_way;
 
 // Runs such a child, with this process as crashd. 0, or the line that was not satisfied.

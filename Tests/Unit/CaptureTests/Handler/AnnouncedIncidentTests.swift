@@ -31,4 +31,9 @@ struct AnnouncedIncidentTests {
   func aside() throws {
     #expect(try run(.CS_TEST_INCIDENT_ASIDE) == [0, 0])
   }
+
+  @Test("a process that cannot wake crashd says so in its ring, until it can")
+  func queue() throws {
+    #expect(try run(.CS_TEST_INCIDENT_NO_QUEUE) == [0, 0])
+  }
 }
