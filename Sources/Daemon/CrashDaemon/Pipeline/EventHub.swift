@@ -33,6 +33,12 @@ final class EventHub: Sendable {
     for listener in listeners { listener.continuation.yield() }
   }
 
+  /// The store was replaced: each topic may have something new.
+  func notifyOfNewStore() {
+    let listeners = state.withLock { $0.listeners.values }
+    for listener in listeners { listener.continuation.yield() }
+  }
+
   /// A reader begins at a cursor.
   /// - Returns: Its number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {

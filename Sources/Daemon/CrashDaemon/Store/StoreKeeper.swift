@@ -219,7 +219,7 @@ extension StoreKeeper {
     logger.notice("'\(store.path)' is open now")
     await configuration.analysis.policy?.load()
     if let aside { await rescue(aside) } else { await check() }
-    configuration.analysis.hub.notify()
+    configuration.analysis.hub.notifyOfNewStore()
   }
 
   /// What crashd holds goes into a new file before it ends: with it the old one would be gone.
@@ -298,7 +298,7 @@ extension StoreKeeper {
       let sentence = "the report database was corrupt and is kept as '\(aside.path)': \(what)\(cursors)"
       trouble.note(sentence)
       logger.critical("\(sentence)")
-      configuration.analysis.hub.notify()
+      configuration.analysis.hub.notifyOfNewStore()
     } catch {
       trouble.note("the report database was corrupt and is kept as '\(aside.path)'; not all was taken over: \(error)")
       trouble.note(error)
