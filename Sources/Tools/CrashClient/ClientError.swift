@@ -12,6 +12,8 @@ public enum ClientError: Error, Equatable, Sendable {
   case failed(path: String, errno: Int32)
   /// What came is no reply to the call; the text says what is wrong with it.
   case malformedReply(String)
+  /// crashd is older than this library, and cannot do what the text says: update crashd.
+  case tooOld(String)
   /// A reply longer than the client reads.
   case messageTooLarge(limitBytes: Int)
   /// The descriptor that an `EventStream` watches was hung up.

@@ -25,7 +25,10 @@ public final class IncidentStream {
     let deadline = timeout.map { Deadline.after($0) } ?? .never
     let reply = try connection.receive(Methods.Incidents.Reply.self, until: deadline, watching: hangup)
     isOver = !reply.continues
-    guard let cursor = reply.parameters.cursor else { throw .malformedReply("incidents without a cursor") }
+    guard let cursor = reply.parameters.cursor else {
+      // A crashd that knows no streams of incidents answers with a list.
+      throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
+    }
     return Page(incidents: reply.parameters.incidents, cursor: cursor)
   }
 }

@@ -49,6 +49,8 @@ public struct Failure: Error, Sendable, Equatable {
     case .malformedReply(let reason):
       self.init(
         .unreachable, "crashd sent a reply that crashctl does not understand (\(reason)): are both of one version?")
+    case .tooOld(let what):
+      self.init(.unreachable, "crashd is older than crashctl and cannot \(what); update crashd")
     case .messageTooLarge(let limit):
       self.init(.unreachable, "crashd sent a reply longer than \(limit >> 20) MiB: ask for less, such as list -n 100")
     case .cancelled: self.init(.done, "")

@@ -1,4 +1,5 @@
 import CrashClient
+import CrashControl
 import CrashProtocol
 import CrashReport
 import Glibc
@@ -43,6 +44,21 @@ struct EventStreamTests {
     defer { daemon.stop() }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe(after: "old")
     #expect(throws: ClientError.refused(.invalidCursor("old"))) { try stream.next() }
+  }
+
+  @Test("a crashd that answers with a list of incidents is too old to stream them")
+  func oldDaemon() throws {
+    let daemon = try FakeDaemon { connection in
+      _ = connection.call()
+      connection.reply(#"{"incidents":[]}"#)
+    }
+    defer { daemon.stop() }
+    let error = #expect(throws: ClientError.self) {
+      _ = try CrashClient(socketPath: daemon.socketPath).followIncidents().next()
+    }
+    #expect(
+      error.map { Failure($0).message }
+        == "crashd is older than crashctl and cannot stream incidents; update crashd")
   }
 
   @Test("an event without a cursor is malformed: nobody could go on after it")
