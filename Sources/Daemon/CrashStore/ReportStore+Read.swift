@@ -122,8 +122,10 @@ extension ReportStore {
 
   /// Reads a cursor's text.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
-  public func cursor(_ text: String) throws(StoreError) -> StoreCursor {
-    guard let cursor = StoreCursor(text, of: try current.1) else { throw .invalidCursor(String(text.prefix(64))) }
+  public func cursor(_ text: String, kind: StoreCursor.Kind = .event) throws(StoreError) -> StoreCursor {
+    guard let cursor = StoreCursor(text, of: try current.1, kind: kind) else {
+      throw .invalidCursor(String(text.prefix(64)))
+    }
     return cursor
   }
 

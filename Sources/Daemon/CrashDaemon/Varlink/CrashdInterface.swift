@@ -186,9 +186,9 @@ struct CrashdInterface: Sendable {
 
   var uptime_s: Int { Int((Moment.monotonic_ns() - start_ns) / 1_000_000_000) }
 
-  func cursor(_ text: String?) throws(ProtocolError) -> StoreCursor? {
+  func cursor(_ text: String?, kind: StoreCursor.Kind = .event) throws(ProtocolError) -> StoreCursor? {
     guard let text else { return nil }
-    return try reading { () throws(StoreError) in try store.cursor(text) }
+    return try reading { () throws(StoreError) in try store.cursor(text, kind: kind) }
   }
 
   func time(_ text: String?, _ name: String) throws(ProtocolError) -> String? {

@@ -19,7 +19,7 @@ struct IncidentPages: StoredPages {
     let interface = server.interface
     news = server.hub.news(of: .incidents)
     filter = try interface.checked(query.filter)
-    let given = try interface.cursor(query.cursor)
+    let given = try interface.cursor(query.cursor, kind: .incident)
     let (filter, visibility) = (filter, client.visibility)
     start = try interface.reading { () throws(StoreError) in
       guard let given else { return try interface.store.incidentCursor(isNewest: filter.since == nil) }

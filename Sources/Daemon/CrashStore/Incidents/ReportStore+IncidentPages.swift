@@ -28,7 +28,7 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         let newest = try Self.newestIncident(in: database)
-        guard cursor.epoch == epoch, cursor.sequence <= newest else {
+        guard cursor.epoch == epoch, cursor.kind == .incident, cursor.sequence <= newest else {
           throw StoreError.invalidCursor(cursor.description)
         }
         var arguments = filter.arguments(visibility, limit: limit)
@@ -55,7 +55,8 @@ extension ReportStore {
         }
         let isLast = !isFull && count < limit
         return IncidentPage(
-          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: isLast ? newest : end), isLast: isLast)
+          incidents: incidents, end: StoreCursor(epoch: epoch, sequence: isLast ? newest : end, kind: .incident),
+          isLast: isLast)
       }
     }
   }
@@ -65,7 +66,8 @@ extension ReportStore {
   public func incidentCursor(isNewest: Bool) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
     return try Self.translating(path) {
-      StoreCursor(epoch: epoch, sequence: isNewest ? try pool.read { try Self.newestIncident(in: $0) } : 0)
+      StoreCursor(
+        epoch: epoch, sequence: isNewest ? try pool.read { try Self.newestIncident(in: $0) } : 0, kind: .incident)
     }
   }
 

@@ -27,22 +27,27 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   static func randomID() -> String { UInt64.random(in: .min ... .max).hexadecimal(digits: idDigits) }
 
-  func text(of sequence: Int64) -> String {
-    "\(id).\(encrypted(UInt64(bitPattern: sequence)).hexadecimal(digits: Self.idDigits))"
+  /// Set in the numbers of incidents before they are encrypted; no sequence is negative.
+  private static let incidentBit = Int64.min
+
+  func text(of sequence: Int64, _ kind: StoreCursor.Kind) -> String {
+    let number = kind == .incident ? sequence | Self.incidentBit : sequence
+    return "\(id).\(encrypted(UInt64(bitPattern: number)).hexadecimal(digits: Self.idDigits))"
   }
 
-  /// The number of an event, from the text of its cursor; nil where that is none of this store's.
-  func sequence(of text: String) -> Int64? {
+  /// The number of an event or incident, from the text of its cursor; nil where that is none of this store's.
+  func sequence(of text: String, _ kind: StoreCursor.Kind) -> Int64? {
     guard text.hasPrefix(id), id.utf8.count == Self.idDigits else { return nil }
     let rest = text.dropFirst(id.count)
     var number: Int64?
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
-    } else if rest.hasPrefix("-") {
+    } else if kind == .event, rest.hasPrefix("-") {
       // What a later number is answered would tell the newest one.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
-    return number.flatMap { $0 < 0 ? nil : $0 }
+    guard let number, (number < 0) == (kind == .incident) else { return nil }
+    return number & ~Self.incidentBit
   }
 }
 

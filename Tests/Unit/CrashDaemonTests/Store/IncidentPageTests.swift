@@ -56,8 +56,9 @@ struct IncidentPageTests {
   func cursors() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
-      let later = StoreCursor(epoch: start.epoch, sequence: start.sequence + 1)
-      for cursor in [StoreCursor(epoch: StoreEpoch(id: "0123456789abcdef"), sequence: 0), later] {
+      let later = StoreCursor(epoch: start.epoch, sequence: start.sequence + 1, kind: .incident)
+      let foreign = StoreCursor(epoch: StoreEpoch(id: "0123456789abcdef"), sequence: 0, kind: .incident)
+      for cursor in [foreign, later, StoreCursor(epoch: start.epoch, sequence: 0)] {
         #expect(throws: StoreError.invalidCursor(cursor.description)) {
           _ = try store.incidentPage(after: cursor, limit: 9)
         }

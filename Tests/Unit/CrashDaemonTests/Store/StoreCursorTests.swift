@@ -25,6 +25,11 @@ struct StoreCursorTests {
     for sequence in [0, 1, 42, 1 << 62, .max] as [Int64] {
       let cursor = StoreCursor(epoch: epoch, sequence: sequence)
       #expect(StoreCursor(cursor.description, of: epoch) == cursor)
+      let incident = StoreCursor(epoch: epoch, sequence: sequence, kind: .incident)
+      #expect(StoreCursor(incident.description, of: epoch, kind: .incident) == incident)
+      // One kind is none of the other.
+      #expect(StoreCursor(incident.description, of: epoch) == nil)
+      #expect(StoreCursor(cursor.description, of: epoch, kind: .incident) == nil)
     }
     #expect(StoreCursor(bad, of: epoch) == nil && StoreCursor(bad, of: .none) == nil)
   }

@@ -77,6 +77,13 @@ struct FollowIncidentsTests {
         try await client.send(Self.method, ["cursor": .string(cursor)], more: true)
         #expect(try await client.reply().string("error") == "io.crashshield.Crashd.\(error)")
       }
+      // One of the other kind, both ways.
+      let event = try daemon.store.newestCursor().description
+      try await client.send(Self.method, ["cursor": .string(event)], more: true)
+      #expect(try await client.reply().string("error") == "io.crashshield.Crashd.InvalidCursor")
+      let incident = try daemon.store.incidentCursor(isNewest: true).description
+      try await client.send("io.crashshield.Crashd.Subscribe", ["cursor": .string(incident)], more: true)
+      #expect(try await client.reply().string("error") == "io.crashshield.Crashd.InvalidCursor")
       try await client.send(Self.method, ["cursor": .string("\(daemon.store.epoch)-0")])
       #expect(try await client.reply().string("error") == "org.varlink.service.ExpectedMore")
     }
