@@ -57,16 +57,16 @@ public final class Daemon: Sendable {
       store: store, board: board, ledger: ledger, logger: logger,
       configuration: PolicyKeeper.Configuration(
         allowsAutomaticProtection: configuration.allowsAutomaticProtection, limits: configuration.limits))
+    let look = CPUAccounts.Allowance(
+      burst_ms: configuration.limits.lookBurst_ms, share_percent: configuration.limits.lookShare_percent)
     analysis = CrashAnalysis(
       caches: SymbolCaches(symbols), unwinder: SnapshotUnwinder(symbols),
       permits: FairSemaphore(
         PermitLimit(
           total: configuration.limits.looks, perUser: configuration.limits.looksPerUser, hasReserve: false),
         configuration.limits.accounts),
-      lookTime: CPUAccounts(
-        CPUAccounts.Allowance(
-          burst_ms: configuration.limits.lookBurst_ms, share_percent: configuration.limits.lookShare_percent),
-        users: configuration.limits.accounts),
+      lookTime: CPUAccounts(look, users: configuration.limits.accounts),
+      incidentTime: CPUAccounts(look, users: configuration.limits.accounts),
       store: store, hub: EventHub(configuration.limits),
       trouble: StoreTrouble(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,

@@ -29,6 +29,10 @@ public struct Limits: Sendable, Equatable {
   public var observation_ms = 30_000
   /// Time between two readings of a ring for incidents that its process announced.
   public var incidentPause_ms = 250
+  /// The most that announced incidents wait because their user has taken more than its share of the time.
+  public var incidentWait_ms = 30_000
+  /// Rings of one user whose announced incidents wait to be read; those of others are read with what is not announced.
+  public var incidentWaitsPerUser = 256
   /// Processes that ended, of which `AwaitProcess` still knows.
   public var endedProcesses = 1024
 
@@ -43,7 +47,8 @@ public struct Limits: Sendable, Equatable {
   public var looks = 6
   /// Those of one user.
   public var looksPerUser = 5
-  /// Time that the rings of one user may take at once, before they are read with a lower priority.
+  /// Time that the rings of one user may take at once, before they are read with a lower priority, or, for announced
+  /// incidents, which have an account of their own, later.
   public var lookBurst_ms = 200
   /// What they may take of 100 ms of time, in the long run.
   public var lookShare_percent = 25

@@ -12,8 +12,11 @@ extension CrashAnalysis {
   /// - Parameters:
   ///   - process: Whose ring.
   ///   - seen: What the last look found.
+  ///   - whenUnstored: Called where the store did not take them: they are to be read again.
   /// - Returns: What this one found.
-  func observe(_ process: AttachedProcess, seen: Occurrences) async -> Occurrences {
+  func observe(
+    _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
+  ) async -> Occurrences {
     let (found, classes, images) = process.ring.observations()
     var incidents = found
     if let times = process.facts.times { process.crashTimes.correct(&incidents, times) }
@@ -31,6 +34,7 @@ extension CrashAnalysis {
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
       // They are new to the next look.
+      whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen
     }

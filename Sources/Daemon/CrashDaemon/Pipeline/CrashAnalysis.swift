@@ -16,6 +16,8 @@ struct CrashAnalysis: Sendable {
   ///
   /// Those of a user beyond its allowance are read with a lower priority.
   var lookTime: CPUAccounts
+  /// The same for rings that are read for announced incidents, which wait: they lower no crash's priority.
+  var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
   var trouble: StoreTrouble
@@ -31,9 +33,14 @@ struct CrashAnalysis: Sendable {
   var policy: PolicyKeeper?
 
   /// Counts the time of one look; what it waits for symbols is not its own.
-  func chargeLook(of uid: UInt32, since start_ns: UInt64) {
+  func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }
+
+  /// Counts the time of one reading of announced incidents.
+  func chargeIncidents(of uid: UInt32, since start_ns: UInt64) { charge(incidentTime, uid, since: start_ns) }
+
+  private func charge(_ accounts: CPUAccounts, _ uid: UInt32, since start_ns: UInt64) {
     let longest_ns = UInt64(limits.lookCharge_ms) * 1_000_000
-    lookTime.charge(uid, min(Moment.monotonic_ns() - start_ns, longest_ns))
+    accounts.charge(uid, min(Moment.monotonic_ns() - start_ns, longest_ns))
   }
 
   /// What reading a ring led to.

@@ -6,20 +6,32 @@ extension CrashPipeline {
   /// Reads what processes announce, until crashd stops: then every ring is read once more anyway.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
-      for await process in recorded.stream { group.addTask { await self.readIncidents(of: process) } }
+      for await process in recorded.stream {
+        let (number, ring) = (process.number, RingKey(process.facts))
+        if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
+          group.addTask { await self.readIncidents(of: ring, first: number) }
+        } else {
+          // The reading that waits stores them, or `readUnannounced`. Later ones are announced again.
+          process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
+        }
+      }
       group.cancelAll()
     }
   }
 
   /// A process decides how often it announces, and crashd how often it reads: a ring has a pause after each reading, and a
   /// user a share of the time.
-  private func readIncidents(of process: AttachedProcess) async {
-    let (uid, ring) = (process.facts.peer.uid, RingKey(process.facts))
+  ///
+  /// What waits holds no process: one that ends meanwhile is released.
+  private func readIncidents(of ring: RingKey, first number: UInt64) async {
     let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
-    let wait_ns = max(pause_ns, analysis.lookTime.wait_ns(for: uid))
-    if wait_ns > 0 {
-      do { try await Task.sleep(for: .nanoseconds(wait_ns)) } catch { return }
-    }
+    let wait_ns = min(
+      max(pause_ns, analysis.incidentTime.wait_ns(for: ring.user)), UInt64(limits.incidentWait_ms) * 1_000_000)
+    do {
+      if wait_ns > 0 { try await Task.sleep(for: .nanoseconds(wait_ns)) }
+    } catch _ {}
+    rings.endWaiting(ring, of: limits.account(of: ring.user))
+    guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
     // Lowered before the reading: what is recorded after it is announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
     // Another one waits for its turn, and reads for both: while a reading waits for symbols, one waits at most.
@@ -27,11 +39,11 @@ extension CrashPipeline {
     let start_ns = Moment.monotonic_ns()
     // A task of its own: a reading that a stop cancels would store incidents without their symbols.
     await Task { await observe(process) }.value
-    analysis.chargeLook(of: uid, since: start_ns)
+    analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
 
-  /// Reads now and then what is not announced: the counters of protected classes, and the incidents of an older library,
-  /// or of a kernel without descriptor tables for threads (docs/decisions/0125).
+  /// Reads now and then what is not announced, such as the counters of protected classes, and the incidents that no
+  /// announcement has stored (docs/decisions/0125).
   func watch() async {
     while !Task.isCancelled {
       do {
@@ -44,9 +56,10 @@ extension CrashPipeline {
 
   func readUnannounced() async {
     for process in attached() {
+      let ring = RingKey(process.facts)
       // A ring that is being read needs no second read.
-      await observing.runIfFree(RingKey(process.facts)) {
-        if process.ring.announcesIncidents() {
+      await observing.runIfFree(ring) {
+        if process.ring.announcesIncidents() && !rings.isUnread(ring) {
           await analysis.sampleClasses(of: process)
         } else {
           await observeAlone(process)
@@ -67,7 +80,8 @@ extension CrashPipeline {
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
     rings.noteReading(of: ring)
-    rings.note(await analysis.observe(process, seen: rings.occurrences(of: ring)), of: ring)
+    let found = await analysis.observe(process, seen: rings.occurrences(of: ring)) { rings.noteUnread(ring) }
+    rings.note(found, of: ring)
   }
 
   /// A process that has the ring: the one of this number, or another one when that has gone.

@@ -21,6 +21,11 @@ final class RingTable: Sendable {
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// When the incidents of each were read last.
     var readings_ns: [RingKey: UInt64] = [:]
+    /// Rings with incidents that no announcement has stored: `readUnannounced` reads them.
+    var unread: Set<RingKey> = []
+    /// Rings whose announced incidents wait for their reading, and how many they are by account.
+    var waiting: Set<RingKey> = []
+    var waitingCounts: [UInt32: Int] = [:]
     /// Rings without a process, the oldest first; one may have come back.
     var left: [RingKey] = []
   }
@@ -36,6 +41,7 @@ final class RingTable: Sendable {
       state.counts[ring] = state.counts[ring].flatMap { $0 > 1 ? $0 - 1 : nil }
       guard state.counts[ring] == nil else { return }
       state.readings_ns[ring] = nil
+      state.unread.remove(ring)
       guard state.occurrences[ring] != nil else { return }
       state.left.append(ring)
       while state.left.count > Self.leftLimit {
@@ -49,10 +55,42 @@ final class RingTable: Sendable {
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
 
-  /// Its incidents are read: of a ring that has a process.
+  /// A reading of its incidents begins: of a ring that has a process.
   func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
     state.withLock { state in
+      state.unread.remove(ring)
       if state.counts[ring] != nil { state.readings_ns[ring] = now_ns }
+    }
+  }
+
+  /// It has incidents that are not stored, and may announce no others: of a ring that has a process.
+  func noteUnread(_ ring: RingKey) {
+    state.withLock { state in
+      if state.counts[ring] != nil { state.unread.insert(ring) }
+    }
+  }
+
+  func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
+
+  /// Its announced incidents are to wait for their reading, until `endWaiting`.
+  /// - Returns: false: they wait already, or `limit` rings of the account do; then the ring is unread.
+  func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
+    state.withLock { state in
+      if state.waiting.contains(ring) { return false }
+      guard state.waitingCounts[account, default: 0] < limit else {
+        if state.counts[ring] != nil { state.unread.insert(ring) }
+        return false
+      }
+      state.waiting.insert(ring)
+      state.waitingCounts[account, default: 0] += 1
+      return true
+    }
+  }
+
+  func endWaiting(_ ring: RingKey, of account: UInt32) {
+    state.withLock { state in
+      guard state.waiting.remove(ring) != nil else { return }
+      state.waitingCounts[account] = state.waitingCounts[account].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
   }
 

@@ -151,4 +151,66 @@ struct AnnouncedIncidentTests {
       _ = await running.result
     }
   }
+
+  /// A pipeline, with a process attached whose ring has an announced incident.
+  private static func withPipeline(
+    of uid: UInt32, _ body: (TestDaemon, CrashPipeline, AttachedProcess, (PipelineEvent) -> Void) async throws -> Void
+  ) async throws -> TestDaemon {
+    let daemon = try TestDaemon(TestDirectory())
+    let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
+    let pipeline = CrashPipeline(
+      analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
+    let running = Task { try await pipeline.run() }
+    let source = try RingSource(memory: ring(1).memory())
+    let facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: uid), unit: nil)
+    let process = AttachedProcess(number: 4, facts: facts, ring: source)
+    continuation.yield(.attached(process, []))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    try await body(daemon, pipeline, process) { continuation.yield($0) }
+    continuation.finish()
+    running.cancel()
+    _ = await running.result
+    return daemon
+  }
+
+  @Test("what the store did not take is read again, also of a process that announces")
+  func unstored() async throws {
+    _ = try await Self.withPipeline(of: geteuid()) { daemon, pipeline, process, _ in
+      try daemon.change(
+        "CREATE TRIGGER full BEFORE INSERT ON incidents BEGIN SELECT RAISE(ABORT, 'no space'); END")
+      await pipeline.observe(process)
+      #expect(pipeline.rings.isUnread(RingKey(process.facts)))
+      try daemon.change("DROP TRIGGER full")
+      await pipeline.readUnannounced()
+      #expect(try daemon.store.incidents(limit: 9).count == 1)
+      #expect(!pipeline.rings.isUnread(RingKey(process.facts)))
+    }
+  }
+
+  @Test("readings of incidents are charged to an account of their own: crashes keep their priority")
+  func account() async throws {
+    let uid: UInt32 = 4_711
+    let daemon = try await Self.withPipeline(of: uid) { daemon, _, process, send in
+      var news = daemon.hub.news(of: .incidents).makeAsyncIterator()
+      send(.recordedIncidents(process))
+      _ = await news.next()
+    }
+    // Since the machine's start: whether anything was charged at all.
+    #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
+    #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
+  }
+
+  @Test("one reading of a ring waits at most, and a few of a user; other rings are read with what is not announced")
+  func waiting() {
+    let (rings, keys) = (RingTable(), ["a", "b", "c"].map { RingKey(id: $0, user: 7) })
+    for key in keys { rings.add(key) }
+    #expect(rings.beginWaiting(keys[0], of: 7, limit: 2) && !rings.beginWaiting(keys[0], of: 7, limit: 2))
+    #expect(rings.beginWaiting(keys[1], of: 7, limit: 2) && !rings.beginWaiting(keys[2], of: 7, limit: 2))
+    #expect(keys.map { rings.isUnread($0) } == [false, false, true])
+    #expect(rings.beginWaiting(RingKey(id: "d", user: 8), of: 8, limit: 2))
+    rings.endWaiting(keys[0], of: 7)
+    #expect(rings.beginWaiting(keys[2], of: 7, limit: 2))
+    rings.noteReading(of: keys[2])
+    #expect(!rings.isUnread(keys[2]))
+  }
 }
