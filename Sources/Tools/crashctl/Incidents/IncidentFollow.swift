@@ -10,8 +10,8 @@ struct FollowIncidents: ParsableCommand {
     commandName: "follow",
     abstract: "Prints incidents as they happen, and again as they are counted on, until Ctrl-C.",
     discussion: """
-      A line comes within a second. With -S those that were seen since then come first, and then what happens. With --json \
-      each is one line (pretty: several).
+      An incident is printed when crashd has stored it: usually within a second, and within about half a minute where its \
+      process cannot wake crashd. With -S those seen since then come first. With --json each is one line (pretty: several).
       """)
 
   @OptionGroup var connection: ConnectionOptions
