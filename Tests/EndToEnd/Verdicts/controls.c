@@ -175,6 +175,17 @@ FAULT void null_of_neighbour(void) {
   heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
 }
 
+// The load from the freed block is jumped over.
+FAULT void null_at_join(void) {
+  static struct link *volatile head;
+  static volatile int is_stale;
+  struct link *link = make_link();
+  free(link);
+  struct link *next = head;
+  if (is_stale) next = link->next;
+  heap_opaque(next->more + (uint64_t)(uintptr_t)link);
+}
+
 // Text that ran over its end into a node's pointers.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
@@ -325,6 +336,7 @@ static const struct {
     {"null-from-freed", null_from_freed},
     {"null-beside-freed", null_beside_freed},
     {"null-of-neighbour", null_of_neighbour},
+    {"null-at-join", null_at_join},
     {"overrun-pointer", overrun_pointer},
     {"overrun-function", overrun_function},
     {"overrun-heap", overrun_heap},

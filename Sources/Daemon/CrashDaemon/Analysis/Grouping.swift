@@ -28,7 +28,7 @@ enum Grouping {
     let error = isTopLevel ? GroupingText.topLevelError(message).map { "error \($0)" } : nil
     let names = (error.map { [$0] } ?? []) + names(thread.frames)
     let place = names.first.map(FunctionName.short) ?? process
-    let title = "\(kind) in \(place)" + (freedClass.map { ", use after free of \($0)" } ?? "")
+    let title = "\(kind) in \(place)" + (freedClass.map { ", use-after-free of \($0)" } ?? "")
     let places = places(thread.frames, images)
     let parts: [String]
     // Where a jump led to data, the first frame has no name in any build.

@@ -43,7 +43,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // What a later number is answered would tell the newest one.
+      // An answer about a later number would reveal the newest one.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -90,7 +90,7 @@ extension StoreEpoch {
   /// One of an older version has no key: what it gave out is numbers.
   init?(_ database: Database) throws {
     let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
-    guard let id = try value(Self.keys.id), id.count == Self.idDigits else { return nil }
+    guard let id = try value(Self.keys.id), id.utf8.count == Self.idDigits else { return nil }
     let digits = try value(Self.keys.key).flatMap { $0.utf8.count == Self.keyDigits ? $0 : nil }
     let words = digits.map { digits in
       stride(from: 0, to: Self.keyDigits, by: 8).compactMap { UInt32(digits.dropFirst($0).prefix(8), radix: 16) }

@@ -71,6 +71,20 @@ import Testing
       }
     }
 
+    @Test("S13: a load that may have been jumped over tells nothing of a null")
+    func join() {
+      let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
+      // je behind the load; jmp to it; the same with four bytes of distance.
+      for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
+        #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
+        #expect(PrecedingLoads_x86_64.straight(jump + load) == [])
+      }
+      // To the load itself, or out of the code.
+      for jump in [[0x74, 0], [0x74, 0x40], [0x74, 0x80]] as [[UInt8]] {
+        #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field")
+      }
+    }
+
     @Test("S13: what is said of a wild pointer that stands in a freed block is where the code loaded it from")
     func wildPointer() {
       var fault = Fault(code: [0x48, 0x8b, 0x43, 0x20], address: Self.wild + 0x18)  // mov rax, [rbx+0x20]

@@ -6,7 +6,7 @@ struct FieldLoad: Sendable, Equatable {
   /// The faulting operand's register.
   var register: Int
   var value: UInt64
-  /// What the code took for a block or an object.
+  /// The block or object whose field was loaded, if it is one.
   var pointer: UInt64
   /// Where the value stands.
   var address: UInt64
@@ -22,6 +22,18 @@ struct FieldLoad: Sendable, Equatable {
 // That a freed block has a null field, and a null pointer was used, is no evidence: zeros stand everywhere, and a third of
 // all crashes have a register that points at freed memory. The code tells whether the one was loaded from the other.
 extension CrashFacts {
+  /// The code in front of the fault that surely ran: that memory has the value proves it of a rare one, not of null.
+  private var loadsBefore: [UInt8] {
+    #if arch(x86_64)
+      guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
+        return codeBefore
+      }
+      return PrecedingLoads_x86_64.straight(codeBefore)
+    #else
+      return []
+    #endif
+  }
+
   /// nil where the code in front of the fault does not load the register, or memory has another value there by now.
   ///
   /// A call ends the search: what was loaded before it may have been freed by it.
@@ -29,7 +41,7 @@ extension CrashFacts {
     #if arch(x86_64)
       guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
         record.registers.indices.contains(register), register != RegisterNames.pc,
-        let (pointer, address) = PrecedingLoads_x86_64(codeBefore, record.registers, memory).origin(of: register),
+        let (pointer, address) = PrecedingLoads_x86_64(loadsBefore, record.registers, memory).origin(of: register),
         memory.word(at: address) == record.registers[register]
       else { return nil }
       return FieldLoad(

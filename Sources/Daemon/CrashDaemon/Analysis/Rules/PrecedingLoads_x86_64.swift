@@ -12,6 +12,29 @@
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
+    /// The end of the code that runs as a whole: nothing of it may be jumped to, as far as its bytes tell.
+    ///
+    /// What only looks like a jump cuts it, too. A jump from elsewhere does not show.
+    static func straight(_ code: [UInt8]) -> [UInt8] {
+      var start = 0
+      for at in code.indices {
+        // One byte of distance; four, behind one or two of opcode.
+        let (length, bytes) =
+          switch code[at] {
+          case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)
+          case 0xe9: (5, 4)
+          case 0x0f where code.indices.contains(at + 1) && 0x80...0x8f ~= code[at + 1]: (6, 4)
+          default: (0, 0)
+          }
+        guard length > 0, at + length <= code.count else { continue }
+        let bits = code[at + length - bytes..<at + length].reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+        let distance = bytes == 1 ? Int(Int8(truncatingIfNeeded: bits)) : Int(Int32(bitPattern: bits))
+        let target = at + length + distance
+        if 0...code.count ~= target { start = max(start, target) }
+      }
+      return Array(code[start...])
+    }
+
     struct Move: Equatable {
       var destination: Int
       /// A register, or the base of what is loaded.
