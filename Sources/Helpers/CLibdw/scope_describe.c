@@ -65,7 +65,7 @@ static void add_code(struct cs_scope *scope) {
   while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
     count--;
   for (size_t i = 0; i < count; i++)
-    snprintf(digits + 2 * i, 3, "%02x", code[i]);
+    (void)snprintf(digits + 2 * i, 3, "%02x", code[i]);
   if (count > 0) cs_scope_add(scope, "B %s\n", digits);
 }
 

@@ -58,7 +58,9 @@ extension CrashRecord {
       case 0: signal == SIGFPE && decoded?.isDivision == true
       // The handler of the shield has compared the byte before: at a function's begin that is padding.
       case 3: frames.first.map { $0.functionStart != registers[RegisterNames.pc] } ?? false
-      case 6: Self.undefined.contains { instruction.starts(with: $0) } || (decoded == nil && vectorOpcode == nil)
+      case 6:
+        Self.undefined.contains { instruction.starts(with: $0) }
+          || (!instruction.isEmpty && decoded == nil && vectorOpcode == nil)
       case 12, 13: decoded.map(isRefused) ?? false
       case 14: isTied(exception, by: decoded)
       case 16: instruction.first.map { 0xd8...0xdf ~= $0 || $0 == 0x9b } ?? false
