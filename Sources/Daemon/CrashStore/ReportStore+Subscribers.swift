@@ -93,7 +93,7 @@ extension ReportStore {
     }
   }
 
-  /// How many events were stored since; of a user's own alone those that are there still: numbers count everybody's.
+  /// How many events were stored since; of one user's, how many of these are still there: the numbers count all users'.
   private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
     guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
     return try Int.fetchOne(

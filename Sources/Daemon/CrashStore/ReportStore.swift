@@ -133,7 +133,7 @@ public final class ReportStore: Sendable {
         throw StoreError.tooNew(path: path, version: "schema beyond \(StoreSchema.version)")
       }
       try migrator.migrate(pool)
-      guard let epoch = try pool.write(StoreEpoch.kept) else {
+      guard let epoch = try StoreEpoch.kept(in: pool) else {
         throw StoreError.corrupt(path: path, reason: "it has no epoch")
       }
       try giveBackPages(of: pool)

@@ -151,7 +151,7 @@ extension ReportStore {
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
-        try StoreEpoch(database),
+        try StoreEpoch.stored(in: database)?.epoch,
         try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'"),
         try Row.fetchAll(database, sql: "SELECT name, uid, acked, time FROM subscribers")
       )

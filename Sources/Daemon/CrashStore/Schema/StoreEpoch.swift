@@ -3,11 +3,11 @@ import GRDB
 
 /// What makes the cursors of one store its own: its id stands in each, and its key hides the event's number.
 ///
-/// A number would tell every reader how many events there are in all, of whatever user.
+/// A plain number would show every reader how many events there are in all, of whatever user.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   /// Random for each store; empty where none is open.
   let id: String
-  /// Random for each store, and never told.
+  /// Random for each store, and secret.
   private let key: SIMD4<UInt32>
   /// Cursors of older versions of crashd have the number as it is: it is read up to the last one that these gave out.
   private let plainThrough: Int64
@@ -85,10 +85,10 @@ extension StoreEpoch {
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 
-  /// That of a database; nil: it has none.
+  /// That of a database, and whether its key is new and not stored yet; nil: it has none.
   ///
-  /// One of an older version has no key: what it gave out is numbers.
-  init?(_ database: Database) throws {
+  /// A database of an older version has no key: its cursors are numbers.
+  static func stored(in database: Database) throws -> (epoch: StoreEpoch, isNew: Bool)? {
     let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
     guard let id = try value(Self.keys.id), id.utf8.count == Self.idDigits else { return nil }
     let digits = try value(Self.keys.key).flatMap { $0.utf8.count == Self.keyDigits ? $0 : nil }
@@ -98,10 +98,9 @@ extension StoreEpoch {
     guard let words, words.count == 4, let plain = try value(Self.keys.plainThrough).flatMap({ Int64($0) }) else {
       var random = SystemRandomNumberGenerator()
       let key = SIMD4<UInt32>((0..<4).map { _ in random.next() })
-      self.init(id: id, key: key, plainThrough: try ReportStore.newestSequence(in: database))
-      return
+      return (StoreEpoch(id: id, key: key, plainThrough: try ReportStore.newestSequence(in: database)), true)
     }
-    self.init(id: id, key: SIMD4(words), plainThrough: plain)
+    return (StoreEpoch(id: id, key: SIMD4(words), plainThrough: plain), false)
   }
 
   func write(to database: Database) throws {
@@ -115,11 +114,15 @@ extension StoreEpoch {
     }
   }
 
-  /// That of a database that is written to from now on.
-  static func kept(in database: Database) throws -> StoreEpoch? {
-    guard let epoch = try StoreEpoch(database) else { return nil }
-    // A key that is not written down is another one each time.
-    if try StoreEpoch(database) != epoch { try epoch.write(to: database) }
+  /// That of a database, whose key is stored where it is new.
+  ///
+  /// On failure: on a full disk the key is in memory alone, and the cursors of this run are refused after a restart.
+  static func kept(in writer: any DatabaseWriter) throws -> StoreEpoch? {
+    guard let (epoch, isNew) = try writer.read({ try stored(in: $0) }) else { return nil }
+    guard isNew else { return epoch }
+    do {
+      try writer.write { try epoch.write(to: $0) }
+    } catch let error as DatabaseError where [.SQLITE_FULL, .SQLITE_READONLY].contains(error.resultCode) {}
     return epoch
   }
 }

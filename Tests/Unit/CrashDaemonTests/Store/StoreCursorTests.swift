@@ -83,6 +83,57 @@ struct StoreCursorTests {
     }
   }
 
+  @Test("an older store opens on a full or read-only disk, with a key for this run", arguments: [false, true])
+  func fullDisk(isReadOnly: Bool) throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let old = try ReportStore(path: path)
+    _ = try old.put(Self.report("a1"), raw: [])
+    try old.write { try $0.execute(sql: "DELETE FROM meta WHERE key <> 'epoch'") }
+    try old.close()
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    // Never less than the pages that it has.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1") }
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    if !isReadOnly {
+      let error = #expect(throws: DatabaseError.self) {
+        for number in 0..<10_000 {
+          try queue.write {
+            try $0.execute(sql: "INSERT INTO meta (key, value) VALUES (?, '')", arguments: ["\(number)"])
+          }
+        }
+      }
+      #expect(error?.resultCode == .SQLITE_FULL)
+    }
+    let epoch = try #require(try StoreEpoch.kept(in: queue))
+    let cursor = StoreCursor(epoch: epoch, sequence: 1)
+    #expect(StoreCursor(cursor.description, of: epoch) == cursor)
+    #expect(epoch.sequence(of: "\(epoch)-1", .event) == 1)
+    #expect(try queue.read { try StoreEpoch.stored(in: $0)?.isNew } == true)
+    try queue.close()
+    // With room the next one is kept.
+    let stores = try (0..<2).map { _ in
+      let store = try ReportStore(path: path)
+      defer { try? store.close() }
+      return store.epoch
+    }
+    #expect(stores[0] == stores[1] && stores[0] != epoch)
+  }
+
+  @Test("a store's id is as long in bytes as in cursors, or there is none")
+  func idLength() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/r.sqlite"
+    let store = try ReportStore(path: path)
+    try store.write {
+      try $0.execute(
+        sql: "UPDATE meta SET value = ? WHERE key = 'epoch'", arguments: [String(repeating: "\u{e9}", count: 16)])
+    }
+    try store.close()
+    #expect(throws: StoreError.corrupt(path: path, reason: "it has no epoch")) { try ReportStore(path: path) }
+  }
+
   @Test("F21: the same event has the same cursor after a restart")
   func restart() throws {
     let directory = try TestDirectory()
