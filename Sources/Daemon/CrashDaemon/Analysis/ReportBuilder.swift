@@ -108,7 +108,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
     case DiagnosisRule.reuse: return scope == nil
-    case DiagnosisRule.field: return codeBefore.isEmpty
+    case DiagnosisRule.field, DiagnosisRule.nullField: return codeBefore.isEmpty
     case DiagnosisRule.reuseByCode: return !hasAllClasses && diagnosis.cause != .dangling
     default: return false
     }

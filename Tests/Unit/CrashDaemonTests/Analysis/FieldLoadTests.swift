@@ -23,9 +23,10 @@ import Testing
       var address: UInt64 = 0x18
       var more: [MemoryWords.Piece] = []
       var scope = ""
+      var instruction: [UInt8] = [0x48, 0x8b, 0x40, 0x18]
 
       var facts: CrashFacts {
-        var record = CrashRecord.sample(address: address, errorCode: 4, instruction: [0x48, 0x8b, 0x40, 0x18])
+        var record = CrashRecord.sample(address: address, errorCode: 4, instruction: instruction)
         for (number, value) in registers { record.registers[number] = value }
         var facts = CrashFacts(
           record: record, pid: 99,
@@ -49,20 +50,20 @@ import Testing
     @Test("S13: a null that the code loaded from a freed block is a use after free, and is not certain")
     func null() {
       let diagnosis = Fault(code: Self.loadFromRbx).diagnosis
-      #expect(diagnosis.cause == "dangling" && diagnosis.rule == "dangling-field" && diagnosis.confidence == 0.8)
+      #expect(diagnosis.cause == "dangling" && diagnosis.rule == "dangling-field-null" && diagnosis.confidence == 0.6)
       let reason =
         "rax of the faulting [rax + 0x18] is null, loaded from 0x555555764a38, byte 24 of a block that is freed (in a tcache)"
       #expect(diagnosis.sentence == "An object was used after it was freed: \(reason).")
       // Of the class that a variable with the block's address has, where that is as large.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
       #expect(session.diagnosis.sentence.hasSuffix("; the code expects a Session."))
-      #expect(session.facts.expectedClass(by: "dangling-field") == "Session")
+      #expect(session.facts.expectedClass(by: "dangling-field-null") == "Session")
       // A fast bin has another mark.
       let fastBin = Fault(
         code: Self.loadFromRbx, words: [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0x1_0000_0003, 7, 0, 0])
-      #expect(fastBin.diagnosis.rule == "dangling-field")
+      #expect(fastBin.diagnosis.rule == "dangling-field-null")
       // In a bin only where the next block says that this one is free: its size has no flag of it.
-      for (next, rule) in [(0x50, "dangling-field"), (0x51, "null-pointer-offset")] as [(UInt64, String)] {
+      for (next, rule) in [(0x50, "dangling-field-null"), (0x51, "null-pointer-offset")] as [(UInt64, String)] {
         let links: [UInt64] = [0x41, 0x5555_5576_3210, 0x5555_5576_3210 + 0x40, 7, 0, 0, 0, 0x40, next]
         let binned = Fault(
           code: Self.loadFromRbx, words: links,
@@ -77,11 +78,19 @@ import Testing
       // je behind the load; jmp to it; the same with four bytes of distance.
       for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
-        #expect(PrecedingLoads_x86_64.straight(jump + load) == [])
+        #expect(PrecedingLoads_x86_64.straight(jump + load, following: []) == [])
       }
+      // jne back to the fault, as of a loop that begins there; the same with four bytes of distance.
+      for jump in [[0x75, 0xfa], [0x0f, 0x85, 0xf6, 0xff, 0xff, 0xff]] as [[UInt8]] {
+        let fault = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18] + jump)
+        #expect(fault.diagnosis.rule == "null-pointer-offset")
+      }
+      // A loop that begins with the load.
+      let loop = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18, 0x75, 0xf6])
+      #expect(loop.diagnosis.rule == "dangling-field-null")
       // To the load itself, or out of the code.
       for jump in [[0x74, 0], [0x74, 0x40], [0x74, 0x80]] as [[UInt8]] {
-        #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field")
+        #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field-null")
       }
     }
 
@@ -89,7 +98,7 @@ import Testing
     func wildPointer() {
       var fault = Fault(code: [0x48, 0x8b, 0x43, 0x20], address: Self.wild + 0x18)  // mov rax, [rbx+0x20]
       fault.registers[Self.rax] = Self.wild
-      #expect(fault.diagnosis.rule == "dangling-field")
+      #expect(fault.diagnosis.rule == "dangling-field" && fault.diagnosis.confidence == 0.8)
       fault.code = []
       #expect(fault.diagnosis.cause == "wild-pointer")
     }
@@ -112,7 +121,7 @@ import Testing
       ]
       for (code, registers) in codes {
         let diagnosis = Fault(code: code, registers: registers, more: [stack]).diagnosis
-        #expect(diagnosis.rule == "dangling-field", "\(code)")
+        #expect(diagnosis.rule == "dangling-field-null", "\(code)")
       }
     }
 
@@ -173,6 +182,8 @@ import Testing
       #expect(
         diagnosis.sentence.contains("A shop.Session was used") && diagnosis.sentence.contains("is null, loaded from"))
       #expect(say([]).cause == "null-pointer-offset")
+      // je to the fault.
+      #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
     @Test("S13: the code is asked for where a freed block has such a value, also of a program without lines")
@@ -195,9 +206,9 @@ import Testing
       func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
       builder.codeBefore = Self.loadFromRbx
       builder.earlierDiagnosis = builder.report(id: "ab")?.diagnosis
-      #expect(rule() == "dangling-field")
+      #expect(rule() == "dangling-field-null")
       builder.codeBefore = []
-      #expect(rule() == "dangling-field")
+      #expect(rule() == "dangling-field-null")
       builder.codeBefore = [0x90]
       #expect(rule() == "null-pointer-offset")
     }

@@ -20,7 +20,7 @@ struct FieldLoad: Sendable, Equatable {
 }
 
 // That a freed block has a null field, and a null pointer was used, is no evidence: zeros stand everywhere, and a third of
-// all crashes have a register that points at freed memory. The code tells whether the one was loaded from the other.
+// all crashes have a register that points at freed memory. The code shows whether the one was loaded from the other.
 extension CrashFacts {
   /// The code in front of the fault that surely ran: that memory has the value proves it of a rare one, not of null.
   private var loadsBefore: [UInt8] {
@@ -28,7 +28,7 @@ extension CrashFacts {
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
         return codeBefore
       }
-      return PrecedingLoads_x86_64.straight(codeBefore)
+      return PrecedingLoads_x86_64.straight(codeBefore, following: record.instruction)
     #else
       return []
     #endif

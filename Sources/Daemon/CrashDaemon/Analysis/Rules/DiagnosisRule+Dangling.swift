@@ -31,6 +31,8 @@ extension DiagnosisRule {
 
   /// Needs the code in front of the place.
   static let field = "dangling-field"
+  /// The same of a null: zeros stand everywhere, and a jump from elsewhere may have skipped the load.
+  static let nullField = "dangling-field-null"
   /// Needs the variables of the place.
   static let reuse = "dangling-reuse"
   /// Needs the classes that the function there names.
@@ -60,7 +62,10 @@ extension DiagnosisRule {
       facts.danglingGhost.map { "An object was used after it was freed: \($0.text);" }
     },
     DiagnosisRule(field, cause: .dangling, 0.8, on: [.signal, .operand, .memory, .heap, .code]) { facts in
-      facts.danglingField.map { "An object was used after it was freed: \($0.tie)\(facts.freedClassText);" }
+      facts.fieldLoad?.value == 0 ? nil : fieldText(facts)
+    },
+    DiagnosisRule(nullField, cause: .dangling, 0.6, on: [.signal, .operand, .memory, .heap, .code]) { facts in
+      facts.fieldLoad?.value == 0 ? fieldText(facts) : nil
     },
     DiagnosisRule(
       reuse, cause: .dangling, 0.7, on: [.signal, .pc, .instruction, .operand, .memory, .frames]
@@ -73,6 +78,10 @@ extension DiagnosisRule {
       facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names a \($1.name)") }
     },
   ]
+
+  private static func fieldText(_ facts: CrashFacts) -> String? {
+    facts.danglingField.map { "An object was used after it was freed: \($0.tie)\(facts.freedClassText);" }
+  }
 
   private static func reused(_ evidence: DanglingEvidence, _ expected: ExpectedClass, _ reason: String) -> String {
     let size = expected.isDerived ? "one of a class derived from it" : "one"

@@ -14,9 +14,10 @@
 
     /// The end of the code that runs as a whole: nothing of it may be jumped to, as far as its bytes tell.
     ///
-    /// What only looks like a jump cuts it, too. A jump from elsewhere does not show.
-    static func straight(_ code: [UInt8]) -> [UInt8] {
+    /// What only looks like a jump cuts it, too, also one in `following`, as of a loop. A jump from elsewhere does not show.
+    static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
       var start = 0
+      let code = before + following
       for at in code.indices {
         // One byte of distance; four, behind one or two of opcode.
         let (length, bytes) =
@@ -30,9 +31,9 @@
         let bits = code[at + length - bytes..<at + length].reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
         let distance = bytes == 1 ? Int(Int8(truncatingIfNeeded: bits)) : Int(Int32(bitPattern: bits))
         let target = at + length + distance
-        if 0...code.count ~= target { start = max(start, target) }
+        if 0...before.count ~= target { start = max(start, target) }
       }
-      return Array(code[start...])
+      return Array(before[start...])
     }
 
     struct Move: Equatable {
