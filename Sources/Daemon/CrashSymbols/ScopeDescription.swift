@@ -1,5 +1,3 @@
-import CrashReport
-
 /// What a place in the code can see: its variables that hold pointers, and what these point at.
 ///
 /// It comes from a confined process that has read a file of strangers: what is no description is left out, and every
@@ -145,7 +143,8 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// The description as it is read.
   public var text: String {
-    var lines = codeBefore.isEmpty ? [] : ["B " + hexadecimal(codeBefore)]
+    var lines =
+      codeBefore.isEmpty ? [] : ["B " + codeBefore.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()]
     lines += variables.map { variable in
       "V \(variable.isMemory ? "m" : "r") \(variable.register) \(Int64(bitPattern: variable.offset)) "
         + "\(variable.type.map(String.init) ?? "-") \(variable.name)"
