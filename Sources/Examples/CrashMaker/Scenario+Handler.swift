@@ -97,6 +97,6 @@ extension Scenario {
   ]
 
   private func aboutFirstFault() -> Scenario {
-    with { $0.withoutDebugger = "the report is about the first fault, gdb about the signal that was raised again" }
+    with { $0.withoutDebugger = "the report is about the first fault, gdb about the re-raised signal" }
   }
 }

@@ -118,7 +118,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// earlier ones.
   ///
   /// Where one of them is known to have ended the process, it comes first. Of a signal that a handler of the program's
-  /// raised again, the fault that came first.
+  /// re-raised, the fault that came first.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }

@@ -52,7 +52,7 @@ extension Settings {
     "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
     example: "exe: /usr/bin/shop", empty: MemoryRule(),
     keys: [
-      // One that could never hold would leave somebody in the belief that it does.
+      // A rule that could never hold would seem to protect something.
       .text(
         "exe", \.executable, "a path, in which * stands for any characters",
         where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),

@@ -10,7 +10,7 @@ struct DeployTests {
   func deploy(how: String) async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
-    try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let program = directory.path + "/shop"
     try await Self.compile(newLines: 0, to: program, in: directory)
 
@@ -77,21 +77,13 @@ struct DeployTests {
       """
     try Self.save(text, to: source)
     // crashd knows an image by its build id, which clang does not ask the linker for.
-    try await run("/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
+    try await ChildProcess.run(
+      "/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
   }
 
   private static func inode(of path: String) -> UInt? {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? UInt(status.st_ino) : nil
-  }
-
-  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
-    let errorPath = directory.path + "/error"
-    let process = try ChildProcess.start(
-      program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
-    let status = try await process.wait()
-    let error = try contents(of: errorPath)
-    try #require(status.code == 0, "\(program): \(status): \(error)")
   }
 
   private static func save(_ text: String, to path: String) throws {

@@ -32,9 +32,9 @@ struct AttributionTests {
   func places(optimization: String) async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
-    try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let program = directory.path + "/shop"
-    try await Self.run(
+    try await ChildProcess.run(
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
@@ -82,14 +82,5 @@ struct AttributionTests {
   private static func line(_ mark: String) throws -> Int {
     let lines = try contents(of: source).split(separator: "\n", omittingEmptySubsequences: false)
     return try #require(lines.firstIndex { $0.hasSuffix("// place: \(mark)") }) + 1
-  }
-
-  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
-    let errorPath = directory.path + "/error"
-    let process = try ChildProcess.start(
-      program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
-    let status = try await process.wait()
-    let error = try contents(of: errorPath)
-    try #require(status.code == 0, "\(program): \(status): \(error)")
   }
 }

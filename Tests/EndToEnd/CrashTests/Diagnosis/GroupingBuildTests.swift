@@ -25,7 +25,7 @@ struct GroupingBuildTests {
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
-    try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
     let keys = try await PrivateDaemon.run { daemon in
       var keys: [Int: [String: String]] = [:]
       for build in Self.builds {
@@ -65,20 +65,11 @@ struct GroupingBuildTests {
     let text = String(repeating: "// moved\n", count: build.newLines)
     try write(text + contents(of: SourceMark.package + "/Tests/Kit/Support/grouping/shop.swift"), to: source)
     let program = folder + "/shop"
-    try await run(
+    try await ChildProcess.run(
       "/usr/bin/env",
       ["swiftc", "-g", "-swift-version", "6", "-module-name", "shop", source, "-o", program] + build.options,
       in: directory)
     return program
-  }
-
-  private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
-    let errorPath = directory.path + "/error"
-    let process = try ChildProcess.start(
-      program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
-    let status = try await process.wait()
-    let error = try contents(of: errorPath)
-    try #require(status.code == 0, "\(program): \(status): \(error)")
   }
 
   private static func write(_ text: String, to path: String) throws {

@@ -33,8 +33,8 @@
       let directory = try TestDirectory()
       let library = directory.path + "/libcrashshield.so"
       let program = directory.path + "/again"
-      try await Self.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
-      try await Self.run(
+      try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+      try await ChildProcess.run(
         "/usr/bin/env",
         [
           "clang", "-g", "-O1", "-D_GNU_SOURCE", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
@@ -59,15 +59,6 @@
           if crash.cause == "stack-overflow" { #expect(sentence.contains("calls deep"), "\(name): \(sentence)") }
         }
       }
-    }
-
-    private static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
-      let errorPath = directory.path + "/error"
-      let process = try ChildProcess.start(
-        program, arguments, ChildProcess.Options(directory: directory.path, errorPath: errorPath))
-      let status = try await process.wait()
-      let error = try contents(of: errorPath)
-      try #require(status.code == 0, "\(program): \(status): \(error)")
     }
   }
 #endif

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import TestKit
 
 /// A child of the test, always reaped, and killed when it outlives its limit.
 final class ChildProcess: Sendable {
@@ -120,6 +121,14 @@ final class ChildProcess: Sendable {
       throw error
     }
     return try await reaped
+  }
+
+  /// Runs a program to its end; throws what it wrote to standard error unless it exits with 0.
+  static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
+    let errorPath = directory.path + "/error"
+    let process = try start(program, arguments, Options(directory: directory.path, errorPath: errorPath))
+    let status = try await process.wait()
+    if status.code != 0 { throw SystemError("\(program): \(status): \(try contents(of: errorPath))", 0) }
   }
 
   private func reap() throws -> ExitStatus {

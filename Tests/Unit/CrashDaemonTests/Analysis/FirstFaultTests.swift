@@ -8,7 +8,7 @@
 
   @testable import CrashDaemon
 
-  @Suite("A signal that a handler of the program's raised again")
+  @Suite("A signal that a handler of the program's re-raised")
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
@@ -176,7 +176,7 @@
       }
     }
 
-    @Test("D6: without a siginfo the exception tells of a division, a breakpoint and a file that was cut off, too")
+    @Test("D6: without a siginfo the exception shows a division, a breakpoint and a truncated file, too")
     func exceptions() {
       let tell = { (number: UInt64, error: UInt64, signal: Int32) in
         let exception = Exception_x86_64(number: number, error: error, address: 0x5000)

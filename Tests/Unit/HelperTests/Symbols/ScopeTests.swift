@@ -313,7 +313,7 @@ import Testing
     #expect(scopes[1].namedClasses.map(\.name).contains("Shelf"))
   }
 
-  @Test("of code without debug information its bytes are told, of another build nothing")
+  @Test("code without debug information gives its bytes, code of another build nothing")
   func nothing() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let abort = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])

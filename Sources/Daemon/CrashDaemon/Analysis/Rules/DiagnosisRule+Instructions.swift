@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
       return "The program stopped itself at a trap instruction"
     },
-    // Of a fault whose instruction was not copied, as of one whose signal a handler raised again.
+    // Of a fault whose instruction was not copied, as of one whose signal a handler re-raised.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
       return "The program stopped itself, or the processor does not know an instruction,"
