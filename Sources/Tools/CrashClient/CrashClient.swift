@@ -104,7 +104,7 @@ public struct CrashClient: Sendable {
     return EventStream(connection: connection)
   }
 
-  /// Opens a stream of incidents: those stored, or counted on, after `cursor`, then new ones; without a cursor those since
+  /// Opens a stream of incidents: those stored, or whose count grew, after `cursor`, then new ones; without a cursor those since
   /// the filter's `since`, and without that new ones only.
   ///
   /// - Parameters:

@@ -8,7 +8,7 @@ import Glibc
 struct FollowIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "follow",
-    abstract: "Prints incidents as they happen, and again as they are counted on, until Ctrl-C.",
+    abstract: "Prints incidents as they happen, and again when their count grows, until Ctrl-C.",
     discussion: """
       An incident is printed when crashd has stored it: usually within a second, and within about half a minute where its \
       process cannot wake crashd. With -S those seen since then come first. With --json each is one line (pretty: several).
