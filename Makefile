@@ -190,7 +190,7 @@ preloaded:
 
 matrix: test-packages build dynamic static preloaded ## @evidence every way to crash, on each kind of thread, in each build: docs/matrix.md
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
-	  CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
+	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
 # The targets without package dependencies, whose C and unsafe Swift is worth it. LeakSanitizer is off: it reports the
 # test runner's own leaks. Memory that there is not is NULL, as without them. The comparison with llvm-symbolizer and the
