@@ -48,7 +48,7 @@ extension MatrixCell {
     _ scenario: Scenario, on thread: CrashRun.Thread, in build: MatrixBuild, under daemon: PrivateDaemon
   ) async throws -> MatrixCell {
     var cell = MatrixCell(row: scenario.name, build: build.name, thread: thread)
-    cell.gap = scenario.hasGap(on: thread) ? scenario.gap?.reason : build.gap(of: scenario)
+    cell.gap = scenario.hasGap(on: thread) ? scenario.gap?.reason : nil
     let token = "cell-\(scenario.name)-\(thread.rawValue)-\(build.name)"
     let options = ["--thread", thread.rawValue]
     let environment = daemon.place.environment.merging(["CRASH_MATRIX_CELL": token]) { $1 }
