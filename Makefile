@@ -12,11 +12,12 @@ PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
 # Debug: tests. Release: what is installed, static Swift library. Dynamic: what a server with a dynamic one links.
-# Static: the same with a static one, for the matrix.
+# Static: the same with a static one, for the matrix. Demo: what the demo shows, built as quickly as can be.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
 PRELOADED := .build-preloaded
+DEMO    := .build-demo
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
@@ -30,7 +31,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
-  build-packages test-packages check-format check-units check-api check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -73,8 +74,11 @@ help: ## @daily List the targets
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-demo: release ## @daily Show three crashes of an HTTP server and their reports
-	@scripts/demo $(RELEASE)/release
+# After `make build` with its programs, which a newcomer does not have yet.
+demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
+	@if [ -x .build/debug/DemoServer ]; then \
+	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
+	else scripts/build/demo $(DEMO) && scripts/demo $(DEMO)/release; fi
 
 test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
@@ -84,7 +88,7 @@ ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
 
-checks: check-units check-api check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -103,6 +107,10 @@ check-units: build
 # What `import CrashShield` brings stays small.
 check-api: build
 	scripts/check/public-api .build/debug
+
+# README.md shows the report that the demo prints.
+check-demo: build
+	scripts/demo .build/debug --check
 
 check-signal-safety: build dynamic
 	scripts/check/signal-safety .build/debug
