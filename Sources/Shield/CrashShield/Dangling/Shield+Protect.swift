@@ -9,8 +9,8 @@ extension Shield {
   ///
   /// Holds for exactly these classes: not for their subclasses, and of a generic class for the one instantiation. The
   /// last `limit` objects of each are kept, and a few others chosen at random, as far as `danglingBudgetBytes` reaches.
-  /// Other classes pay nothing. Of a protected one each dealloc costs some 185 instructions more, 280 with a stack of eight
-  /// frames; under `absorb` 75 and 170 on the thread that releases (`scripts/measure/dangling`).
+  /// Other classes pay nothing. Of a protected one each dealloc costs some 80 instructions more, 190 with a stack of eight
+  /// frames; under `absorb` 40 and 160 on the thread that releases (docs/dangling-cost.md).
   /// Protecting a class again changes its policy and its limit. Any thread, while others use the class.
   ///
   /// What an operator says of the class by crashd (`crashctl dangling protect`, `release`) is stronger than this call, what
