@@ -5,12 +5,12 @@ public import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// crashd: takes the crashes of the processes on this machine and answers for them.
+/// crashd: collects the crashes of the processes on this machine and serves them to clients.
 ///
 ///     let daemon = try Daemon(configuration, logger: logger)
 ///     try await daemon.run()
 public final class Daemon: Sendable {
-  /// What `Status` and `GetInfo` tell.
+  /// The version that `Status` and `GetInfo` report.
   public static let version = "0.1.0"
 
   private let configuration: DaemonConfiguration
@@ -22,7 +22,9 @@ public final class Daemon: Sendable {
   private let services: ServiceGroup
   private let watchdog: Watchdog?
 
-  /// Takes the directories, opens the store and listens: as soon as this returns, processes and clients can connect.
+  /// Locks the directories, opens the store and listens.
+  ///
+  /// When this returns, processes and clients can connect.
   /// - Throws: `DaemonError`; nothing is left behind but directories.
   public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
     self.configuration = configuration
@@ -89,7 +91,7 @@ public final class Daemon: Sendable {
     return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
-  /// A group that cannot be let in is none: without it crashd keeps crashes all the same.
+  /// A group that cannot be granted access is ignored: crashd still stores crashes.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
@@ -117,7 +119,7 @@ public final class Daemon: Sendable {
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // What is left of something whose other half was let go of.
+      // Drop what remains of a pair in the descriptor store whose other half was dropped.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {

@@ -1,4 +1,4 @@
-/// Why crashd cannot start; each is one sentence for the operator.
+/// Why crashd cannot start: one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another crashd runs with this runtime or state directory.
   case locked(path: String)

@@ -1,10 +1,11 @@
 internal import CShimRing
 internal import CrashReport
 
-/// A private copy of one C struct of the ring; its fields are read by key path, so that cs_ring.h stays the only
-/// definition of the layout.
+/// A private copy of one C struct of the ring.
 ///
-/// The writer may change the ring at any time, so that nothing is checked in shared memory: copy out, check, use.
+/// Its fields are read by key path, so that cs_ring.h stays the only definition of the layout.
+///
+/// The writer may change the ring at any time, so nothing is checked in shared memory: copy, check, use.
 struct PrivateCopy<Layout> {
   /// Exactly the struct's bytes.
   let bytes: ArraySlice<UInt8>

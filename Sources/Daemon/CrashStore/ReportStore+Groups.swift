@@ -1,15 +1,15 @@
 public import CrashProtocol
 import GRDB
 
-/// What the operator knows of a group, in the interface's words.
+/// The state of a group, in the terms of the interface.
 private enum GroupState: String {
   /// It was first seen in the newest build of its program, which has earlier ones.
   case new
-  /// It happens.
+  /// It occurs.
   case open
-  /// Marked as resolved, and it has not happened since.
+  /// Marked as resolved, and it has not occurred since.
   case resolved
-  /// It came back after that.
+  /// It occurred again after that.
   case regressed
 }
 
@@ -61,7 +61,7 @@ extension ReportStore {
     }
   }
 
-  /// Says that a group is mended, or that it is not: of the reports that may be seen.
+  /// Marks a group as resolved or reopens it, for the visible reports.
   /// - Returns: The whole key.
   /// - Throws: `StoreError.noSuchGroup`, also where several begin with `prefix`; `unavailable`.
   public func setResolved(
@@ -72,7 +72,7 @@ extension ReportStore {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
-      // Looked up without the writer, which stores crashes meanwhile.
+      // Resolved outside of the writer, which stores crashes meanwhile.
       let found = try pool.read { database in
         try Row.fetchAll(
           database,

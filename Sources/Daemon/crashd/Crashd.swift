@@ -65,7 +65,8 @@ struct Crashd: AsyncParsableCommand {
   @Flag(help: "Say whether the settings are good, print them all, and do nothing else.")
   var checkConfig = false
 
-  /// ArgumentParser's own main would leave with 64 (EX_USAGE) for a usage error; ours is 2, as for the other commands.
+  /// ArgumentParser's own main would exit with 64 (EX_USAGE) for a usage error; crashd exits with 2, as the other
+  /// commands.
   static func main() async {
     do {
       var command = try parseAsRoot()
@@ -89,8 +90,8 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Looked for each time: one may be written while crashd runs.
-      // Who asks by hand means the service's settings, and has no variable of systemd's.
+      // Resolved each time: the file may be created while crashd runs. A run by hand uses the service's settings,
+      // without systemd's variables.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -105,7 +106,7 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // One that comes before crashd listens for it ends nothing; what it asks for was read just now.
+    // A SIGHUP before crashd handles it must not end it; the settings have just been read anyway.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -130,7 +131,7 @@ struct Crashd: AsyncParsableCommand {
     return options
   }
 
-  /// What is good by itself may not be so on this machine.
+  /// Valid settings may still be wrong on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")

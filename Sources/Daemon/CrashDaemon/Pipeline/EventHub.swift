@@ -3,7 +3,7 @@ import Synchronization
 
 /// Notifies listeners that the store has something new.
 ///
-/// What it is, they read from the store: nothing is queued here.
+/// Listeners read the news from the store: nothing is queued here.
 final class EventHub: Sendable {
   enum Topic { case reports, incidents }
 
@@ -27,7 +27,7 @@ final class EventHub: Sendable {
       PermitLimit(total: limits.connections, perUser: limits.eventPagesPerUser, hasReserve: false), limits.accounts)
   }
 
-  /// Something was stored.
+  /// Notifies that something was stored.
   func notify(_ topic: Topic = .reports) {
     let listeners = state.withLock { $0.listeners.values.filter { $0.topic == topic } }
     for listener in listeners { listener.continuation.yield() }
@@ -39,7 +39,7 @@ final class EventHub: Sendable {
     for listener in listeners { listener.continuation.yield() }
   }
 
-  /// A reader begins at a cursor.
+  /// Registers a reader that begins at a cursor.
   /// - Returns: Its number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in
@@ -49,15 +49,15 @@ final class EventHub: Sendable {
     }
   }
 
-  /// It has come so far.
+  /// Records the progress of a reader.
   func read(_ number: UInt64, to cursor: StoreCursor) { state.withLock { $0.readers[number] = cursor } }
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
 
-  /// How far the slowest of those has come who read now.
+  /// The position of the slowest current reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// One element for any number of news since the last one was taken.
+  /// One element for any number of news since the last element.
   func news(of topic: Topic = .reports) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

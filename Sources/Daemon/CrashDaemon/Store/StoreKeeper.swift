@@ -4,26 +4,27 @@ import LinuxSystem
 import Logging
 import ServiceLifecycle
 
-/// Looks after the store: retention after each report, reports that could not be stored, a database that is corrupt.
+/// Maintains the store: retention after each report, retries of reports that could not be stored, repair of a corrupt
+/// database.
 actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
-    /// Whose file system is to keep some space.
+    /// The directory whose file system must keep some free space.
     var directory: String
-    /// Where it stands that reports cannot be stored; nil: nowhere.
+    /// The status line that shows an outage; nil: none.
     var status: StatusLine?
     var descriptors: DescriptorStore?
-    /// What the start has set aside.
+    /// The database that the start has set aside.
     var setAside: ReportStore.SetAside?
-    /// Makes the directories that are missing.
+    /// Creates missing directories.
     var makeDirectories: @Sendable () -> Void = {}
-    /// Shows the watchdog that it moves while it works.
+    /// The heartbeat for the watchdog.
     var pulse = Pulse("store")
   }
 
   private static let hour_ms = 3_600_000
-  /// How often it is compared whether the database's file is still there.
+  /// How often the keeper checks that the database's file is still in place.
   private static let betweenComparisons_ms = 60_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
@@ -34,7 +35,7 @@ actor StoreKeeper: Service {
   private let trouble: StoreTrouble
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// When files that were left are looked at again.
+  /// When left files are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -50,7 +51,7 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // Nobody stores anything any more; files that were left are for the next crashd.
+    // No task stores reports any more; left files stay for the next crashd.
     await keepOpen()
     if storeHeld() { trouble.publish(StoreTrouble.Change(isWell: false)) }
     let lost = trouble.count
@@ -68,7 +69,7 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         trouble.wake()
-        // One look for all that comes meanwhile: in a storm of crashes a look for each would cost what the storing costs.
+        // One round for all events meanwhile: in a storm of crashes a round for each would cost as much as storing.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
     }
@@ -106,7 +107,7 @@ actor StoreKeeper: Service {
     let isStored = storeHeld()
     let isWell = recover()
     tell()
-    // As long as reports wait in memory, files would only wait, too.
+    // While reports wait in memory, files would only wait, too.
     let isDue = trouble.count == 0 && trouble.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
@@ -115,8 +116,8 @@ actor StoreKeeper: Service {
     if isStored || isWell || isDue { trouble.publish(StoreTrouble.Change(isWell: isWell)) }
   }
 
-  /// Reports that wait, the oldest first.
-  /// - Returns: Whether there is one less.
+  /// Stores the oldest waiting report.
+  /// - Returns: Whether one less waits.
   private func storeHeld() -> Bool {
     var isStored = false
     while let item = trouble.first {
@@ -129,7 +130,7 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // Such as that its id is taken meanwhile: it was refused, not delayed.
+        // The report was refused, not delayed: its id is taken meanwhile, for example.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -143,14 +144,14 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// - Returns: Whether the store was in trouble, and nothing waits any more.
+  /// - Returns: Whether the store had failed, and nothing waits any more.
   private func recover() -> Bool {
     guard store.isOpen, store.displacement() == nil, trouble.count == 0, trouble.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
     return trouble.recovered()
   }
 
-  /// Says loudly that something is wrong, and that it is not any more.
+  /// Logs an outage loudly, and its end.
   private func tell() {
     let isWrong =
       trouble.count > 0 || !store.isOpen || store.displacement() != nil
@@ -182,7 +183,7 @@ extension StoreKeeper {
       {
         configuration.pulse.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
-        // Crashes come first.
+        // Crashes take precedence.
         await Task.yield()
       }
       try store.forgetHistory(policy, now_ns: now)
@@ -191,7 +192,7 @@ extension StoreKeeper {
       let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
       logger.debug("retention has removed reports: \(list)")
     } catch {
-      // A full disk takes no removal either, as long as nobody else makes room; what waits is told by its own.
+      // A full disk allows no removal either until space is freed; waiting reports have their own log line.
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
@@ -201,7 +202,7 @@ extension StoreKeeper {
   }
 }
 
-// A database that is not open, or has no name any more.
+// A database that is not open, or whose file has been removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {
@@ -222,10 +223,10 @@ extension StoreKeeper {
     configuration.analysis.hub.notifyOfNewStore()
   }
 
-  /// What crashd holds goes into a new file before it ends: with it the old one would be gone.
+  /// Writes what crashd holds open into a new file: otherwise the end of crashd would destroy it.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); what crashd holds is written to a new one")
-    // A large database is copied for minutes.
+    // Copying a large database takes minutes.
     configuration.pulse.rest()
     defer { configuration.pulse.beat() }
     let (store, time) = (store, Moment.now().description)
@@ -237,7 +238,7 @@ extension StoreKeeper {
     logger.critical("\(sentence)")
   }
 
-  /// Such work takes minutes, and the threads of Swift's pool are few.
+  /// Runs on a thread of its own: such work takes minutes, and the threads of Swift's pool are few.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -247,7 +248,7 @@ extension StoreKeeper {
           continuation.resume(returning: .failure(error))
         }
       }
-      // Without a thread it is done here.
+      // Without a thread it runs here.
       do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
     }
     return try result.get()
@@ -256,7 +257,7 @@ extension StoreKeeper {
 
 // A database that is corrupt.
 extension StoreKeeper {
-  /// Reads all of it once after the start, on a thread of its own.
+  /// Reads the whole database once after the start, on a thread of its own.
   private func check() async {
     let store = store
     let problem: String? = await withCheckedContinuation { continuation in
@@ -271,7 +272,7 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // A large database is read for minutes.
+    // Reading a large database takes minutes.
     configuration.pulse.rest()
     defer { configuration.pulse.beat() }
     do throws(StoreError) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What shows that one of crashd's loops moves: the loop counts its turns, the watchdog looks.
+/// The heartbeat of one of crashd's loops: the loop counts its turns, the watchdog reads the count.
 final class Pulse: Sendable {
   let name: String
   private let count = Atomic<UInt64>(0)
@@ -9,19 +9,19 @@ final class Pulse: Sendable {
 
   init(_ name: String) { self.name = name }
 
-  /// The loop has done something.
+  /// Counts a turn of the loop.
   func beat() {
-    // Relaxed, as all here: nothing else is read because of these.
+    // Ordering: relaxed, as everywhere here, because no other data depend on these.
     rests.store(false, ordering: .relaxed)
     isAsked.store(false, ordering: .relaxed)
     count.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Until its next beat nobody expects the loop to move: it waits for work, or has a piece of work that takes as long
-  /// as it takes.
+  /// Suspends the expectation of a turn until the next beat: the loop waits for work, or runs one piece of unlimited
+  /// length.
   func rest() { rests.store(true, ordering: .relaxed) }
 
-  /// Has the loop make a turn, unless it was asked since its last one.
+  /// Requests a turn of the loop, unless one was requested since its last turn.
   func ask(_ nudge: () -> Void) {
     if !isAsked.exchange(true, ordering: .relaxed) { nudge() }
   }
@@ -30,7 +30,7 @@ final class Pulse: Sendable {
   var beats: UInt64 { count.load(ordering: .relaxed) }
 }
 
-/// Which loops have moved since systemd was told last.
+/// The loops that have made a turn since the last notification of systemd.
 struct PulseBook {
   private let pulses: [Pulse]
   private var awaited: [(pulse: Pulse, beats: UInt64)] = []
@@ -40,16 +40,16 @@ struct PulseBook {
     begin()
   }
 
-  /// Those that have not moved, by their names.
+  /// The names of the loops that have not.
   var late: [String] { awaited.map(\.pulse.name) }
 
-  /// Looks at all of them.
-  /// - Returns: Whether each has moved, or was seen to rest.
+  /// Reads all heartbeats.
+  /// - Returns: Whether each loop has made a turn, or was resting.
   mutating func look() -> Bool {
     awaited.removeAll { $0.pulse.isResting || $0.pulse.beats != $0.beats }
     return awaited.isEmpty
   }
 
-  /// Systemd is told: each is to move again.
+  /// Starts the next period: each loop must make a turn again.
   mutating func begin() { awaited = pulses.map { ($0, $0.beats) } }
 }

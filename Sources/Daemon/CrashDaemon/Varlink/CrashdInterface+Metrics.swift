@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashStore
 import Synchronization
 
-/// Numbers for those who watch crashd.
+/// Metrics of crashd.
 extension CrashdInterface {
   static func bindMetrics(in table: inout HandlerTable) {
     table.bind(Methods.Metrics.self, CrashdInterface.metrics)
@@ -12,7 +12,9 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// As `Status`, with what became of forwarded events; each user's own numbers where they are some user's.
+  /// The figures of `Status`, with the outcome of forwarded events.
+  ///
+  /// A user sees its own figures where they belong to a user.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     let processes = pipeline.attached().filter { visibility.includes($0.facts.peer) }
     let ending = processes.count { $0.hasEnded.load(ordering: .acquiring) }
@@ -46,12 +48,12 @@ extension CrashdInterface {
     Self.addHelpers(to: &metrics, unwindings: await unwinder.findings, fetches: await caches.fetches)
   }
 
-  /// What the children of crashd did; where none was needed there is nothing.
+  /// The outcomes of crashd's children; nothing where none ran.
   static func addHelpers(to metrics: inout OpenMetrics, unwindings: [String: Int], fetches: [String: Int]) {
     metrics.add(
       "crashd_unwindings", .counter, "Crashed threads that were unwound a second time, and reports that were skipped.",
       by: "outcome", unwindings)
-    // Those that are waiting become fewer again, which no counter does.
+    // The number of waiting builds can fall, so it is no counter.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(

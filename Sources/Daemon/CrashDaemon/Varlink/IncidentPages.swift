@@ -3,9 +3,10 @@ import CrashReport
 import CrashStore
 import NIOCore
 
-/// Writes the incidents of one `Incidents` with `more`: a reply a page.
+/// Writes the incidents of one `Incidents` with `more`: one reply per page.
 ///
-/// One that is counted on while its reader is slow comes once, with its latest count: what waits is bounded by the store.
+/// An incident that recurs while its reader is slow comes once, with its latest count, so that the store bounds what
+/// waits.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client

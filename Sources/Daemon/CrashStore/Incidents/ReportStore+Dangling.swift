@@ -1,9 +1,9 @@
 import FoundationEssentials
 import GRDB
 
-/// What crashd keeps of one service for its dangling statistics; the store does not look into it.
+/// The stored state of one service for its use-after-free statistics; the store does not read it.
 public struct DanglingState: Sendable, Equatable {
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: UInt32
   /// The executable's path.
   public var program: String
@@ -24,11 +24,11 @@ public struct DanglingState: Sendable, Equatable {
   }
 }
 
-/// Something that was decided about a service.
+/// A decision about a service.
 public struct DanglingEvent: Sendable, Equatable {
   /// Its number in the store; 0 before it is stored.
   public var sequence: Int64
-  /// Whose processes.
+  /// The user of the processes.
   public var uid: UInt32
   /// The executable's path.
   public var program: String
@@ -36,7 +36,7 @@ public struct DanglingEvent: Sendable, Equatable {
   public var isRestricted: Bool
   /// RFC 3339 in UTC.
   public var time: String
-  /// All of it.
+  /// The complete event.
   public var json: [UInt8]
 
   /// Makes an event from its parts.
@@ -54,10 +54,10 @@ public struct DanglingEvent: Sendable, Equatable {
 
 // Which classes are protected, and why.
 extension ReportStore {
-  /// Events; beyond them the oldest of the user with the most go.
+  /// The limit of events; the oldest of the user with the most are evicted.
   public static let danglingEventLimit = 10_000
 
-  /// Stores the state of a service and what was decided, both or neither.
+  /// Stores the state of a service and decisions, both or neither.
   /// - Throws: `StoreError.unavailable`.
   public func put(dangling state: DanglingState, events: [DanglingEvent] = []) throws(StoreError) {
     let fairShare = fairShare
@@ -119,7 +119,7 @@ extension ReportStore {
     }
   }
 
-  /// What was decided, the latest first.
+  /// The decisions, the latest first.
   /// - Parameters:
   ///   - programs: Only about these.
   ///   - visibility: Whose may be seen.

@@ -3,15 +3,15 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// Incidents in the order in which crashd has stored them, for those who follow.
+// Incidents in the order in which crashd has stored them, for subscribers.
 extension ReportStore {
   /// Some incidents in their order.
   public struct IncidentPage: Sendable {
     /// Those that can be read.
     public var incidents: [IncidentReport]
-    /// Where the next page begins: behind all that was read.
+    /// The cursor of the next page: after everything that was read.
     public var end: StoreCursor
-    /// Whether there was nothing behind it.
+    /// Whether nothing followed.
     public var isLast: Bool
   }
 
@@ -48,7 +48,7 @@ extension ReportStore {
           guard !isFull else { continue }
           count += 1
           end = row["seq"]
-          // What an older crashd wrote in another form is left out.
+          // Skip what an older crashd wrote in another format.
           if let incident = try? JSONDecoder().decode(IncidentReport.self, from: row["json"] as Data) {
             incidents.append(incident)
           }

@@ -3,12 +3,12 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// What happened while processes went on.
+// Non-fatal incidents.
 extension ReportStore {
-  /// Rows; beyond them the user with the most loses those that crashd stored the longest ago.
+  /// The limit of rows; the user with the most loses those that crashd stored first.
   public static let incidentLimit = 10_000
 
-  /// Stores incidents, or what has become of them since: all of one look, or none.
+  /// Stores incidents, or their new counts: all of one reading, or none.
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
@@ -59,7 +59,7 @@ extension ReportStore {
             ORDER BY last DESC, rowid DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
-      // What an older crashd wrote in another form is left out.
+      // Skip what an older crashd wrote in another format.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }
     }
   }

@@ -3,11 +3,11 @@ internal import FoundationEssentials
 
 /// Scrubs reports by their JSON, so that a field that a later version adds is scrubbed too.
 extension TextScrubber {
-  /// Returns the report's JSON without what the privacy rules name.
+  /// Returns the report's JSON, scrubbed by the privacy rules.
   /// - Throws: `EncodingError` for a number that JSON does not have.
   package func scrub(_ report: CrashReport) throws -> JSONValue { scrub(report: try JSONValue(report)) }
 
-  /// Returns the JSON of a report without what the privacy rules name.
+  /// Scrubs the JSON of a report by the privacy rules.
   package func scrub(report: JSONValue) -> JSONValue {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
@@ -18,7 +18,7 @@ extension TextScrubber {
     return .object(scrubbed)
   }
 
-  /// The program chooses the keys, too: none is exempt, and one may be a text of its users.
+  /// The program chooses the keys, too: none is exempt, because a key may contain user data.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
@@ -34,7 +34,7 @@ extension TextScrubber {
       })
   }
 
-  /// In the program's own words an address is none of the report's.
+  /// In annotations and breadcrumbs, an address gets no exemption.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)
@@ -51,7 +51,7 @@ extension TextScrubber {
 }
 
 extension JSONValue {
-  /// Makes the JSON of a report.
+  /// Converts a report to JSON.
   /// - Throws: `EncodingError` for a number that JSON does not have.
   package init(_ report: CrashReport) throws {
     self = try JSONParser<JSONValue>.parse(Array(JSONEncoder().encode(report)), depth: JSONDepth.answers)

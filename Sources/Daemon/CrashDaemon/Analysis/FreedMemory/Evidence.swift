@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// What a rule looks at: its name, and what stands there in a crash.
+/// An input of a rule: its name, and its text for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, ghosts, code
