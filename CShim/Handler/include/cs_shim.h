@@ -113,20 +113,20 @@ void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // before the start.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
-// Looks at a fault, with its `siginfo_t` and `ucontext_t`, before it is taken for a crash. true: it is mended, and the
-// thread goes on where it was.
+// A first-chance handler of a fault, with its `siginfo_t` and `ucontext_t`. Returns true if it recovered the fault; the
+// thread then continues.
 typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
 
-// From now on this function is asked first, in forked children too. One at a time; NULL: none.
+// Sets the first-chance handler, also of forked children. One at a time; NULL removes it.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
-// Looks at the record of a crash before it is committed, and may leave incidents of it.
+// A hook that reads the record of a crash before its commit, and may add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
-// From now on this function is asked at each crash. One at a time; NULL: none.
+// Sets the hook for each crash. One at a time; NULL removes it.
 void cs_shim_set_record_function(cs_shim_record_function *function);
 
-// Whether our handler of SIGSEGV stands in its place.
+// Whether our SIGSEGV handler is installed.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
 // The caller's stack, innermost first: from the return address `first` on, or all where that is not among the frames.

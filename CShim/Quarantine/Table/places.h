@@ -1,5 +1,5 @@
-// The slots of a class: how a slot is taken and left, and how it is read without being taken. Other threads write it
-// meanwhile, and one that was stopped for ever may have left it half written.
+// The slots of a class: locking, unlocking, and reading without the lock. Other threads may write a slot meanwhile, and
+// a thread that was stopped forever may have left it half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
 
