@@ -117,30 +117,30 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t
   CS_RING_ANSWER_BLOCKED = 3, // it could not: it blocks the signal, or waits for it
 } cs_ring_answer;
 
-// How far the sweep of the other threads is.
+// The progress of the thread sweep.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t {
   CS_RING_SWEEP_NONE = 0,
   CS_RING_SWEEP_UNDER_WAY = 1,
   CS_RING_SWEEP_DONE = 2,
-  CS_RING_SWEEP_BLIND = 3, // it is over, and could not read which threads there are
+  CS_RING_SWEEP_BLIND = 3, // it is over, but could not list the threads
 } cs_ring_sweep;
 
-// Which part of the shield saw an incident.
+// The part of the shield that recorded an incident.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
-  CS_RING_INCIDENT_QUARANTINE = 1, // an object was used after its last release
-  CS_RING_INCIDENT_GUARD = 2,      // a guard of the program's did its work
-  CS_RING_INCIDENT_PAGES = 3,      // memory of a guard slot was used where or when it must not be
+  CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
+  CS_RING_INCIDENT_GUARD = 2,      // a fault at a guard
+  CS_RING_INCIDENT_PAGES = 3,      // an invalid access to a guard slot
   CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
 } cs_ring_incident_source;
 
-// How an object was used after its last release: cs_ring_incident.kind where the source is the quarantine.
+// The access kind of a use-after-free: cs_ring_incident.kind if the source is the quarantine.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
-  CS_RING_DANGLING_CALL = 1,         // a virtual method
-  CS_RING_DANGLING_ASYNC_CALL = 2,   // a virtual async method
-  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference to give back
+  CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
+  CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
+  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference
   CS_RING_DANGLING_DRIFT = 4,        // retained `amount` times more than released since
   CS_RING_DANGLING_WRITE = 5,        // a field was written
-  CS_RING_DANGLING_HANDLE = 6,       // a C callback's handle was asked for an object that had gone
+  CS_RING_DANGLING_HANDLE = 6,       // a handle of a C callback was resolved after its object was deallocated
   // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
   // record's sequence. No use by itself: the address may have been given to others since.
   CS_RING_DANGLING_FREED = 7,
@@ -149,8 +149,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
-// What was done to the memory of a guard slot: cs_ring_incident.kind where the source is the guard pages. `amount` is
-// how far from the begin of the object.
+// The invalid access to a guard slot: cs_ring_incident.kind if the source is the guard pages. `amount` is the offset
+// from the start of the object.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
   CS_RING_PAGES_READ = 1,         // after it was freed
   CS_RING_PAGES_WRITE = 2,        // after it was freed

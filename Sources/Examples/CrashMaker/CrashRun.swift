@@ -49,7 +49,7 @@ public struct CrashRun: Sendable {
   /// Whether to wait, once attached, until standard input has a byte or is closed.
   public var waitsForInput = false
 
-  /// Full names of classes whose dead objects are kept (`Shield.protect`).
+  /// Full names of the classes to protect (`Shield.protect`).
   public var protectedClasses: [String] = []
 
   /// How often to crash in isolated work, which must be contained each time; 0: in work as any.
@@ -151,7 +151,7 @@ public struct CrashRun: Sendable {
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
     case (.status(let fault), _):
-      // Nobody is there to call back.
+      // Without the shield no callback will cause the fault.
       if !Shield.isStarted { fault() }
     }
     return .survived

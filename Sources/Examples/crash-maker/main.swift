@@ -46,7 +46,7 @@ func writeLine(_ line: String, to descriptor: Int32) {
   while !bytes.isEmpty {
     // The buffer lives as long as the call.
     let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    // Nobody is left to be told of a closed pipe.
+    // A closed pipe: there is no other output for an error.
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }

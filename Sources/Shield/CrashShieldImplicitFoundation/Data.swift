@@ -39,7 +39,7 @@ extension Data {
   }
 }
 
-// What is generic over collections has the subscripts of Foundation, as it does not know of others.
+// Generic code over collections uses Foundation's subscripts, because it does not see these.
 
 @inlinable
 @inline(__always)

@@ -100,7 +100,7 @@ struct DanglingTests {
   func ghost() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
-      "attached-ghost", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
+      "attached-freed", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis

@@ -84,7 +84,7 @@ struct ExecutorHookTests {
     let replaced = try await Host("replaced")
     #expect(replaced.lines == ["status other code has set the hooks of executor checks since"])
     let old = try await Host("status", variables: ["SWIFT_IS_CURRENT_EXECUTOR_LEGACY_MODE_OVERRIDE": "legacy"])
-    #expect(old.lines == ["status this process has the checks of executors from before Swift 6"])
+    #expect(old.lines == ["status this process uses the executor checks from before Swift 6"])
   }
 
   @Test("hooks that were there before are asked")

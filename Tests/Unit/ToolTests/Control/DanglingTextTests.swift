@@ -60,7 +60,7 @@ struct DanglingTextTests {
     let policy = try Self.policy()
     let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)
     for part in [
-      "raised, up to 4.0 MiB", "protects by itself", "2 of 3 have applied it", "40 of 59 hits in a row",
+      "raised, up to 4.0 MiB", "protects by itself", "applied in 2 of 3", "40 of 59 hits in a row",
       "2.5 of 7 days", "App.Session  zero, 50 objects, by the statistics", "App.Pool  never, by the operator",
       "App.Session: no such class",
     ] {

@@ -34,7 +34,7 @@ struct DoctorTests {
     #expect(crashd == Finding(.good, "crashd", "version 9, process 1; processes: 1 attached, 1 ending"))
     #expect(
       findings.filter { $0.subject == "store" }.map(\.sentence)
-        == ["the disk is full", "4 reports wait in memory because the store takes none"])
+        == ["the disk is full", "4 reports wait in memory because the store accepts none"])
     #expect(findings.first { $0.subject == "losses" }?.sentence == "since crashd started: 3 ring")
   }
 
@@ -48,7 +48,7 @@ struct DoctorTests {
     let findings = try findings(caught: "0000000000000c78", maps: "/memfd:crash-shield (deleted)")
     let handlers = try #require(findings.first { $0.subject == "handlers" })
     #expect(handlers.level == .fault)
-    #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not seen")
+    #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not captured")
   }
 
   @Test("Swift's own backtracer is warned of where it is on")
@@ -83,7 +83,7 @@ struct DoctorTests {
       defer { daemon.stop() }
       let client = CrashClient(socketPath: daemon.socketPath)
       let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
-      #expect(finding.level == level && finding.sentence.hasPrefix("at the program's last crash, bb22,"))
+      #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
       // A part of a path is another program's.
       #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))

@@ -24,7 +24,8 @@ struct FilterTests {
 
   static let crashVerbs = [
     Verb(words: ["list"], method: "List"), Verb(words: ["list", "--all"], method: "List"),
-    Verb(words: ["export"], method: "List"), Verb(words: ["reanalyse", "--all"], method: "List"),
+    Verb(words: ["export"], method: "List"), Verb(words: ["reanalyze", "--all"], method: "List"),
+    Verb(words: ["reanalyse", "--all"], method: "List"),
     Verb(words: ["groups"], method: "Groups"), Verb(words: ["follow"], method: "Subscribe"),
   ]
 

@@ -35,7 +35,7 @@ struct GuardTextTests {
     #expect(
       lines == [
         "shop 0 cast absorb at call sites 2/3 /srv/shop", "shop 0 unwrap off at call sites 2/3 /srv/shop",
-        "shop 0 all observe implicit 2/3 /srv/shop", "shop: a process says: forbidden by the program",
+        "shop 0 all observe implicit 2/3 /srv/shop", "shop: a process refused: forbidden by the program",
       ], "\(text)")
   }
 }

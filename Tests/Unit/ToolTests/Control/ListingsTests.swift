@@ -99,11 +99,11 @@ struct ListingsTests {
     }
     #expect(
       try text(#"{"uid":1000,"all":false,"group":"crashd"}"#)
-        .contains("access  you see and change those of uid 1000; root and members of the group 'crashd' everybody's\n"))
+        .contains("access  crashes of uid 1000 only; full for root and members of the group 'crashd'\n"))
     #expect(
-      try text(#"{"uid":1000,"all":false}"#).contains("you see and change those of uid 1000; root everybody's\n"))
+      try text(#"{"uid":1000,"all":false}"#).contains("crashes of uid 1000 only; full for root\n"))
     #expect(
       try text(#"{"uid":1000,"all":true,"group":"crashd"}"#)
-        .contains("you see and change everybody's crashes, as root and members of the group 'crashd' do\n"))
+        .contains("full (all crashes), as for root and members of the group 'crashd'\n"))
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite("crashctl prune, reanalyse --all, debug and top")
+@Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
   /// Two reports, of which one says something else now; 2,053 that are old.
   private func daemon() throws -> FakeDaemon {
@@ -53,18 +53,18 @@ struct LongWorkTests {
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
   }
 
-  @Test("reanalyse --all lists what says something else, and counts what cannot be analysed")
-  func reanalyse() throws {
-    let result = try crashctl(["reanalyse", "--all"])
+  @Test("reanalyze --all lists changed reports, and counts those that cannot be analyzed")
+  func reanalyze() throws {
+    let result = try crashctl(["reanalyze", "--all"])
     #expect(result.status == 0)
-    #expect(result.output == "report bb22 says now: An index was out of range in checkout().\n")
+    #expect(result.output == "report bb22 changed: An index was out of range in checkout().\n")
     #expect(
       result.complaint == """
-        crashctl: 2 analysed again: 1 say something else; 1 have no record any more, or were removed meanwhile
+        crashctl: 2 analyzed again: 1 changed; 1 have no record any more, or were removed meanwhile
 
         """)
     for wrong in [["--all", "bb"], ["-n", "3"], ["bb", "--signal", "segv"]] {
-      #expect(try crashctl(["reanalyse"] + wrong).status == 2)
+      #expect(try crashctl(["reanalyze"] + wrong).status == 2)
     }
   }
 

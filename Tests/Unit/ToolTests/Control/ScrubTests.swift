@@ -63,6 +63,6 @@ struct ScrubTests {
   func refused(verb: [String]) throws {
     let result = try run(verb + ["--scrub"], refuses: true).result
     #expect(result.status == 2 && result.output.isEmpty)
-    #expect(result.complaint.contains("crashd takes no such parameter 'scrub'"))
+    #expect(result.complaint.contains("invalid parameter 'scrub'"))
   }
 }

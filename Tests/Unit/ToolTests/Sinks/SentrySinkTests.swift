@@ -124,7 +124,7 @@ struct SentrySinkTests {
     let host = "127.0.0.1:\(server.port)"
     #expect(
       try sink.deliver(Sample.event(id: "aa11"))
-        == .later("\(host) answers 400 and has not taken anything yet: is it the right address?", maybeNever: true))
+        == .later("\(host) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true))
     #expect(try sink.deliver(Sample.event(id: "aa11")) == .delivered)
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }

@@ -119,7 +119,7 @@ struct SinkRunnerTests {
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
     // One line for trouble that stays the same, one when it ends.
-    #expect(result.log == ["warning: script: waiting: busy", "notice: script: goes on"])
+    #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
   @Test("an event that will never be taken is left out, counted and named; the next one is sent")
@@ -128,7 +128,7 @@ struct SinkRunnerTests {
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
     #expect(sink.got.calls == ["a1", "a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
-    #expect(result.log == ["error: script: report a1 is left out: 413"])
+    #expect(result.log == ["error: script: dropped report a1: 413"])
   }
 
   @Test("an event that is answered for an hour and not taken is left out by its name; the next one is sent")
@@ -143,7 +143,7 @@ struct SinkRunnerTests {
     #expect(
       result.log == [
         "warning: script: waiting: h answers 500",
-        "error: script: report a1 is left out: tried \(result.waits.count + 1) times: h answers 500",
+        "error: script: dropped report a1: tried \(result.waits.count + 1) times: h answers 500",
       ])
   }
 
@@ -181,7 +181,7 @@ struct SinkRunnerTests {
     }
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
-    #expect(result.log == ["error: script: report behind cursor c1 is left out: what crashd sends cannot be read"])
+    #expect(result.log == ["error: script: dropped report behind cursor c1: cannot read crashd's event"])
     #expect(result.waits.isEmpty)
     #expect(result.crashd.all.count { $0.contains("Crashd.Ack") } == 2)
   }
@@ -201,7 +201,7 @@ struct SinkRunnerTests {
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
     #expect(
-      result.log == ["error: script: report behind cursor c1 is left out: what crashd sends is longer than 64 KiB"])
+      result.log == ["error: script: dropped report behind cursor c1: crashd's event is longer than 64 KiB"])
   }
 
   @Test("an event that nobody can name is asked for more and more seldom, and told once")
@@ -218,7 +218,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 12)
     #expect(result.waits.suffix(3).allSatisfy { $0 >= .seconds(30) })
     #expect(
-      result.log == ["warning: script: waiting: what crashd sends cannot be read", "notice: script: goes on"])
+      result.log == ["warning: script: waiting: cannot read crashd's event", "notice: script: recovered"])
     #expect(result.counts == SinkCounts(delivered: 1))
   }
 
@@ -257,7 +257,7 @@ struct SinkRunnerTests {
     }
     #expect(sink.got.calls == ["a1"])
     #expect(result.counts == SinkCounts(delivered: 1, lost: 7))
-    #expect(result.log == ["error: script: 7 reports were removed before they were sent; what is left follows"])
+    #expect(result.log == ["error: script: 7 reports were removed before they were sent; the remaining ones follow"])
   }
 
   @Test("more events than a minute may have wait")
@@ -307,13 +307,13 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: link), stop: stop, board: SinkBoard(),
       log: SinkLog { level, text in
         log.add("\(level): \(text)")
-        if text.hasSuffix("goes on") { stop.stop() }
+        if text.hasSuffix("recovered") { stop.stop() }
       })
     around.wait = { _ in unsafe symlink(crashd.daemon.socketPath, link) != 0 }
     var runner = SinkRunner(
       Script(answers: [.delivered]), subscriber: "t", perMinute: 1, scrubber: nil, around: around)
     runner.run()
-    #expect(log.calls.last == "notice: script: goes on" && log.calls.count == 2)
+    #expect(log.calls.last == "notice: script: recovered" && log.calls.count == 2)
   }
 
   @Test("a crashd that is not there is told once, and looked for again")

@@ -68,7 +68,7 @@ struct SupportTests {
     let lines = Mutex<[String]>([])
     let words = "a\r\nSTATUS=b\n<0>c\u{1b}[2J\u{2028}d"
     SinkLog { _, text in lines.withLock { $0.append(text) } }(.error, words)
-    SinkBoard { text in lines.withLock { $0.append(text) } }.change("s") { $0.trouble = words }
+    SinkBoard { text in lines.withLock { $0.append(text) } }.change("s") { $0.failure = words }
     let clean = "a␍␊STATUS=b␊<0>c␛[2J\u{fffd}d"
     #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
   }
@@ -92,7 +92,7 @@ struct SupportTests {
     board.change("b") { $0.delivered = 3 }
     board.change("a") {
       $0.refused = 1
-      $0.trouble = "it rains"
+      $0.failure = "it rains"
     }
     #expect(board.counts(of: "b").text("b") == "b: 3 sent")
     #expect(board.counts(of: "a").text("a") == "a: 0 sent, 1 refused, waiting: it rains")
