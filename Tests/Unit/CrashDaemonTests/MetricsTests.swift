@@ -63,7 +63,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("second unwindings and debug information are counted where there were any; what waits is no counter")
+  @Test("cross-checks and debug information are counted where there were any; waiting ones are a gauge")
   func helpers() {
     var metrics = OpenMetrics()
     CrashdInterface.addHelpers(to: &metrics, unwindings: [:], fetches: [:])
@@ -84,7 +84,7 @@ struct MetricsTests {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
   }
 
-  @Test("a user who attaches again and again is refused for a while, root is not, others are not")
+  @Test("a user that attaches too often is refused for a while; root and other users are not")
   func rate() {
     var rate = AttachRate(perMinute: 60)
     let second: UInt64 = 1_000_000_000

@@ -158,7 +158,7 @@ struct SettingsTests {
     Wrong(yaml: "- 1", error: "crashd.yaml:1: the file is to have keys and values, such as log-level: info"),
   ]
 
-  @Test("what is wrong is named with its line, and the key that was meant", arguments: wrong)
+  @Test("an error in the settings names the line, and suggests the key that was meant", arguments: wrong)
   func errors(wrong: Wrong) {
     let error = #expect(throws: SettingsError.self) { try read(wrong.yaml) }
     #expect(error?.description == wrong.error)
@@ -222,7 +222,7 @@ struct SettingsTests {
     #expect(error?.place == path)
   }
 
-  @Test("what is printed can be read again")
+  @Test("printed settings read back as the same settings")
   func printed() throws {
     var settings = Settings()
     settings.retention.age_s = 3_601
@@ -247,7 +247,7 @@ struct SettingsTests {
     }
   }
 
-  @Test("what is printed says all of collectors, and is a file that says the same")
+  @Test("printed settings have all collectors, and read back as the same file")
   func printedForwards() throws {
     var settings = Settings()
     settings.debuginfodURLs = ["https://one.example.org", "http://two.example.org/it's"]
@@ -289,7 +289,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors stand in files only, and whoever names them elsewhere is told so")
+  @Test("collectors are set in files only; arguments and environment variables for them are errors that say so")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }

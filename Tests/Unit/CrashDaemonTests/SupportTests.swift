@@ -43,7 +43,7 @@ struct SupportTests {
   }
 
   @Test(
-    "what is no time is refused",
+    "a malformed time is refused",
     arguments: [
       "", "now", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "2026-11-21T08:10:00",
       "1969-12-31T23:59:59Z",
@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("nobody can make the ledger remember without end")
+  @Test("the ledger remembers the refusals of a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -91,7 +91,7 @@ struct SupportTests {
   }
 
   @Test(
-    "of images and classes as many are taken as the header counts, and as there are places", arguments: [true, false])
+    "images and classes are read up to the header's count and the number of places", arguments: [true, false])
   func counts(areHuge: Bool) throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -106,7 +106,7 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
-  @Test("what is no excerpt is none")
+  @Test("malformed bytes are no excerpt")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)
     #expect(RingExcerpt.unpack([]) == nil)
@@ -158,7 +158,7 @@ struct StartTests {
     #expect(PassedSockets.parse(environment: ["LISTEN_PID": "42", "LISTEN_FDS": "-1"], pid: 42).isEmpty)
   }
 
-  @Test("passed sockets are told apart by their type; what is neither, or comes twice, is refused")
+  @Test("passed sockets are matched by type; duplicates and other descriptors are refused")
   func passedKinds() throws {
     let directory = try TestDirectory()
     let stream = try UnixSocket.listen(path: "\(directory.path)/s", kind: .stream)
@@ -215,7 +215,7 @@ struct StartTests {
     }
   }
 
-  @Test("another program's database stops the start with its name")
+  @Test("a start with another program's database fails and names the file")
   func foreignStore() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: DaemonError.self) {
@@ -227,7 +227,7 @@ struct StartTests {
     #expect(error == .store("cannot open '\(directory.path)/s/reports.sqlite': it is no report database"))
   }
 
-  @Test("a database that is none is set aside, and told")
+  @Test("a file that is no database is set aside at the start, and reported")
   func badStore() async throws {
     let directory = try TestDirectory()
     let daemon = try TestDaemon(directory) { _ in
@@ -235,14 +235,14 @@ struct StartTests {
     }
     try await daemon.run { daemon in
       let client = try await daemon.client()
-      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      try await client.until { try await !trouble().isEmpty }
-      guard case .string(let sentence)? = try await trouble().first else { return }
+      let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      try await client.until { try await !outages().isEmpty }
+      guard case .string(let sentence)? = try await outages().first else { return }
       #expect(sentence.contains("reports.sqlite.corrupt-") && sentence.contains("nothing in it could be read"))
     }
   }
 
-  @Test("the spool takes files of everybody and shows them to nobody")
+  @Test("every user may write into the spool directory, and only its owner may list it")
   func spoolMode() async throws {
     try await TestDaemon.run { daemon in
       var status = stat()

@@ -172,7 +172,7 @@ import Testing
       ),
     ]
 
-    @Test("a fault that is tied to a freed block is called dangling, and never certain", arguments: dangling.indices)
+    @Test("a fault that depends on a freed block is a use-after-free, and never certain", arguments: dangling.indices)
     func found(index: Int) {
       let (rule, fault) = Self.dangling[index]
       let diagnosis = Self.diagnosis(fault)
@@ -181,7 +181,7 @@ import Testing
       #expect(diagnosis.confidence < 1)
     }
 
-    @Test("what the runtime says of a dangling reference is certain")
+    @Test("a use-after-free by the runtime's own message is certain")
     func stated() {
       for message in [
         "Fatal error: Attempted to read an unowned reference but object 0x55d0 was already deallocated",
@@ -298,8 +298,8 @@ import Testing
       #expect(cause(second: 3, back: chunk) == "wild-pointer")
     }
 
-    @Test("generic code that takes a freed block's first word for a class finds no value witnesses")
-    func witnesses() {
+    @Test("a load of value witnesses through a freed block's first word is a use-after-free")
+    func genericCode() {
       // mov rcx, [rcx+0x10], after mov rcx, [rdx-8]
       var fault = Fault(
         words: [Self.mangled, Self.key], registers: [2: 0xadad_adad_adad_adad, 1: Self.mangled, 3: Self.block],
@@ -315,7 +315,7 @@ import Testing
       #expect(Self.diagnosis(fault).cause != "dangling")
     }
 
-    @Test("what stands behind a freed block is not its own")
+    @Test("words behind a freed block do not count as its own")
     func beside() {
       let target: UInt64 = 0x1234_5670_0000
       var words = [UInt64](repeating: 0, count: 16)
@@ -334,7 +334,7 @@ import Testing
       #expect(Self.diagnosis(own).rule == "dangling-call")
     }
 
-    @Test("a block that malloc gave out again, and nobody wrote to, is not freed")
+    @Test("a block that malloc allocated again, still unwritten, is not taken for a freed one")
     func unwritten() {
       let fault = Fault(
         words: [Self.mangled, 0], registers: [Self.rax: Self.mangled, Self.rdi: Self.block],
@@ -393,7 +393,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-remains")
     }
 
-    @Test("what only looks like a freed block is not called dangling")
+    @Test("a block that only looks freed is no use-after-free")
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
@@ -427,7 +427,7 @@ import Testing
       #expect(Self.diagnosis(wildIndex, heap: large).cause == "wild-pointer")
     }
 
-    @Test("random faults among freed blocks are never called certain, and hardly ever dangling")
+    @Test("random faults among freed blocks are never certain, and rarely diagnosed as use-after-free")
     func random() {
       var generator = SystemRandomNumberGenerator()
       var called = 0
@@ -452,7 +452,7 @@ import Testing
       #expect(called <= 20)
     }
 
-    @Test("without the mark of freed blocks nothing is guessed from it")
+    @Test("without the heap's mark of freed blocks, no use-after-free is diagnosed")
     func withoutKey() {
       let fault = Fault(
         words: [Self.mangled, Self.key], registers: [Self.rsi: Self.key, Self.rdi: Self.block + 8],
@@ -460,7 +460,7 @@ import Testing
       #expect(Self.diagnosis(fault, heap: HeapFacts()).cause == "non-canonical")
     }
 
-    @Test("hostile registers and words are looked at without a trap")
+    @Test("the use-after-free rules read hostile registers and words without a trap")
     func hostile() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<5_000 {

@@ -229,7 +229,7 @@ struct DiagnosisRuleTests {
     CrashReport.Frame(address: 0x20000, mangled: name, image: "/srv/shop", isOwn: isOwn, trust: .cfi)
   }
 
-  @Test("an exception that somebody caught is not why the program aborted")
+  @Test("a caught exception is not the cause of a later abort")
   func caughtException() {
     let record = CrashRecord.sample(signal: SIGABRT, code: -6, exceptionType: "St13runtime_error")
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
@@ -248,7 +248,7 @@ struct DiagnosisRuleTests {
     }
   }
 
-  @Test("a program's own function is not libdispatch's for its name")
+  @Test("an in-app function with a libdispatch name is not taken for libdispatch's")
   func ownDispatch() {
     let record = CrashRecord.sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b])
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: [$0]), at: nil).cause }

@@ -49,7 +49,7 @@ import Testing
       }
     }
 
-    @Test("S10: a later analysis keeps the class when the image has gone")
+    @Test("S10: a later analysis keeps the expected class when the image is deleted")
     func earlier() {
       var builder = Self.builder(Self.freed)
       builder.scope = ScopeDescription(Array("V r 13 0 0 session\nT 0 Session\nS 56\n".utf8))

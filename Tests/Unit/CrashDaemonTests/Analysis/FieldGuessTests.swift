@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Which field a null pointer was asked for")
+@Suite("The field of a null pointer fault")
 struct FieldGuessTests {
   /// mov rax, [rdi + 0x10].
   private static let load: [UInt8] = [0x48, 0x8b, 0x47, 0x10]
@@ -59,7 +59,7 @@ struct FieldGuessTests {
     #expect(guess("V r 4 8 0 it", facts(address: 0x18, rdi: 0x18)) == nil)
   }
 
-  @Test("null variables of different types tell nothing, of one type the same")
+  @Test("null variables of different types give no field, several of one type do")
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")

@@ -59,7 +59,7 @@
       #expect(report.group.title == "bad access in null_write")
     }
 
-    @Test("D6: a handler without SA_SIGINFO leaves no siginfo, and the exception tells")
+    @Test("D6: without a siginfo, as below a handler without SA_SIGINFO, the exception shows the fault")
     func withoutInformation() throws {
       var record = Self.record(SIGSEGV, code: 1, address: 8)
       let start = 8 * (7 + 5 + 23 + 9 + 1)
@@ -176,7 +176,7 @@
       }
     }
 
-    @Test("D6: without a siginfo the exception shows a division, a breakpoint and a truncated file, too")
+    @Test("D6: without a siginfo, the exception shows a division, a breakpoint and a truncated file as well")
     func exceptions() {
       let tell = { (number: UInt64, error: UInt64, signal: Int32) in
         let exception = Exception_x86_64(number: number, error: error, address: 0x5000)

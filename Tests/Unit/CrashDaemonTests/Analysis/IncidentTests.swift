@@ -12,7 +12,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What happened while processes went on")
+@Suite("Incidents")
 struct IncidentTests {
   private static func attached(_ ring: TestRing, number: UInt64 = 4) throws -> AttachedProcess {
     let source = try RingSource(memory: ring.memory())
@@ -64,7 +64,7 @@ struct IncidentTests {
     #expect(try daemon.store.count() == 0)
   }
 
-  @Test("what happens again is stored again under the same id; a deinit that was put off makes it probable")
+  @Test("a repeated incident keeps its id; a deferred deinit makes it probable only")
   func again() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -95,7 +95,7 @@ struct IncidentTests {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
-  @Test("F13: a turn that is for a process that has gone reads the ring for those who share the turn")
+  @Test("F13: a shared turn of an ended process still reads the ring for the other connections")
   func goneLeader() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -176,7 +176,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).count == 3)
   }
 
-  @Test("of a process that has ended what the store has not taken is counted as lost")
+  @Test("incidents of an ended process that the store cannot take are counted as lost")
   func lost() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -191,7 +191,7 @@ struct IncidentTests {
   }
 
   @Test(
-    "what was done to a guard slot is said in a sentence, and is certain",
+    "a guard slot incident has a sentence for its access kind, and is certain",
     arguments: [
       (UInt32(1), "read", "App.Session was read 2 ms after it was freed, 16 bytes into it."),
       (2, "write", "App.Session was written 2 ms after it was freed, 16 bytes into it."),
@@ -216,7 +216,7 @@ struct IncidentTests {
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
   }
 
-  @Test("what a guard met is reported by its kind and call site; what does not name one is reported as it is")
+  @Test("a guard incident has its kind and call site, or its text as it is where that names no site")
   func guards() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -285,7 +285,7 @@ struct IncidentTests {
   }
 
   @Test(
-    "a crash that a guard slot announced is certain, and its report has who freed the object and who allocated it",
+    "a crash in a guard slot is certain, and its report has the stacks of release and allocation",
     arguments: [
       (UInt32(2), "dangling", "App.Session was written 2 ms after it was freed by thread 13, 16 bytes into it"),
       (6, "heap-corruption", "Memory 16 bytes before the begin of App.Session was used"),
@@ -318,7 +318,7 @@ struct IncidentTests {
     #expect(another.guardedObject == nil && !another.diagnosis.rule.hasPrefix("guard-slot"))
   }
 
-  @Test("incidents are found by how their id begins, by source, by name and by user")
+  @Test("incidents are filtered by id prefix, source, program name and user")
   func found() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -335,7 +335,7 @@ struct IncidentTests {
     #expect(try store.incidents(visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  @Test("incidents are found by kind, by a part of their site, and by when they were seen last")
+  @Test("incidents are filtered by kind, by a part of their call site, and by last occurrence")
   func foundInReports() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store
@@ -380,7 +380,7 @@ struct IncidentTests {
   }
 
   #if arch(x86_64)
-    @Test("a fault by way of the poison in a dead object's field is certain, and names the class")
+    @Test("a fault through the poison in a freed object's field is certain, and names the class")
     func poison() throws {
       let record = (UInt32(5) << 12) | 1
       let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8003

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-      "what touches no memory has no operand",
+      "an instruction without a memory access has no memory operand",
       arguments: [
         [0x48, 0x89, 0xc8], [0x48, 0x8d, 0x47, 0x10], [0x0f, 0x1f, 0x44, 0x00, 0x00], [0x90], [0xf4], [0x0f, 0x0b],
         [0xff, 0xd0],
@@ -44,7 +44,7 @@ import Testing
       #expect(Self.decode(bytes)?.operands.isEmpty != false || bytes == [0xff, 0xd0])
     }
 
-    @Test("a call tells the register of its target, an aligned move what it wants")
+    @Test("a decoded call has its target register, and an aligned move its alignment")
     func details() {
       #expect(Self.decode([0xff, 0xd0])?.targetRegister == 0)
       #expect(Self.decode([0x41, 0xff, 0xe5])?.targetRegister == 13)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The attach socket")
 struct AttachServerTests {
-  @Test("a stop takes everybody who stands in the queue of the socket")
+  @Test("a stop accepts every connection that waits in the socket's queue")
   func queueAtStop() throws {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
@@ -36,7 +36,7 @@ struct AttachServerTests {
     #expect(loop.connectionCount == processes.count)
   }
 
-  @Test("who asks for one process settles that one and no other", arguments: [true, false])
+  @Test("a request for one process settles that process and no other", arguments: [true, false])
   func settleOne(isAsked: Bool) async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -77,7 +77,7 @@ struct AttachServerTests {
     #expect(await collector.value == ["attached", "announced"] + (isAsked ? end + ["settled"] : ["settled"] + end))
   }
 
-  @Test("a process is accepted, its crash stored at its wake-up, and it is gone when it hangs up")
+  @Test("an attached process's crash is stored at its wake-up, and its hang-up detaches it")
   func oneCrash() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -154,7 +154,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a hostile hello gets its answer and costs nobody else anything", arguments: Hostile.all)
+  @Test("a hostile hello gets its answer and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
     // The good one says hello late, on a slow machine later than crashd would wait for it.
@@ -177,7 +177,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("an attached process that says anything else is let go, its crash kept")
+  @Test("an unknown message detaches a process, and its crash is still stored")
   func noise() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -346,7 +346,7 @@ extension Hostile {
       }, status: .malformed),
     Hostile(what: "no hello", hello: [1, 2, 3], send: { [] }, status: .malformed),
     Hostile(
-      what: "descriptors that nobody announced", send: { try (0..<20).map { _ in try TestRing().memory() } },
+      what: "descriptors that the hello does not announce", send: { try (0..<20).map { _ in try TestRing().memory() } },
       status: .malformed),
     Hostile(
       what: "another version", hello: TestProcess.hello(version: 9), send: { [try TestRing().memory()] },

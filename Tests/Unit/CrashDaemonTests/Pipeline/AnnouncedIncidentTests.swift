@@ -173,7 +173,7 @@ struct AnnouncedIncidentTests {
     return daemon
   }
 
-  @Test("what the store did not take is read again, also of a process that announces")
+  @Test("incidents that the store did not take are read again, also of an announcing process")
   func unstored() async throws {
     _ = try await Self.withPipeline(of: geteuid()) { daemon, pipeline, process, _ in
       try daemon.change(
@@ -200,7 +200,7 @@ struct AnnouncedIncidentTests {
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }
 
-  @Test("one reading of a ring waits at most, and a few of a user; other rings are read with what is not announced")
+  @Test("at most one reading of a ring and a few of a user wait; further rings wait for the periodic reading")
   func waiting() {
     let (rings, keys) = (RingTable(), ["a", "b", "c"].map { RingKey(id: $0, user: 7) })
     for key in keys { rings.add(key) }

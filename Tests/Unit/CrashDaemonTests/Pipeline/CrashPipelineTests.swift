@@ -151,7 +151,7 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "a process that crashed and ended by that, or well, or in an unknown way, has one report",
+    "a crashed process has one report, however it ends",
     arguments: [ProcessEnd.status(SIGILL), .status(SIGABRT), .status(0), .status(SIGTERM), .unknown, .goesOn])
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
@@ -181,8 +181,8 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a client that waits for a process does not wait for its second unwinding", .timeLimit(.minutes(20)))
-  func secondUnwinding() async throws {
+  @Test("a client that waits for a process does not wait for its unwind cross-check", .timeLimit(.minutes(20)))
+  func crossCheck() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
@@ -212,7 +212,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a process that did not crash has one report when it is killed, none when it ends well")
+  @Test("a process without a crash has one report when it is killed, and none when it exits normally")
   func silent() async throws {
     let process = try Process(hasCrashed: false)
     let reports = try await reports(of: process, .status(SIGKILL))

@@ -122,7 +122,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("where no crash names a class, all of the program's own are protected")
+  @Test("crashes without a class make the policy protect all of the program's own classes")
   func unknownClass() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -144,7 +144,7 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // Nothing is said of dead objects, whose settings are the program's.
+      // No message about the quarantine, which keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
@@ -173,7 +173,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("without the operator's leave an alarm is only reported; crashes of other causes and unsure ones do not count")
+  @Test("without automatic protection an alarm is only reported; other and uncertain crashes do not count")
   func advice() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -190,7 +190,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("one process that crashes in many threads, and a restart loop, count once")
+  @Test("crashes of many threads of a process, and of a restart loop, count once for the policy")
   func counting() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -203,8 +203,8 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an operator's words are for the processes, stronger than theirs, and each is an event")
-  func operatorsWord() async throws {
+  @Test("an override takes precedence over the processes' own settings, and each is an event")
+  func precedence() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
       let keeper = Self.keeper(store, clock, board)

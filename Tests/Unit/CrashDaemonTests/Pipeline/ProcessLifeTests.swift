@@ -72,7 +72,7 @@ struct ProcessLifeTests {
   }
 
   @Test(
-    "of a dead process whose ring is read, all is done when its report is in the store",
+    "an ended process is done when its report is in the store",
     arguments: [(ProcessLife.Crash.stored, true), (.held, false), (.failed, false)])
   func outcomes(crash: ProcessLife.Crash, isDone: Bool) throws {
     var life = try life()

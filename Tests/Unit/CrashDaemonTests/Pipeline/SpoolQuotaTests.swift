@@ -9,13 +9,13 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("What may lie in the spool")
+@Suite("Limits of the spool")
 struct SpoolQuotaTests {
   private func names(_ directory: TestDirectory) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
   }
 
-  @Test("F12: names that no shield gives are removed, whatever they stand for")
+  @Test("F12: spool entries with names that no shield gives are removed, of whatever type")
   func foreignNames() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
@@ -102,7 +102,7 @@ struct SpoolQuotaTests {
     #expect(try names(directory).count == 2)
   }
 
-  @Test("F12: a foreign name goes while crashd runs, and is counted as a refusal")
+  @Test("F12: a foreign spool file is removed while crashd runs, and counted as a refusal")
   func whileRunning() async throws {
     try await TestDaemon.run(prepare: { try Data([1]).write(to: URL(fileURLWithPath: $0.spool + "/before")) }) {
       daemon in
@@ -115,7 +115,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: Status counts the files that wait in the spool, for those who see everything alone")
+  @Test("F21: Status counts the waiting spool files, for users who see everything only")
   func status() async throws {
     try await TestDaemon.run { daemon in
       let status = try await daemon.client().call("io.crashshield.Crashd.Status")

@@ -49,7 +49,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("what is no ring of its owner is refused, removed and counted, and the next one is taken")
+  @Test("a spool file that is no ring of its owner is refused, removed and counted, and the next one is read")
   func refused() async throws {
     var good = TestRing(id: 9)
     good.addCrash()
@@ -168,7 +168,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy of the ring of an attached process is no second report, and goes when the process does")
+  @Test("a spooled copy of an attached process's ring makes no second report, and is removed with the process")
   func attached() async throws {
     try await TestDaemon.run { daemon in
       // By its own count its pid is another one, as in a container.
@@ -255,7 +255,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy that the store could not tell anything of is taken when the store answers again, and not before")
+  @Test("a spooled copy is read only when the store can say whether its crash is stored")
   func outage() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -263,12 +263,12 @@ struct SpoolTests {
     copy.addCrash(slot: 1)
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
-      let trouble = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
+      let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
       // What a look at a copy begins with cannot be read.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
-      try await client.until { try await !trouble().isEmpty }
-      guard case .string(let sentence)? = try await trouble().first else { return }
+      try await client.until { try await !outages().isEmpty }
+      guard case .string(let sentence)? = try await outages().first else { return }
       #expect(sentence.contains("cannot be stored") && sentence.hasSuffix("0 wait in memory, more in the spool"))
       try await client.until { daemon.log.contains("critical: reports cannot be stored") }
       #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool) == ["\(more.id).ring"])
@@ -278,7 +278,7 @@ struct SpoolTests {
       #expect(after.cursor != before.cursor)
       #expect(after.report.threads.count == 2)
       #expect(after.report.process.pid == Int(getpid()))
-      try await client.until { try await trouble().isEmpty }
+      try await client.until { try await outages().isEmpty }
       try await client.until { daemon.log.contains("reports can be stored again") }
     }
   }
@@ -442,7 +442,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "another user's file under the name of an attached process's ring is that user's crash",
+    "another user's spool file with the name of an attached process's ring is that user's crash",
     .enabled(if: geteuid() == 0))
   func stranger() async throws {
     try await TestDaemon.run { daemon in

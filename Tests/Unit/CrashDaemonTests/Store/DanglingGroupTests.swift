@@ -49,7 +49,7 @@ struct DanglingGroupTests {
     return groups
   }
 
-  @Test("what several processes and builds did from one function is one group, with what they have in common")
+  @Test("use-after-frees of one function in several processes and builds are one group")
   func together() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", count: 3, confidence: "probable"),
@@ -70,7 +70,7 @@ struct DanglingGroupTests {
     #expect(group.count == .max)
   }
 
-  @Test("program, class, kind, call site and user tell groups apart; the one that was seen last comes first")
+  @Test("groups differ by program, class, access kind, call site and user; the last seen comes first")
   func apart() throws {
     let groups = try Self.groups(of: [
       Self.incident("1"), Self.incident("2", subject: "App.Cart"), Self.incident("3", kind: "write", age_ns: nil),

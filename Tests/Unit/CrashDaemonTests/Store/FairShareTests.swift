@@ -83,7 +83,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: users who are charged as one have one share")
+  @Test("F9: uids that are charged as one account have one share of the store")
   func ranges() throws {
     // 100,000 to 165,535 is one user's range.
     let share = FairShare { $0 >= 100_000 && $0 < 165_536 ? 1_000 : $0 }
@@ -95,7 +95,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: of a report that is too large the raw record and other threads are left out, and it is said")
+  @Test("F9: a report that is too large loses its raw record and other threads, and says so")
   func tooLarge() throws {
     var large = report(1, uid: 0)
     large.threads = [

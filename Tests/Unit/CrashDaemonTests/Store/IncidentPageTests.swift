@@ -4,7 +4,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("Incidents in the order in which they were stored")
+@Suite("Pages of incidents in storage order")
 struct IncidentPageTests {
   private static func incident(_ id: String, uid: Int = 0, count: Int = 1, name: String = "shop") -> IncidentReport {
     let time = "2026-01-01T00:00:00.000000Z"

@@ -63,7 +63,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a list goes on with what is stored meanwhile, and has no removed report again")
+  @Test("first crash: a paged list has reports stored meanwhile, and no removed report again")
   func changes() throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -105,7 +105,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a report is found by a prefix of its id before it is stored, by who may see it")
+  @Test("first crash: a report is found by id prefix before it is stored, by users who may see it")
   func lookUp() throws {
     try withStore { store throws in
       let early = [Self.preliminary(4), Self.preliminary(5, uid: 1_001)]

@@ -179,7 +179,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list goes back page by page and keeps to its filter")
+  @Test("a list pages back in time and keeps its filter")
   func paging() throws {
     try withStore { store in
       for index in 10..<15 {
@@ -199,7 +199,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a page has the oldest or the newest first, and tells how many there are behind it", arguments: [false, true])
+  @Test("a page of reports has the oldest or newest first, and the count of further ones", arguments: [false, true])
   func pages(isOldestFirst: Bool) throws {
     try withStore { store in
       for index in 10..<15 { _ = try store.put(sample(id: "aa\(index)", uid: 1000 + index % 2), raw: []) }
@@ -224,7 +224,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a filter goes by the unit, the signal and a part of the path, alike in lists and in events")
+  @Test("filters by unit, signal and part of the path match the same reports in lists and events")
   func filters() throws {
     try withStore { store in
       var (shop, other) = (sample(id: "aa"), sample(id: "bb"))
@@ -249,7 +249,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list names the first own function")
+  @Test("a list has each report's first in-app function")
   func summary() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa"), raw: [])

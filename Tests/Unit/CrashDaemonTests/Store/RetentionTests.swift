@@ -57,7 +57,7 @@ struct RetentionTests {
     return counts
   }
 
-  @Test("of a group that grows, as many reports stay as may, and its count stays true")
+  @Test("a growing group keeps at most its limit of reports, and its exact count")
   func group() throws {
     try withStore { store in
       // The newest last.
@@ -85,7 +85,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("what is kept of a group's older reports is a sample of all of them")
+  @Test("the older reports that a group keeps are a sample of all")
   func sample() throws {
     try withStore { store in
       var ages: [String: Int] = [:]
@@ -133,7 +133,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("beyond its bytes the store loses the oldest reports of the user who has the most")
+  @Test("a store above its size limit prunes the oldest reports of the user with the most")
   func bytes() throws {
     try withStore { store in
       let quiet = report(group: "beef", uid: 1001, secondsAgo: 900)
@@ -174,7 +174,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a group is not thinned of what somebody has not read, until it is ten times too large")
+  @Test("retention keeps a group's reports that a subscriber has not read, up to ten times its limit")
   func readers() throws {
     try withStore { store in
       _ = try store.enter(subscriber: "mail", uid: 1000, at: Self.now)
@@ -197,7 +197,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a report that went does not come back when more of its process is read late")
+  @Test("a pruned report does not come back when more of its process is read later")
   func late() throws {
     try withStore { store in
       var old = report(secondsAgo: 5_000)
@@ -213,7 +213,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a report that somebody removes is forgotten by its group too; others are not his to remove")
+  @Test("a removed report no longer counts in its group; a user cannot remove another's report")
   func remove() throws {
     try withStore { store in
       for id in ["aa", "bb"] { _ = try store.put(report(id), raw: [1]) }
@@ -227,7 +227,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("of events that went long ago it is known how many they were")
+  @Test("the count of events that were pruned long ago is known")
   func tallies() throws {
     try withStore { store in
       let start = try store.newestCursor()

@@ -58,7 +58,7 @@ struct StoreCursorTests {
     for store in stores { try store.close() }
   }
 
-  @Test("F21: a number of an older version is read up to the last one that it gave out, and tells none behind it")
+  @Test("F21: a numeric cursor of an older version is valid up to the last one that was given out")
   func plain() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

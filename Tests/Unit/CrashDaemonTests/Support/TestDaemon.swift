@@ -117,7 +117,7 @@ extension Limits {
 final class TestLog: LogHandler {
   private let kept = Mutex<[String]>([])
 
-  /// A logger whose lines nobody reads.
+  /// A logger whose lines no test reads.
   static var logger: Logger { Logger(label: "test") { _ in TestLog() } }
 
   /// A logger of these lines.

@@ -13,7 +13,7 @@ struct DebugFileTests {
     DebugFiles(directory: directory, imagePath: image, user: geteuid(), owner: .user(geteuid()))
   }
 
-  @Test("they are looked for by build id, then by name beside the image and below the directory for all of them")
+  @Test("debug files are searched by build id, then by name beside the image and in the global directory")
   func paths() {
     #expect(
       debugFiles("/debug", image: "/srv/shop").paths(buildID: "abcdef", link: "shop.debug") == [

@@ -11,7 +11,7 @@ import Testing
 @testable import CrashDaemon
 
 /// One after the other: a child that a test forks closes what others have open, also what hangs.
-@Suite("Files that others choose", .serialized)
+@Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe: what reads from it hangs until as many bytes are written.
   private struct Hanging {
@@ -220,7 +220,7 @@ struct ForeignFileTests {
   }
 
   @Test(
-    "F19: crashd as root tells a user nothing of what lies in a closed directory", .enabled(if: geteuid() == 0),
+    "F19: crashd as root reveals no file of a directory that the user cannot read", .enabled(if: geteuid() == 0),
     arguments: ["file", "link", "directory", "pipe", "nothing"])
   func closedDirectory(name: String) throws {
     let directory = try TestDirectory()

@@ -20,7 +20,7 @@ struct RecentImagesTests {
     #expect(recent.areNew(Self.images("aa", "bb"), for: 1, at: 6 * second + 1))
   }
 
-  @Test("what a process has sent itself is always new")
+  @Test("an image that a process has sent itself is always treated as new")
   func sent() {
     let recent = RecentImages(memory_ms: 1_000)
     var images = Self.images("aa")

@@ -48,7 +48,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["1001/c.cssym", "1002/a.cssym", "a.cssym"])
   }
 
-  @Test("what an earlier crashd began and did not end goes")
+  @Test("unfinished files of an earlier crashd are removed")
   func leftovers() throws {
     let directory = try TestDirectory()
     try FileManager.default.createDirectory(atPath: "\(directory.path)/1001", withIntermediateDirectories: false)

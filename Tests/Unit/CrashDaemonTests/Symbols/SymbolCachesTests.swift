@@ -82,7 +82,7 @@ struct SymbolCachesTests {
     #expect(OpenCaches(asked: ["abcd": [1]]).cover(["abcd": [3]]))
   }
 
-  @Test("F20: of one file a user names two build ids, whatever else it invents; another user's is still read")
+  @Test("F20: a user may claim two build ids for one file, and another user's claim is still read")
   func claims() async throws {
     let directory = try TestDirectory()
     let runs = "\(directory.path)/runs"
@@ -239,7 +239,7 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a file that fails by passing trouble is tried thrice, one that is no image once",
+    "a build of symbols is tried three times after a temporary failure, once for a file that is no image",
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
@@ -293,7 +293,7 @@ struct SymbolCachesTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("who hands in a wrong file for a build id does not spoil it for the right one")
+  @Test("a wrong file for a build id does not block the right one")
   func squatting() async throws {
     let directory = try TestDirectory()
     let ready = try directory.write([], to: "ready")
@@ -313,7 +313,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("only files of root or crashd's user make caches for everybody")
+  @Test("only files of root or crashd's user make caches that all users share")
   func owners() throws {
     let directory = try TestDirectory()
     let user: UInt32 = 54_321

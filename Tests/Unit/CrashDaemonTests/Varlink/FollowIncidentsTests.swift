@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Incidents with more")
+@Suite("The method Incidents with the flag more")
 struct FollowIncidentsTests {
   private static let method = "io.crashshield.Crashd.Incidents"
 

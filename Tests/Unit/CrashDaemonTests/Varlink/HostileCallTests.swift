@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 /// What calls from outside may cost.
-@Suite("Calls that are made to cost")
+@Suite("Calls that are made to be expensive")
 struct HostileCallTests {
   struct Shape: Sendable, CustomTestStringConvertible {
     var testDescription: String

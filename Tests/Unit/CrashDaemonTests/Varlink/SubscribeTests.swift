@@ -35,7 +35,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("without a cursor only new events come")
+  @Test("a subscription without a cursor gets new events only")
   func onlyNew() async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "aa"), raw: [])
@@ -48,7 +48,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber that comes back with its cursor goes on where it was")
+  @Test("a subscriber resumes from its cursor")
   func resume() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -63,7 +63,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a foreign cursor is an error, and the connection goes on", arguments: ["x", "0123456789abcdef-0"])
+  @Test("a cursor of another store is an error, and the connection stays open", arguments: ["x", "0123456789abcdef-0"])
   func foreignCursor(cursor: String) async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -97,7 +97,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a named subscriber gets what it has not acknowledged, whoever was away meanwhile")
+  @Test("a named subscriber gets its unacknowledged events after a restart of the client or of crashd")
   func named() async throws {
     let directory = try TestDirectory()
     let name: [String: JSONValue] = ["subscriber": .string("mail-1")]
@@ -139,12 +139,12 @@ struct SubscribeTests {
   }
 
   @Test(
-    "names and cursors that are none are typed errors",
+    "malformed names and cursors are typed errors",
     arguments: [
       ("", nil, "org.varlink.service.InvalidParameter"), ("a b", nil, "org.varlink.service.InvalidParameter"),
       (String(repeating: "a", count: 65), nil, "org.varlink.service.InvalidParameter"),
-      ("nobody", nil, "io.crashshield.Crashd.NoSuchSubscriber"),
-      ("nobody", "0123456789abcdef-0", "io.crashshield.Crashd.InvalidCursor"),
+      ("unknown", nil, "io.crashshield.Crashd.NoSuchSubscriber"),
+      ("unknown", "0123456789abcdef-0", "io.crashshield.Crashd.InvalidCursor"),
     ])
   func wrongNames(name: String, cursor: String?, error: String) async throws {
     try await TestDaemon.run { daemon in
@@ -205,7 +205,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a filter leaves events out, and what is left out is not looked at again")
+  @Test("a subscription's filter skips events, and its cursor moves past them")
   func filtered() async throws {
     try await TestDaemon.run { daemon in
       var other = try CrashReport.sample(id: "bb")
