@@ -33,7 +33,7 @@ struct ShieldTests {
     }
   }
 
-  // ThreadSanitizer puts handlers of its own in front of everybody's, ours too.
+  // ThreadSanitizer puts its own handlers in front of all others, the shield's too.
   @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
@@ -83,14 +83,14 @@ struct ShieldTests {
     }
   }
 
-  @Test("annotations are set, replaced and removed; what is too long is cut and said")
+  @Test("annotations are set, replaced and removed; too long ones are cut, and that is returned")
   func annotations() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.start(Shield.Configuration(socket: "/nonexistent/attach"))
       #expect(Shield.annotate("version", "1"))
       #expect(Shield.annotate("version", "2"))
       #expect(Shield.annotate("version", ""))
-      #expect(Shield.annotate("tenant", "Zürich ✓"))
+      #expect(Shield.annotate("region", "Zürich ✓"))
       #expect(!Shield.annotate("long", String(repeating: "x", count: 10_000)))
       #expect(!Shield.annotate(String(repeating: "k", count: 1_000), "value"))
       Glibc.exit(ShieldTests.right)

@@ -7,7 +7,7 @@ import Testing
 /// How many objects are kept, and what is found when they leave.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct BoundTests {
-  @Test("under absorb no more than the limit, its fifth and 1,024 that wait for their deinit are kept")
+  @Test("under absorb the quarantine holds at most the limit, a fifth more, and 1,024 objects with a pending deinit")
   func waiting() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe Blocking.releaser = pthread_self()
@@ -28,7 +28,7 @@ struct BoundTests {
     }
   }
 
-  @Test("no more than the limit and its fifth are kept")
+  @Test("the quarantine holds at most a class's limit and a fifth more")
   func limit() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 50)
@@ -85,12 +85,12 @@ struct BoundTests {
     }
   }
 
-  @Test("what is charged follows the size of the objects, also behind two fields", arguments: [1, 2])
+  @Test("the quarantine charges the objects' real sizes, with tail allocations", arguments: [1, 2])
   func sizes(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // So many that each place of the explorer has a new tenant at the end.
+      // So many that each slot of the sampled part holds a new object at the end.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -148,7 +148,7 @@ struct BoundTests {
     }
   }
 
-  @Test("an object that is retained when its time comes stays, and goes when it is released", arguments: [1, 2])
+  @Test("a retained object is not evicted until it is released", arguments: [1, 2])
   func inUse(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 1)
@@ -206,13 +206,13 @@ struct BoundTests {
     }
   }
 
-  @Test("a stack is never that of another tenant of the place")
-  func tenants() async {
+  @Test("a record never shows the release stack of another object of its slot")
+  func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Each way has its own stack, and all have the one place.
+        // Each way has its own stack, and all share the one slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }

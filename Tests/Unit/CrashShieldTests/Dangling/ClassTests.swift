@@ -91,7 +91,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // Nobody drains: it leaves by itself.
+        // No call drains the quarantine: the object is evicted by itself.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -143,7 +143,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a long chain of objects, each the last to hold the next, goes without a deep stack")
+  @Test("a long chain of objects is deallocated without a deep stack")
   func chain() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 2)
@@ -229,7 +229,7 @@ private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// Nobody but the function that makes it ever holds it.
+/// An object that only the function that makes it ever references.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

@@ -9,7 +9,7 @@ import Testing
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 
-  @Test("what follows the reply is in force when the program is told that it is attached; the mangled name is as good")
+  @Test("settings that follow the attach reply are in force when the program learns that it is attached")
   func first() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -52,8 +52,8 @@ struct ControlTests {
     }
   }
 
-  @Test("the program's own word is stronger than what crashd finds, and an operator's is stronger than the program's")
-  func whoWins() async {
+  @Test("the program's setting takes precedence over crashd's finding, and an override over both")
+  func precedence() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 5)
       check(!Shield.unprotect(Guest.self))
@@ -80,7 +80,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // Nobody says anything any more: the program's last word holds.
+      // No override and no finding remain: the program's last setting applies.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -96,7 +96,7 @@ struct ControlTests {
     }
   }
 
-  @Test("an operator's modes of guards are stronger than the program's, whose last word holds again afterwards")
+  @Test("an override of guard modes takes precedence until it ends; then the program's last mode applies again")
   func guards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe, for: .index)

@@ -29,7 +29,7 @@ struct CrashPointerTests {
         let name = unsafe withUnsafeBytes(of: incident.subject) { unsafe Array($0.prefix(Int(incident.subject_bytes))) }
         check(String(decoding: name, as: UTF8.self) == "CrashShieldTests.Session")
       }
-      // Once it has left, it is a ghost.
+      // After its eviction, the crash leaves a freed-object record.
       Shield.drainQuarantine()
       var incident = cs_ring_incident()
       check(unsafe cs_test_crash_with(address, &incident) == 1)

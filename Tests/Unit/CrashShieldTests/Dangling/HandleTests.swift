@@ -18,7 +18,7 @@ struct HandleTests {
     }
   }
 
-  @Test("a handle whose object or which itself has gone leads to nil, and each place that asks is one incident")
+  @Test("a handle that is gone, or whose object is, resolves to nil, with one incident a call site")
   func goneHandle() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var object: Session? = Session()

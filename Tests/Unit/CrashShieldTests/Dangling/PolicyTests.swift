@@ -3,10 +3,10 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Each test uses dead objects, so it does so in a process of its own.
+/// Each test uses freed objects, so it runs in a process of its own.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct PolicyTests {
-  @Test("absorb: a dead object answers as if it were alive, and each use is recorded")
+  @Test("absorb: a freed object answers as if it were alive, and each use is recorded")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -59,7 +59,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "an async method of a dead object resumes its caller under each policy", arguments: DanglingPolicy.allCases.indices)
+    "a freed object's async method resumes its caller under each policy", arguments: DanglingPolicy.allCases.indices)
   func asynchronous(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       let policy = DanglingPolicy.allCases[number]
@@ -96,7 +96,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "an unowned reference to an object of a protected class that has gone traps as Swift does",
+    "a dangling unowned reference to a protected class's object traps as in Swift",
     arguments: DanglingPolicy.allCases.indices)
   func unownedReferences(number: Int) async {
     let result = await #expect(

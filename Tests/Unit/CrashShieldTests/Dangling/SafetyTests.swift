@@ -8,7 +8,7 @@ import Testing
 /// What a correct program does goes on being right, and a wrong one is not made worse.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct SafetyTests {
-  @Test("a timer with an unowned reference, cancelled in deinit, never finds a dead object", arguments: 0...3)
+  @Test("a timer with an unowned reference, cancelled in deinit, never finds a freed object", arguments: 0...3)
   func timer(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       if number == 3 {
@@ -69,7 +69,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("in a forked child objects go as they always went, and nothing is protected")
+  @Test("in a forked child objects are deallocated as usual, and no class is protected")
   func forkedChild() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)
@@ -138,7 +138,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("the question what is at an address survives that the memory there goes meanwhile")
+  @Test("Shield.liveness survives that the memory at the address is unmapped meanwhile")
   func vanishing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let size = 4096

@@ -35,7 +35,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["warning shop: slow request-id=7F3A"])
   }
 
-  @Test("a line's own metadata is stronger than the task's, and that than the logger's")
+  @Test("a log line's own metadata takes precedence over the task's, and that over the logger's")
   func strongest() {
     let trail = Trail()
     let provider = Logger.MetadataProvider { ["request-id": "task", "hb.request.id": "task"] }
@@ -46,7 +46,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x hb.request.id=task request-id=line"])
   }
 
-  @Test("loggers are values: what one is told the other does not know")
+  @Test("loggers are values: metadata set on a copy is not in the original")
   func values() {
     let trail = Trail()
     let first = trail.logger()
@@ -65,12 +65,12 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["error shop: payment error=PaymentFailed"])
   }
 
-  @Test("without the shield a line does nothing")
+  @Test("without a started shield a log line leaves no breadcrumb")
   func notStarted() async {
     await #expect(processExitsWith: .success) {
       var logger = Logger(label: "shop", factory: { BreadcrumbLogHandler(label: $0) })
       logger.logLevel = .trace
-      logger.critical("nobody keeps this")
+      logger.critical("this is not kept")
     }
   }
 }
@@ -92,7 +92,7 @@ struct IncidentLogTests {
   }
 
   @Test(
-    "how the process stands with crashd is as loud as somebody has to do something",
+    "the log level of a connection change rises with the need for action",
     arguments: [
       (Shield.Connection.attached, "info"), (.unreachable("no such file"), "notice"),
       (.refused("too many rings"), "warning"),

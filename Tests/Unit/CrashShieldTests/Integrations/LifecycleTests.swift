@@ -32,7 +32,7 @@ struct LifecycleTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  @Test("in a group the note comes before other services end, the drain after them")
+  @Test("in a service group the breadcrumb precedes the end of other services, and the drain follows it")
   func order() async throws {
     let events = Mutex<[String]>([])
     let (started, said) = AsyncStream.makeStream(of: Void.self)
