@@ -41,7 +41,7 @@ struct CastTests {
     }
   }
 
-  @Test("each kind of argument finds its function")
+  @Test("each kind of argument selects its overload of Shield.cast")
   func arguments() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let table: [String: Any] = ["a": 1]

@@ -11,7 +11,7 @@ private let right: Int32 = 42
 /// Without the guards one bad element, member or field throws all of it away.
 @Suite
 struct DecodingTests {
-  @Test("without the guards one bad part throws the whole away")
+  @Test("without the guards one bad part makes the whole decoding throw")
   func plain() {
     for text in [badElement, badMember, badField] {
       #expect(throws: DecodingError.self) { try JSONDecoder().decode(Plain.self, from: Data(text.utf8)) }
@@ -48,7 +48,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("what is not there, and null, is no fault")
+  @Test("a missing or null optional is no decoding fault")
   func absent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let missing = try decoded(#"{"id": 5}"#, line: 1)
@@ -61,7 +61,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("what is not guarded throws as ever, and what is no JSON")
+  @Test("unguarded parts, and texts that are no JSON, throw as without guards")
   func unguarded() {
     for text in [#"{"lines": []}"#, "{", ""] {
       #expect(throws: DecodingError.self) { try decoded(text, line: 1) }

@@ -11,7 +11,9 @@ private let documented: Int32 = 42
 /// `make guards` writes it.
 @Suite
 struct GuardTableTests {
-  @Test("what each of the thirty guards comes to in each mode is what docs/guards.md says", .timeLimit(.minutes(10)))
+  @Test(
+    "the results of the thirty guards in each mode are those of the table in docs/guards.md",
+    .timeLimit(.minutes(10)))
   func table() async throws {
     var lines = [
       "| | guard | fault | without | `off` | `observe` | `absorb` | why it goes on | tests besides `GuardTests` |",
@@ -46,7 +48,7 @@ struct GuardTableTests {
     var absorb: Outcome
   }
 
-  /// What became of a process, and how many different faults it was told of.
+  /// How a process ended, and how many different faults it recorded.
   private struct Outcome {
     var mode: ShieldMode?
     var status: ExitStatus

@@ -14,7 +14,7 @@ struct GuardTests {
   static let ending = numbers.filter { GuardCase.all[$0].signal != nil }
   static let trapping = ending.filter { GuardCase.all[$0].isPerformed }
 
-  @Test("without a guard the process ends by the signal that is expected", arguments: ending)
+  @Test("an unguarded fault ends the process by the expected signal", arguments: ending)
   func plain(number: Int) async {
     await #expect(processExitsWith: GuardCase.all[number].end, "\(GuardCase.all[number].name)") { [number] in
       beginCrash()
@@ -65,7 +65,8 @@ struct GuardTests {
   }
 
   @Test(
-    "what nothing traps for goes on with off, without a record", arguments: numbers.filter { !trapping.contains($0) })
+    "a fault that never traps goes on in mode off, without a record",
+    arguments: numbers.filter { !trapping.contains($0) })
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]

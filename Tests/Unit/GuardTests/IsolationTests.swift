@@ -38,7 +38,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("what the body throws comes out")
+  @Test("an error of the guarded body is thrown to the caller")
   func throwing() async {
     await #expect(throws: CancellationError.self) { try await Counter().failing() }
   }
@@ -63,7 +63,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("one that does not say where it runs is not doubted: as assumeIsolated")
+  @Test("an executor that cannot check isolation traps as with assumeIsolated")
   func silent() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       beginCrash()

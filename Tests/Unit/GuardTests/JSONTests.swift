@@ -9,7 +9,7 @@ private let right: Int32 = 42
 /// What JSON gives where it is as expected, and what a record says where it is not.
 @Suite
 struct JSONTests {
-  @Test("what is as expected is given, and nothing is recorded")
+  @Test("JSON of the expected shape gives its values, and nothing is recorded")
   func expected() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = try ShieldedJSON(
@@ -28,7 +28,7 @@ struct JSONTests {
   }
 
   @Test(
-    "a record tells missing from null from another type, with the path",
+    "a JSON record says missing, null or another type, with the path",
     arguments: [
       (0, "user.name is missing where String was expected", ShieldKind.missingValue),
       (1, "user.mail is null where String was expected", .null),
@@ -89,7 +89,7 @@ struct JSONTests {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }
 
-  @Test("what lies too deep is another type, not an overflow of the stack")
+  @Test("JSON that is nested too deep counts as another type, and does not overflow the stack")
   func deep() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var value: [Any] = []

@@ -8,7 +8,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Modes, records and the function that is told.
+/// Guard modes, incident records and the incident handler.
 @Suite
 struct ModeTests {
   @Test("a fault of a handle has the kind that the ring gets as a use-after-free incident")
@@ -95,21 +95,21 @@ struct ModeTests {
     }
   }
 
-  @Test("the function is told at the first, the tenth and the hundredth time, and not of its own faults")
+  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for faults of its own")
   func observer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counts = Mutex<[Int]>([])
       Shield.onIncident { incident in
         counts.withLock { $0.append(incident.count) }
-        // A fault of its own is recorded, and told to nobody.
+        // A fault of its own is recorded, and not reported to the handler.
         fault(line: 3)
       }
       for _ in 0..<150 { fault(line: 1) }
-      let told = counts.withLock { $0 }
+      let reported = counts.withLock { $0 }
       Shield.onIncident(nil)
       fault(line: 2)
       let incidents = Shield.guardIncidents
-      guard told == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
+      guard reported == [1, 10, 100], incidents.map(\.count).sorted() == [1, 3, 150] else {
         complain("told \(told), \(incidents)")
       }
       Glibc.exit(right)

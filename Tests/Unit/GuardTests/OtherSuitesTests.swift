@@ -6,7 +6,7 @@ import Testing
 
 /// The counterparts of what the other shields hook and no other test shows; docs/guards-suites.md has which is which.
 ///
-/// One after another: an incident is told from another's by its file.
+/// Serialized: the tests find their own incidents by file.
 @Suite(.serialized)
 struct OtherSuitesTests {
   @Test("objectsAtIndexes: of several places those that are there")

@@ -49,7 +49,7 @@ struct PlacesTests {
     #expect(old == 2 && lists == [[1, 2], [10, 4]] && before == after)
   }
 
-  @Test("what the change throws comes out, and what was changed stays")
+  @Test("an error of a guarded change is thrown, and earlier changes stay")
   func thrown() {
     var numbers = [1, 2]
     #expect(throws: ShieldFault.leaked) {
@@ -89,7 +89,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("whoever ends by a check, or at a place that is never reached, is told the caller's place", arguments: 0..<4)
+  @Test("a failed check and a reached unreachable call end with the caller's source location", arguments: 0..<4)
   func told(which: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
       Shield.setMode(.off)

@@ -36,7 +36,7 @@ struct QueueTests {
     }
   }
 
-  @Test("what a body throws comes out, of its type, and the queue is free again")
+  @Test("a guarded sync throws the body's typed error, and the queue is free again")
   func thrown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let queue = ShieldedQueue(label: "one")

@@ -6,7 +6,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// What `Shield.selfTest` finds, and that nobody else does.
+/// What `Shield.selfTest` finds, and that its faults stay out of the incidents.
 @Suite
 struct SelfTestTests {
   @Test("every check passes in every mode, and the modes stay", arguments: ShieldMode.allCases.map { Int($0.rawValue) })
@@ -14,7 +14,7 @@ struct SelfTestTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       let mode = ShieldMode.allCases[number]
       Shield.setMode(mode)
-      Shield.onIncident { complain("told of \($0)") }
+      Shield.onIncident { complain("an incident: \($0)") }
       let results = await Shield.selfTest(including: ShieldCheck.foundation)
       let others = results.filter { $0.verdict != .absorbs }
       guard others.map(\.kind) == [.transition, .pipe], others.allSatisfy({ !isFailure($0) }) else {

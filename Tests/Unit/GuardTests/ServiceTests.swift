@@ -7,10 +7,10 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Guards of what goes on by itself: timers, observers, continuations, the main actor.
+/// Guards of background work: timers, observers, continuations, the main actor.
 @Suite
 struct ServiceTests {
-  @Test("a timer whose target has gone ends itself, and says so once")
+  @Test("a timer with a deallocated target ends itself, with one incident")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let ticks = DispatchSemaphore(value: 0)
@@ -55,7 +55,7 @@ struct ServiceTests {
     timer.cancel()
   }
 
-  @Test("an observation ends when its observer has gone, when it is cancelled, and when it is let go")
+  @Test("an observation ends when its observer is deallocated, or when it is cancelled or released")
   func notifications() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -127,7 +127,7 @@ struct ServiceTests {
     #expect(seen.withLock { $0 } == [1, 2] && first.count == 1)
   }
 
-  @Test("an observer that has gone is forgotten")
+  @Test("a deallocated observer is removed from its registry")
   func gone() {
     let registry = ObserverRegistry<Cart>()
     do {
@@ -194,7 +194,7 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.count < 10 { await Task.yield() }
-      // On a machine that stands still, that the main queue is late is told, too.
+      // On a stalled machine, there is an incident of a late main queue too.
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
       guard order.numbers == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
@@ -223,7 +223,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("names are told apart up to 64; those of later ones are counted together")
+  @Test("unknown members of up to 64 names have incidents of their own; further names share one")
   func names() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(Target(), methods: [:])
@@ -257,7 +257,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a pipe that nobody reads throws once SIGPIPE is ignored; a handler of the program's stays")
+  @Test("a write to a pipe without a reader throws once SIGPIPE is ignored; the program's own handler stays")
   func brokenPipes() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Shield.ignoreBrokenPipes(), Shield.ignoreBrokenPipes() else { complain("not ignored") }
@@ -315,7 +315,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer that goes when it is told to.
+/// An observer that a call deallocates.
 private final class Lives {
   private var target: Target? = Target()
 

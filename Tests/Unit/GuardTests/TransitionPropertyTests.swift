@@ -7,7 +7,7 @@ import Testing
 @MainActor
 struct TransitionPropertyTests {
   @Test(
-    "T30: the stack is never empty and never holds a screen twice, one at a time goes on, and all ends",
+    "T30: the stack is never empty and has no screen twice, and transitions run one at a time and end",
     arguments: 1...20)
   func random(seed: UInt64) async {
     var random = SplitMix64(state: seed)

@@ -77,7 +77,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a"])
   }
 
-  @Test("T7: one that is not animated never runs on top of another, and under drop does not happen")
+  @Test("T7: an unanimated transition never overlaps another, and is dropped under drop")
   func notAnimated() async {
     for policy in [TransitionPolicy.queue(), .replace] {
       let navigation = Navigation(policy)
@@ -188,7 +188,7 @@ struct TransitionTests {
     #expect(!navigation.queue.isInteractivePopEnabled)
   }
 
-  @Test("T16: a swipe that is taken back leaves the stack as it was, and the next one goes on")
+  @Test("T16: a cancelled swipe leaves the stack as it was, and the next transition runs")
   func cancelled() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -200,7 +200,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"] && navigation.log.lines.contains("keep a"))
   }
 
-  @Test("T17: one that never ends is ended, and the next begins")
+  @Test("T17: a transition that never ends is ended by its timeout, and the next begins")
   func timeout() async {
     let navigation = Navigation(timeout: .milliseconds(1))
     let first = #line
@@ -241,7 +241,7 @@ struct TransitionTests {
     }
   }
 
-  @Test("T20: a driver that goes in the middle leaves the queue usable")
+  @Test("T20: a driver that is deallocated during a transition leaves the queue usable")
   func driverGoes() async {
     var driver: ManualDriver? = ManualDriver()
     let queue = TransitionQueue(root: Screen("home"), driver: driver ?? ManualDriver(), timeout: .milliseconds(1))
@@ -251,7 +251,7 @@ struct TransitionTests {
     #expect(queue.push(b) == .started && queue.isIdle && queue.stack.count == 3)
   }
 
-  @Test("T21: a queue goes at once, with the screens that wait")
+  @Test("T21: a transition queue is deallocated at once, with its waiting screens")
   func release() async {
     weak var queue: TransitionQueue<ManualDriver>?
     weak var waiting: Screen?
@@ -267,7 +267,7 @@ struct TransitionTests {
     #expect(queue == nil && waiting == nil)
   }
 
-  @Test("T22: a delegate is told once each, whenever it was set; nil and the queue itself are none")
+  @Test("T22: a delegate gets each call once, whenever it was set; nil and the queue itself get none")
   func delegates() async {
     let navigation = Navigation()
     let other = Log()
@@ -285,10 +285,10 @@ struct TransitionTests {
     navigation.queue.delegate = navigation.queue
     navigation.queue.push(c)
     await navigation.settle()
-    #expect(navigation.names == ["home", "a", "c"] && toldToItself == 0)
+    #expect(navigation.names == ["home", "a", "c"] && notesToItself == 0)
   }
 
-  @Test("T23: what is pushed when a screen is shown comes behind what waits")
+  @Test("T23: a push from didShow comes after the waiting transitions")
   func pushInCallback() async {
     let navigation = Navigation()
     navigation.log.onShow = { [queue = navigation.queue, log = navigation.log, c] in
@@ -314,7 +314,7 @@ struct TransitionTests {
     #expect(wasTransitioning == [false, false])
   }
 
-  @Test("T25: what a screen pushes while it loads is not lost")
+  @Test("T25: a push from a loading screen is not lost")
   func pushWhileLoading() async {
     let navigation = Navigation()
     navigation.driver.onBegin = { [driver = navigation.driver, queue = navigation.queue, b] _ in
@@ -326,7 +326,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"])
   }
 
-  @Test("T26: under replace the last one wins, and each that it replaced is told once")
+  @Test("T26: under replace the last transition wins, and each replaced one is reported once")
   func replace() async {
     let navigation = Navigation(.replace)
     navigation.queue.push(a)
@@ -359,7 +359,7 @@ struct TransitionTests {
     #expect(outcome == .some(.none) && navigation.queue.pendingCount == 0)
   }
 
-  @Test("T29: what comes from many threads keeps the order of each")
+  @Test("T29: transitions from many threads keep each thread's order")
   func threads() async {
     let navigation = Navigation(.queue(limit: 1000))
     let queue = navigation.queue

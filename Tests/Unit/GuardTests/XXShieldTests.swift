@@ -6,7 +6,7 @@ import Testing
 
 /// The counterparts of XXShield's 18 tests and the faults of its demo; docs/guards-suites.md has which is which.
 ///
-/// One after another: an incident is told from another's by its file.
+/// Serialized: the tests find their own incidents by file.
 @Suite(.serialized)
 struct XXShieldTests {
   @Test("NSCache: nil does not reach it; what it has stays")
@@ -122,7 +122,7 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not know doesNotExist"))
   }
 
-  @Test("testKVO1: what is observed goes before its observers, and nobody is called")
+  @Test("testKVO1: an observed object that is deallocated before its observers calls none of them")
   func observedGoes() {
     let observer = Student()
     let incidents = recorded {
@@ -132,7 +132,7 @@ struct XXShieldTests {
     #expect(incidents.isEmpty)
   }
 
-  @Test("testKVO2: an observer that goes at once is not called, and is forgotten")
+  @Test("testKVO2: an observer that is deallocated at once is not called, and is removed")
   func observerGoes() {
     let registry = ObserverRegistry<Model>()
     registry.add(Student(), for: \.name) { _, _ in Issue.record("called") }

@@ -73,8 +73,8 @@ extension GuardScene {
       because: "a timer without a target ends nothing", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
-      12, "notifications", case: "a notification whose observer has gone", "nobody is called",
-      otherwise: "nobody is called", because: "Foundation's observers are called for as long as they are there",
+      12, "notifications", case: "a notification whose observer has gone", "no call",
+      otherwise: "no call", because: "Foundation calls observers only as long as they live",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
       13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
@@ -87,7 +87,7 @@ extension GuardScene {
       18, "preconditions", case: "a condition that does not hold", "false, default",
       tests: "`PlacesTests.words`, `PlacesTests.once`"),
     GuardScene(
-      19, "references", case: "an object that has gone", "default, nil"),
+      19, "references", case: "a deallocated object", "default, nil"),
     GuardScene(
       20, "handles for C", case: "a handle whose object has gone", "nil", otherwise: "nil",
       because: "the handle is a number: there is no address to follow", tests: "`HandleTests`"),
@@ -133,7 +133,7 @@ extension GuardScene {
 
 private final class Target: Sendable {}
 
-/// On a thread that belongs to nobody.
+/// Runs the body on a new thread, outside of Swift's executors.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {

@@ -41,7 +41,7 @@ final class ManualDriver: TransitionDriver {
   func forgetBegun() { begun = [] }
 }
 
-/// Writes down what it is told.
+/// Logs the calls that it gets as a delegate.
 @MainActor
 final class Log: TransitionDelegate {
   private(set) var lines: [String] = []
@@ -77,7 +77,7 @@ struct Navigation {
     while driver.begun.count < count { await Task.yield() }
   }
 
-  /// Ends what goes on, and waits until nothing waits either.
+  /// Ends running transitions, and waits until none is queued.
   func settle() async {
     while !queue.isIdle {
       if queue.isTransitioning { driver.finish() }

@@ -92,7 +92,7 @@ struct ImplicitTests {
     }
   }
 
-  @Test("where nothing is wrong everything is as it was, and nothing is recorded")
+  @Test("implicit guards change and record nothing without a fault")
   func harmless() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var list = [3, 1, 2]
