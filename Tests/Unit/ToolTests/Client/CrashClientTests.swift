@@ -148,7 +148,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.timedOut(path: daemon.socketPath)) { try client.status() }
   }
 
-  @Test("a path where nobody listens says why")
+  @Test("a connection to a path without a listener fails with the reason")
   func unreachable() {
     #expect(throws: ClientError.unreachable(path: "/nowhere/s", errno: ENOENT)) {
       try CrashClient(socketPath: "/nowhere/s").status()

@@ -61,7 +61,7 @@ struct EventStreamTests {
         == "crashd is older than crashctl and cannot stream incidents; update crashd")
   }
 
-  @Test("an event without a cursor is malformed: nobody could go on after it")
+  @Test("an event without a cursor is malformed, because no client could resume after it")
   func withoutCursor() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -72,7 +72,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
   }
 
-  @Test("an event that cannot be read is told with its cursor, also as the first one, and the stream goes on behind it")
+  @Test("an unreadable event is reported with its cursor, also as the first one, and the stream continues after it")
   func unreadable() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -99,7 +99,7 @@ struct EventStreamTests {
   }
 
   @Test(
-    "of an event that is too large the cursor is known where it stands before the report",
+    "the cursor of an event that is too large is known if it precedes the report",
     arguments: [
       (#"{"cursor":"c1","report":{"cursor":"c9","#, "c1"), (#"{"report":{"cursor":"c9","#, nil),
       (#"{"cursor":"c\u0031","report":{"#, nil), (#"{"cursor":"","report":{"#, nil), (#"{"#, nil),

@@ -109,7 +109,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "each verb says in one line that crashd is not there, and exits with 3",
+    "without crashd each verb prints one line that says so, and exits with 3",
     arguments: [[], ["list"], ["show"], ["show", "ab"], ["status"], ["processes"], ["follow"], ["--json=short"]])
   func unreachable(arguments: [String]) throws {
     let result = try Self.crashctl(arguments, environment: ["CRASHD_SOCKET": "/nowhere/s"])
@@ -148,7 +148,7 @@ struct CommandLineTests {
     #expect(result.status == 0, "\(result.complaint)")
   }
 
-  @Test("a verb behind its options is told to stand before them")
+  @Test("a verb after options is an error that says to put it first")
   func verbLast() throws {
     let result = try Self.crashctl(["--socket", "/nowhere/s", "show"])
     #expect(result.status == 2)
@@ -158,7 +158,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a mistyped verb is told with the one that is meant; what is no verb's name is not",
+    "the error for a mistyped verb suggests the nearest verb, if one is near",
     arguments: [
       (["shw"], "unexpected argument 'shw'; 'show' is meant, perhaps; see crashctl --help"),
       (["expalin", "7f"], "2 unexpected arguments: 'expalin', '7f'; 'explain' is meant, perhaps; see crashctl --help"),
@@ -323,7 +323,7 @@ struct CommandLineTests {
     #expect(nowhere.status == 1 && nowhere.complaint.hasPrefix("crashctl: cannot write '/nowhere/x' ("))
   }
 
-  @Test("nobody attached exits with 1, and is an empty list in JSON")
+  @Test("'processes' without attached processes exits with 1, and prints an empty list in JSON")
   func noProcesses() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -332,7 +332,7 @@ struct CommandLineTests {
     #expect(result.output == "[]\n")
   }
 
-  @Test("follow prints a line a crash, and exits with 3 when crashd goes away")
+  @Test("follow prints one line per crash, and exits with 3 when crashd ends")
   func follow() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -344,7 +344,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
   }
 
-  @Test("follow that is cut off goes on after what it has printed, as long as there is something new")
+  @Test("follow reconnects after its last printed event, as long as there are new ones")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashControl
 
-@Suite("What is said of dangling pointers")
+@Suite("Texts of crashctl dangling")
 struct DanglingTextTests {
   private static let terminal = Terminal(width: nil, hasColor: false)
 
@@ -55,7 +55,7 @@ struct DanglingTextTests {
     #expect(last.contains("4 in 1 days") && !last.contains("DAY"))
   }
 
-  @Test("a policy says by whose word each class is protected, how far the stop rule is, and who does not obey")
+  @Test("a policy's text names each setting's source, the stop rule's progress and processes that did not apply it")
   func policy() throws {
     let policy = try Self.policy()
     let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)

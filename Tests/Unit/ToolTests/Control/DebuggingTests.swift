@@ -74,7 +74,7 @@ struct DebuggingTests {
     #expect(result.complaint.contains("may take for commands"))
   }
 
-  @Test("F1: a file of another build, of none, or that is gone is no argument")
+  @Test("F1: a file that is missing, or of another or no build, is not passed to the debugger")
   func otherBuilds() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop")
@@ -93,7 +93,7 @@ struct DebuggingTests {
     #expect(result.status == 2 && result.output.isEmpty && result.complaint.contains("is set"))
   }
 
-  @Test("F15: without more rights than its caller crashctl takes the caller's pager")
+  @Test("F15: crashctl without elevated rights uses the caller's pager")
   func callersPager() throws {
     for environment in [[:], ["SUDO_UID": "\(geteuid())"], ["DOAS_USER": "root"]] {
       let settings = environment.merging(["PAGER": "more -s", "LESSOPEN": "|x"]) { $1 }
@@ -106,7 +106,7 @@ struct DebuggingTests {
     #expect(CallerRights(environment: ["SUDO_UID": "0"], isSecure: false, user: 1000).surplus != nil)
   }
 
-  @Test("F15: with more rights the pager is the system's less, without shell, log, preprocessor or the caller's words")
+  @Test("F15: crashctl with elevated rights uses the system's less, without shell, log or caller's options")
   func raisedPager() throws {
     let settings = [
       "SUDO_UID": "\(geteuid() + 1)", "PAGER": "sh", "LESS": "-o/tmp/x", "LESSOPEN": "|id %s", "LESSCLOSE": "id",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashControl
 
-@Suite("Words about guards")
+@Suite("Texts of crashctl guards")
 struct GuardTextTests {
   @Test("a kind or a mode that there is not is an error that names the nearest, or where they stand")
   func mistakes() throws {

@@ -27,7 +27,7 @@ struct ListingsTests {
     #expect(lines[2].contains("Cart.swift:42"))
   }
 
-  @Test("in a pipe nothing is cut off")
+  @Test("listings written to a pipe are not truncated")
   func pipe() throws {
     let function = String(repeating: "f", count: 300)
     let text = Listings.reports(
@@ -37,7 +37,7 @@ struct ListingsTests {
     #expect(text.split(separator: "\n").count == 1)
   }
 
-  @Test("without colour there is no escape sequence, with colour each one is closed")
+  @Test("listings without colour have no escape sequence, with colour each one is closed")
   func color() throws {
     let plain = Listings.reports([try summary()], terminal: Terminal(width: 80, hasColor: false), legend: true)
     #expect(!plain.contains("\u{1b}"))
@@ -74,7 +74,7 @@ struct ListingsTests {
     #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == [name])
   }
 
-  @Test("status tells losses by kind, and leaves zeros out")
+  @Test("status lists losses by kind, without zeros")
   func status() throws {
     var status = try JSONDecoder().decode(DaemonStatus.self, from: Data(SampleJSON.status.utf8))
     status.losses["overwritten"] = 0
@@ -90,7 +90,7 @@ struct ListingsTests {
     #expect(!text.contains("access"))
   }
 
-  @Test("status tells whose crashes whoever asks sees, and who sees all")
+  @Test("status shows whose crashes the caller may see, and who may see all")
   func access() throws {
     let text = { (access: String) in
       let json = SampleJSON.status.dropLast() + ",\"access\":\(access)}"

@@ -47,7 +47,7 @@ struct LongWorkTests {
     return try CommandLineTests.crashctl(arguments + ["--socket", daemon.socketPath])
   }
 
-  @Test("prune removes some at a time until less than asked for are gone")
+  @Test("prune removes reports in batches until a batch is not full")
   func prune() throws {
     let result = try crashctl(["prune", "--older-than", "7d"])
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
@@ -160,7 +160,7 @@ struct LongWorkTests {
   }
 
   @Test(
-    "where a core cannot be looked for, it is said why",
+    "debug says why it cannot search for a core",
     arguments: [
       ("|/lib/systemd/systemd-coredump %P %u", nil), ("|/usr/bin/apport %p", "hands cores to '/usr/bin/apport'"),
       ("core", "into the process's directory"), ("", "as 'core' into"), ("/cores/%h/core", "another name for each"),

@@ -113,7 +113,7 @@ struct PagesTests {
     #expect(more.output.split(separator: "\n").count == 150 && more.complaint.isEmpty)
   }
 
-  @Test("dangling has every group, beyond 1,000, and says where it does not show all")
+  @Test("dangling lists more than 1,000 groups, and says when it does not show all")
   func danglingGroups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -151,7 +151,7 @@ struct PagesTests {
     #expect(SignalName.parse(text) == name)
   }
 
-  @Test("a progress bar fits the terminal, and tells numbers where the end is not known", arguments: [20, 40, 80, 200])
+  @Test("a progress bar fits the terminal, and shows counts when the end is unknown", arguments: [20, 40, 80, 200])
   func bar(width: Int) {
     var bar = ProgressBar("export", total: 20_000, width: width)
     for done in [0, 1, 9_999, 20_000, 30_000] { #expect(bar.line(done).count < width) }

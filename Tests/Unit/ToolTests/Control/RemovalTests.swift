@@ -27,7 +27,7 @@ struct RemovalTests {
     }
   }
 
-  @Test("rm says what is gone, and exits with 1 for a report that there is not")
+  @Test("rm prints what it removed, and exits with 1 for an unknown report")
   func remove() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -38,7 +38,7 @@ struct RemovalTests {
     #expect(none.complaint == "crashctl: no report's id begins with 'zz': see crashctl list\n")
   }
 
-  @Test("prune tells how many are gone, or would be")
+  @Test("prune prints how many reports it removed, or would remove")
   func prune() throws {
     let daemon = try daemon()
     defer { daemon.stop() }

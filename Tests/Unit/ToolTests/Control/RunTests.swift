@@ -14,10 +14,10 @@ struct RunTests {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Whether everybody has gone who has the path among his arguments.
+  /// Waits until no process has the path among its arguments.
   ///
-  /// A child that crashd was about to start when it was ended has crashd's arguments until it becomes another program.
-  /// It is nobody's child any more, so nothing tells when.
+  /// A child that crashd forked just before it ended has crashd's arguments until its exec.
+  /// It is no child of this process, so the test polls.
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -110,7 +110,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: the end by a signal that is no crash's is told as that")
+  @Test("D21: run reports an end by a signal that is no crash's as such")
   func ended() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -123,7 +123,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: what crashd has started ends with crashctl")
+  @Test("D21: processes that crashd has started end with crashctl")
   func servants() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -159,13 +159,13 @@ struct RunTests {
   }
 
   @Test(
-    "a reader that goes away leaves nothing behind",
+    "a broken output pipe of crashctl leaves no process and no file behind",
     arguments: [["demo"], ["run", "--", "sh", "-c", "echo 1; kill -SEGV $$"]])
   func readerGone(arguments: [String]) throws {
     try withDirectory { path in
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
-      // head takes one line and ends; crashctl writes on into a pipe that nobody reads.
+      // head takes one line and ends; crashctl writes on into a pipe without a reader.
       shell.arguments =
         ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
         + arguments

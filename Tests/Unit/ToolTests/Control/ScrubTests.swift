@@ -59,7 +59,7 @@ struct ScrubTests {
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == ["dump", "pipe"])
   }
 
-  @Test("with a crashd that cannot scrub nothing is written", arguments: [["export"], ["dump"]])
+  @Test("export --scrub with a crashd that cannot scrub writes nothing", arguments: [["export"], ["dump"]])
   func refused(verb: [String]) throws {
     let result = try run(verb + ["--scrub"], refuses: true).result
     #expect(result.status == 2 && result.output.isEmpty)

@@ -45,7 +45,7 @@ struct SubscriberTests {
         """)
   }
 
-  @Test("one is forgotten by its name, and by its user where several have it")
+  @Test("forget deletes a subscriber by name, and by user where several have the name")
   func forget() throws {
     let collector = try run(["forget", "forward /run/a.sock"])
     #expect(collector.result.output == "forgot 'forward /run/a.sock' of user 990\n")
@@ -54,9 +54,9 @@ struct SubscriberTests {
     #expect(several.result.status == 2 && several.forgotten.isEmpty)
     #expect(several.result.complaint == "crashctl: users 990, 1000 have a subscriber 'mail' each: say whose by --uid\n")
     #expect(try run(["forget", "mail", "--uid", "1000"]).forgotten.first?.contains(#""uid":1000"#) == true)
-    let none = try run(["forget", "nobody"])
+    let none = try run(["forget", "unknown"])
     #expect(none.result.status == 1 && none.forgotten.isEmpty)
-    #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'nobody'"))
+    #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'unknown'"))
   }
 
   @Test("a collector that the settings name is not forgotten, and the sentence says what to do")

@@ -43,7 +43,7 @@ struct ForwardSettingsTests {
     #expect(try read("# nothing\n") == ForwardSettings())
   }
 
-  @Test("what is wrong is told with its place, and a misspelt key with the one that is meant")
+  @Test("errors in crash-forward's settings name file, line and key, and suggest the key for a misspelt one")
   func problems() {
     #expect(
       problem("journal:\n  enabeld: true")
@@ -62,7 +62,7 @@ struct ForwardSettingsTests {
         == "CRASH_FORWARD_SENTRY_RAT: there is no such setting; 'CRASH_FORWARD_SENTRY_RATE' is meant, perhaps")
   }
 
-  @Test("a secret does not stand in the settings, and is not told")
+  @Test("secrets in the settings are refused, and error messages do not repeat them")
   func secrets() throws {
     let text = problem("sentry:\n  dsn: https://hidden@h/1")
     #expect(text.hasPrefix("f.yaml:2: sentry.dsn is a secret: name a file by sentry.dsn-file"))

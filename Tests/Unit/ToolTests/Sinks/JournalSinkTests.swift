@@ -47,7 +47,7 @@ struct JournalSinkTests {
     }
   }
 
-  @Test("an entry that is too long for a datagram comes as a file that nobody can change")
+  @Test("a journal entry that is too long for a datagram is sent as a sealed file")
   func large() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -64,7 +64,7 @@ struct JournalSinkTests {
     #expect(fields["CRASH_ID"] == "aa11")
   }
 
-  @Test("without the report an entry has no CRASH_REPORT")
+  @Test("a journal entry without the report has no CRASH_REPORT")
   func withoutReport() throws {
     let journal = try DatagramListener()
     defer { journal.close() }
@@ -73,7 +73,7 @@ struct JournalSinkTests {
     #expect(JournalText.fields(try journal.receive().bytes)["CRASH_REPORT"] == nil)
   }
 
-  @Test("coredumpctl's entry comes only where it is asked for, after ours")
+  @Test("the entry for coredumpctl follows the sink's own, and only if it is configured")
   func coredump() throws {
     let journal = try DatagramListener()
     defer { journal.close() }

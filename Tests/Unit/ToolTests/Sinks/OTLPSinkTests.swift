@@ -56,7 +56,7 @@ struct OTLPSinkTests {
     #expect(why.hasSuffix(" rejects it: no room"))
   }
 
-  @Test("what a collector says is one short line")
+  @Test("a collector's error message is cut to one short line")
   func words() throws {
     let words = #"no\r\n<0>room\u001b[2J\u202e"# + String(repeating: #"e\u0301"#, count: 300)
     let body = #"{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"\#(words)"}}"#
@@ -72,7 +72,7 @@ struct OTLPSinkTests {
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(
-    "what is no URL of a collector is none",
+    "a malformed URL of a collector is refused",
     arguments: ["", "localhost:4318", "http://u:p@127.0.0.1:4318/v1/logs", "http://127.0.0.1:4318"])
   func noURL(text: String) { #expect(OTLPSink(url: text, http: HTTPClient()) == nil) }
 }

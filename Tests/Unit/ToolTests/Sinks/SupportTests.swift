@@ -6,9 +6,9 @@ import Testing
 
 @testable import crash_forward
 
-@Suite("Waits and paces of sinks")
+@Suite("Back-off and rate limits of sinks")
 struct SupportTests {
-  @Test("each wait is twice as long as the one before, up to a minute, and begins anew after a success")
+  @Test("a sink's back-off doubles up to a minute, and resets after a success")
   func backoff() {
     var backoff = Backoff()
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
@@ -40,7 +40,7 @@ struct SupportTests {
   }
 
   @Test(
-    "S10: sinks tell the class of a freed object, the one that it was of before the one that is expected",
+    "S10: sinks send a freed object's class, the recorded one rather than the expected one",
     arguments: [
       (#""expectedClass":"Session""#, "Session"), (#""className":"shop.Session","expectedClass":"A""#, "shop.Session"),
     ])
@@ -73,7 +73,7 @@ struct SupportTests {
     #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
   }
 
-  @Test("a stop is seen, also where somebody else has a copy of the socket, and may come twice")
+  @Test("a stop signal works with a copied socket, and may come twice")
   func stopSignal() throws {
     let stop = try StopSignal()
     // As a child has it that another thread makes.
