@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
 struct AccessTests {
-  @Test("a read is recorded with its class, three stacks and the age; the program goes on with the object's value")
+  @Test("a read of a freed object is recorded with class, three stacks and age, and gives the object's value")
   func read() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -56,7 +56,7 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// How often the address stands in a stack that stands there most: the begin of what goes on, and 1.
+  /// How often the most frequent continuation is in the frames: its entry address plus 1.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
@@ -86,11 +86,11 @@ struct AccessTests {
     }
   }
 
-  @Test("each use of another object from the same place counts; none shows the stack of another object's release")
-  func tenants() async {
+  @Test("each use of another object from one call site counts; none shows another object's release stack")
+  func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // Two ways to die; slots are used again hard.
+      // Two release paths; slots are reused often.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }

@@ -8,7 +8,7 @@ struct HeapTests {
   /// As large as a `Session`, which is what is looked for.
   static let size = 40
 
-  @Test("memory that is freed twice is told from an address within it; both are ignored")
+  @Test("a double free and a free of an interior pointer are distinguished, and both are ignored")
   func frees() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -141,7 +141,7 @@ struct HeapTests {
     }
   }
 
-  @Test("what else has the size is counted as that, and its slots are used again")
+  @Test("other allocations of the guarded size are counted as such, and their slots are reused")
   func others() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 4)

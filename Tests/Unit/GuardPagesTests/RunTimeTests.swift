@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Guard slots at run time", .enabled(if: isInterposed, "malloc is left alone here"))
 struct RunTimeTests {
-  @Test("without a started shield no object is guarded, and the reason is told")
+  @Test("without a started shield no object is guarded, and the reason is available")
   func notStarted() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(GuardPages.unavailableReason?.contains("not started") == true)
@@ -109,7 +109,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the quarantine fills no byte behind an object that ends within a word", arguments: [1, 2])
+  @Test("the quarantine writes no byte behind an object that ends within a word", arguments: [1, 2])
   func edge(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       start(Odd.self)
@@ -123,7 +123,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("where somebody else handles SIGSEGV nothing is closed")
+  @Test("guard pages stay open while another handler has SIGSEGV")
   func replaced() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -157,7 +157,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("threads allocate, free, fork and use dead objects at the same time, and each object is whole")
+  @Test("threads allocate, free, fork and use freed objects at the same time, and each object is whole")
   func stress() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 64)

@@ -3,7 +3,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("A handler from before the start has the first chance", .enabled(if: cs_test_can_run()))
+@Suite("First-chance handlers from before the start", .enabled(if: cs_test_can_run()))
 struct FirstChanceTests {
   private func run(_ way: cs_test_chance_way) throws -> Outcome {
     try unsafe run { unsafe cs_test_run_chance(way, $0) }
@@ -37,7 +37,7 @@ struct FirstChanceTests {
   }
 
   @Test(
-    "D10: it has the mask, the stack and the context that the kernel would give it",
+    "D10: a first-chance handler gets the mask, the stack and the context that the kernel would give it",
     arguments: [cs_test_chance_way.CS_TEST_CHANCE_OWN_STACK, .CS_TEST_CHANCE_ON_STACK])
   func asTheKernel(way: cs_test_chance_way) throws {
     let outcome = try run(way)
@@ -45,7 +45,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault that it leaves by siglongjmp() is no crash, once the watcher has seen that")
+  @Test("D10: a fault that a first-chance handler leaves by siglongjmp() is no crash, once the watchdog detects it")
   func left() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT)
     #expect(outcome.exitCode == 0)
@@ -59,7 +59,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: without /proc, the fault is recorded that an earlier handler ends the process for")
+  @Test("D10: without /proc, a fault for which an earlier handler ends the process is recorded")
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
@@ -135,7 +135,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.signal == SIGSEGV)
   }
 
-  @Test("D10: a fault that it never repairs is recorded while the program goes round in it")
+  @Test("D10: a fault that a first-chance handler never repairs is recorded while the program repeats it")
   func loops() throws {
     let outcome = try run(.CS_TEST_CHANCE_LOOPS)
     #expect(outcome.exitCode == 0)

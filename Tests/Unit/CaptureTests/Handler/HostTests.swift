@@ -2,7 +2,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("A peculiar program is as well off as without the shim", .enabled(if: cs_test_can_run()))
+@Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
   @Test("a limit on the size of files costs what is in the spool file, not the signal")
   func fileSizeLimit() throws {
@@ -13,7 +13,7 @@ struct HostTests {
     #expect(outcome.spool.partial_count == 0)
   }
 
-  @Test("a socket that has the number of our former connection keeps its data")
+  @Test("a socket that reuses the descriptor of the shield's closed connection keeps its data")
   func reusedConnection() throws {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
@@ -26,14 +26,14 @@ struct HostTests {
   }
 
   @Test(
-    "a system call goes on after a signal as it did before",
+    "a system call restarts after a signal as without the shield",
     arguments: [cs_test_way.CS_TEST_IGNORED_WHILE_READING, .CS_TEST_HANDLED_WHILE_READING])
   func interruptedCall(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)
   }
 
   @Test(
-    "a later handler may call ours with the signal's number only",
+    "a later handler may call the shield's with the signal's number only",
     arguments: [(cs_test_way.CS_TEST_CHAINED_ABORT, SIGABRT), (.CS_TEST_CHAINED_FAULT, SIGILL)])
   func chained(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -60,7 +60,7 @@ struct HostTests {
   }
 
   @Test(
-    "who takes a signal after the start is known, and a signal given back is not taken",
+    "a handler that replaces the shield's is known, and a restored one is not reported",
     arguments: [cs_test_way.CS_TEST_HANDLERS_REPLACED, .CS_TEST_HANDLER_GIVEN_BACK])
   func replacedHandlers(way: cs_test_way) throws {
     #expect(try crash(way).exitCode == 0)

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("Of the program's memory a record keeps", .enabled(if: cs_test_can_run()))
+@Suite("The program's memory in a record", .enabled(if: cs_test_can_run()))
 struct MemoryTests {
   /// What became of the secrets on the stack, on the heap and in the environment.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
@@ -19,7 +19,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("all in the mode full, but never the environment")
+  @Test("a record in the mode full has all of the program's memory near it, but never the environment")
   func full() throws {
     let (outcome, found) = try crash("full")
     #expect(outcome.signal == SIGSEGV)

@@ -25,12 +25,12 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_MASKS) == 0)
   }
 
-  @Test("D2: a crash signal that comes during a callback of the program's goes to the thread that waits for it")
+  @Test("D2: a crash signal during a callback of the program's goes to the thread that waits for it")
   func besideCallback() throws {
     #expect(try run(.CS_TEST_OWN_CALLBACK) == 0)
   }
 
-  @Test("D2: a crash signal that comes to the thread of the quarantine goes to the thread that waits for it")
+  @Test("D2: a crash signal to the quarantine's thread goes to the thread that waits for it")
   func besideReaper() throws {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
@@ -76,7 +76,7 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
 
-  @Test("C-L4: the number of the connection's thread is not kept when crashd has refused the process")
+  @Test("C-L4: the connection thread's number is cleared when crashd has refused the process")
   func refused() throws {
     #expect(try run(.CS_TEST_OWN_REFUSED) == 0)
   }
@@ -95,7 +95,9 @@ struct OwnThreadTests {
     try crashBesideCloser(first: first, handlerCrashes: false)
   }
 
-  @Test("C-L3: so does a crash whose handler crashes as well", arguments: [3, 5] as [Int32])
+  @Test(
+    "C-L3: a crash of the handler beside a thread that closes all descriptors leaves its files intact",
+    arguments: [3, 5] as [Int32])
   func racedHandler(first: Int32) throws {
     try crashBesideCloser(first: first, handlerCrashes: true)
   }

@@ -38,7 +38,7 @@ struct StartTests {
     }
   }
 
-  @Test("does nothing when the operator disabled it")
+  @Test("a start that the operator has disabled does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
       // No other thread of this process reads the environment yet.
@@ -66,7 +66,7 @@ struct StartTests {
     }
   }
 
-  @Test("does not mind an XDG_RUNTIME_DIR that is too long for a socket")
+  @Test("a start succeeds with an XDG_RUNTIME_DIR that is too long for a socket")
   func longUserDirectory() async {
     await #expect(processExitsWith: .success) {
       // No other thread of this process reads the environment yet.
@@ -75,7 +75,7 @@ struct StartTests {
     }
   }
 
-  @Test("takes nothing from the stacks of the program's threads")
+  @Test("a start uses no stack of the program's threads")
   func threadLocals() {
     // What the Swift files of this test program need themselves is less.
     #expect(cs_test_thread_local_bytes() < 4096)

@@ -113,7 +113,7 @@ struct HostileRingTests {
   }
 
   @Test(
-    "what is no offset and path names no file",
+    "a mapping text without an offset and a path names no file",
     arguments: [
       ("100 /srv/prices.db", true), ("0 /a", true), ("18446744073709551615 /a", true),
       ("18446744073709551616 /a", false),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Images of a ring")
 struct ImageTests {
-  @Test("an image is told with its build id and path")
+  @Test("a ring's image is read with its build id and path")
   func image() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", buildID: [0x0a, 0xff], flags: 1)

@@ -7,7 +7,7 @@ import Testing
 /// What becomes of the tasks, actors and gates of asynchronous work; each test in a process of its own.
 @Suite("Isolated work: tasks", .unlessSanitized)
 struct IsolatedTaskTests {
-  @Test("asynchronous work that is cancelled is told, and its caller waits for it")
+  @Test("cancelled isolated async work sees the cancellation, and its caller waits for it")
   func cancellation() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -30,7 +30,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("the children of a task that has trapped go on")
+  @Test("child tasks of trapped isolated work go on")
   func children() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -51,7 +51,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("the children and the cancellation handlers of a task that has trapped are told")
+  @Test("a trap in isolated async work cancels its child tasks and calls its cancellation handlers")
   func childrenAreCancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -79,7 +79,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("where a child traps the caller is told, and the rest of the work goes on elsewhere, cancelled")
+  @Test("a trap in a child task throws to the caller of isolated, and the other work goes on, cancelled")
   func childTraps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -138,7 +138,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("so does one in a gate that the work entered on another thread")
+  @Test("a trap in a gate that isolated work entered on another thread ends the process")
   func gateEnteredElsewhere() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -183,7 +183,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("so does one in a cancellation handler of a group's, called by asynchronous work")
+  @Test("a trap in a task group's cancellation handler ends the process")
   func cancellationHandlerInGroup() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

@@ -55,7 +55,7 @@ func shelf(_ number: Int) -> Int {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// Runs where its task likes to, whoever calls it.
+/// Runs on its task's executor, not on the caller's.
 @concurrent
 func trapAtHome() async { _ = shelf(0) }
 

@@ -13,7 +13,7 @@ struct IsolatedWorkTests {
   // More words than are looked at at once.
   private static let longTraps = 12
 
-  @Test("of 300 calls 30 trap: 30 errors, 30 incidents, 270 results; the next trap is beyond the budget, and kills")
+  @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
   func budget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -110,7 +110,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("what work returns and throws is its caller's, and its thread ends")
+  @Test("isolated work returns and throws to its caller, and its thread ends")
   func ordinary() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -154,7 +154,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its words, however much was said of traps that were contained")
+  @Test("a crash has its runtime error message, however many messages of contained traps came before")
   func manyWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -173,7 +173,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its words after a contained trap with more than is looked at at once")
+  @Test("a crash has its runtime error message after a contained trap with a very long one")
   func longWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in

@@ -138,7 +138,7 @@ struct RingReaderTests {
     #expect(contents.losses == ["corrupt": 3])
   }
 
-  @Test("what the header counts as lost is told by kind")
+  @Test("the ring reader reports the header's loss counters by kind")
   func losses() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.slot_overwritten, 6)

@@ -32,7 +32,7 @@ struct RingStampTests {
     #expect(!asked.isSettled && asked != second)
   }
 
-  @Test("what changes beside the records does not change the stamp; what tells of losses does")
+  @Test("a ring's stamp changes with records and loss counters, and with nothing else")
   func rest() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -68,7 +68,7 @@ struct RingStampTests {
     #expect(try !RingMapping(descriptor: file.descriptor).stamp(usedBy: file.descriptor).isSettled)
   }
 
-  @Test("who a process is and what it has loaded is known without its records")
+  @Test("a ring's identity and images are read without its records")
   func introduction() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -11,14 +11,14 @@ struct ConfineTests {
       TestProgram.url("confine-probe"), what, input: URL(fileURLWithPath: "/dev/null"))
   }
 
-  @Test("who fetches can make sockets of the Internet")
+  @Test("a confined crash-fetch can open Internet sockets")
   func fetching() throws {
     #expect(try probe("socket", "fetch").status == 0)
     #expect(try probe("wait", "fetch").status == 0)
   }
 
   @Test(
-    "who fetches can open no file, reach no service of this machine and start nothing",
+    "a confined crash-fetch can open no file, reach no local service and start no process",
     arguments: [
       "open", "create", "unlink", "local-socket", "netlink", "fork", "exec", "trace", "kill", "memory", "output",
     ])
@@ -28,7 +28,7 @@ struct ConfineTests {
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
-  @Test("who fetches can make no code", arguments: ["map-code", "make-code"])
+  @Test("a confined crash-fetch can map no executable memory", arguments: ["map-code", "make-code"])
   func fetchingCode(what: String) throws {
     #expect(try probe(what, "fetch").status == -SIGSYS)
   }
@@ -117,7 +117,7 @@ struct ConfineTests {
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
-  @Test("what computes for ever is ended by its limit of processor time")
+  @Test("a confined helper in an endless loop is ended by its CPU time limit")
   func processor() throws {
     // The same limit, lower: the one of cs_confine would take half a minute.
     let answer = try Tools.run(

@@ -60,7 +60,7 @@ import Testing
     // What the compiler has taken out of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
-    // Thunks: partial applications, witnesses, and the initialisers of classes, but not those of structs.
+    // Thunks: partial applications, protocol witnesses and classes' initialisers, but not those of structs.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
       isThunk: true),
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "what is no mangled name comes back unchanged",
+    "a name that is not mangled comes back unchanged",
     arguments: [
       "", "main", "Swift runtime failure: Index out of range", "$s", "$s4sho", "$s99999999999999999999a", "_Z",
       "_T0", "$s4shop1PV1xACSi_tcfC\u{fffd}", "..", "_",

@@ -104,7 +104,7 @@ import Testing
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
 
-  @Test("in optimised code, where a register or the frame has them; a block's variables only in the block")
+  @Test("variables of optimised code are described with their register or frame offset, within their block")
   func optimized() throws {
     let source = """
       struct node { int key; struct node *next; };
@@ -185,7 +185,7 @@ import Testing
     #expect(cart.fields.map(\.size) == [8, 8, 16])
   }
 
-  @Test("of a class of Swift it is told how large objects of those are that are derived from it")
+  @Test("the description of a Swift class has the object sizes of its subclasses")
   func derived() throws {
     let source = """
       public class Cart {
@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  @Test("classes of one name are told apart by what is around them", arguments: ["-Onone", "-O"])
+  @Test("classes of one name are distinguished by their enclosing types", arguments: ["-Onone", "-O"])
   func sameName(option: String) throws {
     let source = """
       public final class Node {
@@ -350,7 +350,7 @@ import Testing
     }
   }
 
-  @Test("what is no description is left out")
+  @Test("malformed lines of a scope description are skipped")
   func strangers() {
     #expect(ScopeDescription([]) == ScopeDescription(Array("what\n".utf8)))
     let text = "V m 6 -8 0 order list\nT 0 a b\nF 0 8 p 7 next one\nT 3 wrong\nV r 5 0 - late\n"

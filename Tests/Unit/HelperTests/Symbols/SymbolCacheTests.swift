@@ -96,7 +96,7 @@ import Testing
     #expect(cache.frames(at: 0x1006).map(\.declaration) == [expected, nil])
   }
 
-  @Test("S2: where an address has line 0, the nearest line of the same function is used and marked")
+  @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
     // outer: no line, then 53, then an inlined call without a line, then one with; plain begins right behind.
     let cache = try Self.open(
@@ -171,7 +171,7 @@ import Testing
     #expect(cache.frames(at: 0x1000).isEmpty)
   }
 
-  @Test("the flags of the contents are told")
+  @Test("a symbol cache keeps the flags of its contents")
   func flags() throws {
     var contents = Self.small
     #expect(try Self.open(try Self.bytes(of: contents)).hasDebugInformation)
@@ -182,7 +182,7 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).isIncomplete)
   }
 
-  @Test("another build's cache is refused")
+  @Test("a symbol cache of another build is refused")
   func buildID() throws {
     #expect(Self.refusal(of: try Self.bytes(of: Self.small), buildID: "ab0d") == "ab0c, not ab0d")
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A snapshot unwound by libunwind")
 struct SnapshotTests {
-  @Test("has the frames that the handler finds, through a callback of qsort")
+  @Test("libunwind finds the handler's frames in a stack copy, through a callback of qsort")
   func agreement() throws {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
@@ -63,7 +63,7 @@ struct SnapshotTests {
     #expect(stack.frames.map(\.found) == [.context, .cfi])
   }
 
-  @Test("without tables nothing is taken for certain")
+  @Test("without unwind tables no frame of a stack copy is certain")
   func noTables() throws {
     var snapshot = try Snapshot.take()
     for index in snapshot.images.indices { snapshot.images[index].tables = [] }
@@ -73,7 +73,7 @@ struct SnapshotTests {
 
 @Suite("Hostile requests")
 struct HostileRequestTests {
-  @Test("what is no request is refused")
+  @Test("a malformed cross-check request is refused")
   func strangers() throws {
     for bytes in [[], [0], Array("CSUNWRQ1".utf8), [UInt8](repeating: 0xff, count: 5_000)] as [[UInt8]] {
       let answer = try Tool.run(["unwind"], input: bytes)
@@ -88,7 +88,7 @@ struct HostileRequestTests {
     #expect(try Tool.run(["unwind"], input: Array(request.prefix(request.count * part / 10))).status == 65)
   }
 
-  @Test("counts and places beyond the request are refused")
+  @Test("a cross-check request with counts or offsets beyond its end is refused")
   func counts() throws {
     let request = try Snapshot.take().request
     for word in [1, 2, 3 + 19, 3 + 20] {

@@ -10,7 +10,7 @@ struct CastsTests {
   static let given = Array(CastsFault.given.indices)
   static let refused = Array(CastsFault.refused.indices)
 
-  @Test("without the product each ends the process by SIGABRT", arguments: given)
+  @Test("a failed cast without CrashShieldCasts ends the process by SIGABRT", arguments: given)
   func plain(number: Int) async {
     await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.given[number].fault.name)") { [number] in
       beginCrash()
@@ -47,7 +47,7 @@ struct CastsTests {
     #expect(answer.records.first?.dropFirst(2).first == "400", "\(answer)")
   }
 
-  @Test("without the product what has no value ends the process by SIGABRT", arguments: refused)
+  @Test("a failed cast to a type without a default ends the process by SIGABRT", arguments: refused)
   func plainRefusal(number: Int) async {
     await #expect(processExitsWith: .signal(SIGABRT), "\(CastsFault.refused[number].name)") { [number] in
       beginCrash()
@@ -55,7 +55,7 @@ struct CastsTests {
     }
   }
 
-  @Test("absorb: what has no value is observed at most", arguments: refused)
+  @Test("absorb: a failed cast to a type without a default is observed at most", arguments: refused)
   func refusal(number: Int) async throws {
     let answer = try await CastsHost.run("refused", "\(number)", mode: "absorb")
     expectObserved(answer, CastsFault.refused[number])
@@ -91,13 +91,13 @@ struct CastsTests {
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("a cast that fails in a function that is told of another is the runtime's")
+  @Test("a cast that fails within the incident handler is left to the runtime")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
   }
 
-  @Test("it is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
+  @Test("the casts hook is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
   func status(mode: String) async throws {
     let answer = try await CastsHost.run("status", mode: mode)
     #expect(answer.lines.count == 5 && answer.lines.first == "live", "\(answer)")

@@ -4,7 +4,9 @@ import Testing
 /// Checks of executors that fail, in executor-host, which has the hooks: without them, and in each mode.
 @Suite
 struct ExecutorHookTests {
-  @Test("without the hooks, and with `off`, the process ends as ever", arguments: Failure.all, ["plain", "off"])
+  @Test(
+    "a failed executor check ends the process without the hooks, and in mode off",
+    arguments: Failure.all, ["plain", "off"])
   func ends(failure: Failure, mode: String) async throws {
     let host = try await Host("fault", failure.name, mode)
     #expect(host.status == -failure.signal && host.lines == ["before"])
@@ -18,7 +20,9 @@ struct ExecutorHookTests {
     #expect(failure.words.isEmpty || host.error.contains(failure.words))
   }
 
-  @Test("absorb: the program goes on, and one record leads to the line", arguments: Failure.all)
+  @Test(
+    "absorb: the program goes on after a failed executor check, and one record has its line",
+    arguments: Failure.all)
   func absorb(failure: Failure) async throws {
     let host = try await Host("fault", failure.name, "absorb")
     #expect(host.status == 0 && host.lines.contains("after") && host.error.isEmpty)
@@ -28,7 +32,7 @@ struct ExecutorHookTests {
     #expect(try await record.line() == failure.number())
   }
 
-  @Test("counts are exact on four threads", arguments: Failure.all)
+  @Test("failed executor checks on four threads are counted exactly", arguments: Failure.all)
   func counts(failure: Failure) async throws {
     let host = try await Host("fault", failure.name, "absorb", "100", "4")
     #expect(host.status == 0 && host.records.map(\.count) == [400])
@@ -78,7 +82,7 @@ struct ExecutorHookTests {
     #expect(host.lines == ["absorbs", "absorbs", "absorbs", "records 0"] && host.status == 0)
   }
 
-  @Test("it says that it works, or why not")
+  @Test("the executor hook's status says that it works, or why not")
   func status() async throws {
     #expect(try await Host("status").lines == ["status works"])
     let replaced = try await Host("replaced")

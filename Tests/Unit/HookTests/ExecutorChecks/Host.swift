@@ -45,7 +45,7 @@ struct Host: Sendable {
     }
   }
 
-  /// What it was told of at once, as "isolation observe 1".
+  /// The incidents that its handler got at once, as "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 

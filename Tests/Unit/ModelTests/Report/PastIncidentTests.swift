@@ -2,7 +2,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("What the shield saw before a crash")
+@Suite("Past incidents in a report")
 struct PastIncidentTests {
   private static func incident(_ id: Int, count: Int, mode: IncidentReport.Mode) -> CrashReport.PastIncident {
     CrashReport.PastIncident(

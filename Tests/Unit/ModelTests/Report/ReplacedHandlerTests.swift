@@ -16,7 +16,7 @@ struct ReplacedHandlerTests {
     return report
   }
 
-  @Test("are named in the text")
+  @Test("the text report names replaced handlers")
   func text() {
     let lines = TextRenderer().render(report).split(separator: "\n")
     #expect(lines.contains("Signal handlers replaced after the start"))

@@ -13,7 +13,7 @@ struct ReportCodingTests {
     }
   }
 
-  @Test("what few threads and frames have survives, too")
+  @Test("optional parts of threads and frames survive encoding and decoding")
   func rare() throws {
     var report = Sample.everything
     report.threads[0].silence = CrashReport.Silence(isBlocking: true, runState: "D")
@@ -46,7 +46,7 @@ struct ReportCodingTests {
       ])
   }
 
-  @Test("what is not known is null, so that its key is there")
+  @Test("unknown values are encoded as null, so that their keys are present")
   func nulls() throws {
     var report = Sample.indexOutOfRange
     report.process.unit = nil

@@ -23,7 +23,7 @@ struct SourceExcerptTests {
     #expect(SourceExcerpt(of: Array("a\r\nb".utf8), around: 2)?.lines == ["a", "b"])
   }
 
-  @Test("the first own frame is quoted, in the verbose form each one of the first crashed thread")
+  @Test("a report quotes the source of the first in-app frame, in verbose form of each in the first crashed thread")
   func text() throws {
     let source: SourceLookup = { frame in
       let text = (1...200).map { "    line \($0) of \u{1b}[31m\(frame.function)" }.joined(separator: "\n")

@@ -1,7 +1,7 @@
 import CrashReport
 import Testing
 
-@Suite("The second unwinding in a report")
+@Suite("The unwind cross-check in a report")
 struct UnwindingTests {
   private func report(_ unwinding: [CrashReport.Unwinding]?) -> CrashReport {
     var report = Sample.indexOutOfRange
@@ -14,7 +14,7 @@ struct UnwindingTests {
     tid: 13, agreement: .different, shown: .snapshot, common: 1, found: 9,
     others: [.init(address: 0x40_0010, trust: .framePointer)])
 
-  @Test("an agreement is told in the verbose form only")
+  @Test("an agreeing unwind cross-check is shown in the verbose report only")
   func agreement() {
     let report = report([equal])
     #expect(!TextRenderer().render(report).contains("Unwound again"))
@@ -23,7 +23,7 @@ struct UnwindingTests {
     #expect(lines.contains("  Thread 12: the same 7 frames."))
   }
 
-  @Test("a difference is told always, with the frames that are not shown")
+  @Test("a differing unwind cross-check is always shown, with the frames that the stack omits")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
     let start = lines.firstIndex(of: "Unwound again outside of the process")

@@ -108,7 +108,7 @@ struct BudgetTests {
     #expect(known.mean > fromCrashes.mean && fromCrashes.mean > fromHits.mean && fromHits.mean > fixed.mean)
   }
 
-  @Test("no split of the bytes in small steps catches more, and the budget is kept")
+  @Test("the budget's split is optimal in small steps, and within the budget")
   func optimal() {
     var generator = SeededGenerator(seed: 42)
     for _ in 0..<20 {
@@ -161,7 +161,7 @@ struct BudgetTests {
     #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
   }
 
-  @Test("evidence counts hits, attributed crashes, and the chance to have seen either")
+  @Test("a class's evidence weighs hits and attributed crashes by their detection probability")
   func evidence() {
     var evidence = ClassEvidence()
     evidence.observe(hits: 2, attributedCrashes: 1, expectedShare: 0.5)

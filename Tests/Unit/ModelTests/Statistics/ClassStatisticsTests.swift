@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Class statistics")
 struct ClassStatisticsTests {
-  /// A process that frees 100 objects a second for two hours, with a dangling access to one in a hundred.
+  /// A process that frees 100 objects a second for two hours, with a use-after-free of one in a hundred.
   private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
     var generator = SeededGenerator(seed: 91)
     var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)

@@ -8,7 +8,7 @@ import Testing
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// One repetition: 200 dangling accesses under traffic that varies, 50 slots, the explorer beside them.
+  /// One repetition: 200 use-after-frees under varying traffic, with 50 slots and the sampled part beside them.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {
@@ -87,7 +87,7 @@ struct DelayDistributionTests {
     #expect(abs(stated.mean.squareRoot() / errors.standardDeviation - 1) < 0.15)
   }
 
-  @Test("the total is the number of accesses, seen or not, and quantiles are the law's")
+  @Test("the delay distribution estimates the number of all accesses, and the law's quantiles")
   func totalAndQuantiles() throws {
     var generator = SeededGenerator(seed: 24)
     var hits = DelayDistribution()
@@ -131,7 +131,7 @@ struct DelayDistributionTests {
     #expect(DelayDistribution().share(within: 1) == nil)
   }
 
-  @Test("it survives its encoding")
+  @Test("a delay distribution survives encoding and decoding")
   func coding() throws {
     var hits = DelayDistribution()
     for step in 1..<50 { hits.add(delay_s: 0.01 * Double(step), retention: 1 / Double(step)) }

@@ -66,7 +66,7 @@ struct DetectionProbabilityTests {
     #expect(many.interval.lower > 0.95)
   }
 
-  @Test("without hits there is no probability; without deallocations it is 1")
+  @Test("the detection probability is unknown without hits, and 1 without deallocations")
   func limits() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(DetectionProbability(delays: DelayDistribution(), retention: retention) == nil)

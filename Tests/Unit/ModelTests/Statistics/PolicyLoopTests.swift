@@ -69,7 +69,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed"])
   }
 
-  @Test("a class that the operator released is not protected, whoever names it")
+  @Test("a class that an override released stays unprotected, also when crashes name it")
   func releasedClass() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, releasedClasses: ["App.Session"])
     let (loop, events, _) = Self.alarmed(rules: rules)
@@ -78,7 +78,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.releasedClasses == ["App.Session"])
   }
 
-  @Test("one process that crashes in many threads, and a service in a restart loop, count once")
+  @Test("crashes of many threads of a process, and of a restart loop, count once in the policy loop")
   func incarnations() {
     let (quiet, _, time_s) = Self.alarmed(crashes: 0)
     var threads = quiet
@@ -114,7 +114,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.level == .raised && loop.protection.classes == ["App.Session"])
   }
 
-  @Test("without the operator's leave an alarm is only told, and at most once a week")
+  @Test("without automatic protection an alarm is only reported, and at most once a week")
   func advice() {
     var (loop, events, time_s) = Self.alarmed(rules: ProtectionRules(), crashes: 8)
     #expect(events.map(\.action) == [.advised])
@@ -146,7 +146,7 @@ struct PolicyLoopTests {
     #expect(switched.map(\.from) == [.raised] && switched.map(\.to) == [.off])
   }
 
-  @Test("a raised level ends when nothing new is seen, and the classes stay listed at the base level")
+  @Test("a raised level ends without new hits, and its classes stay listed at the base level")
   func enoughSeen() throws {
     var (loop, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
@@ -186,7 +186,7 @@ struct PolicyLoopTests {
     #expect(days >= 7 && days < 7.05)
   }
 
-  @Test("a class that was not heard of for a month is released, and that is said")
+  @Test("a class without hits for a month is released, with an event")
   func release() {
     var (loop, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
@@ -246,7 +246,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(.load(["b": 10]), at: 32 * Self.day_s).isEmpty)
   }
 
-  @Test("each reason has its words")
+  @Test("each reason of a protection event has its text")
   func words() {
     let reasons: [(PolicyEvent.Reason, String)] = [
       (.worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1), "build 7f3a crashed 6 times"),

@@ -103,7 +103,7 @@ struct RetentionTests {
     #expect(retention.reach_s == 2)
   }
 
-  @Test("an object goes to the queue or to the explorer: one of 20 is the explorer's, and both together have it")
+  @Test("one in 20 freed objects is kept in the sampled part, the others in the queue")
   func disjoint() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)

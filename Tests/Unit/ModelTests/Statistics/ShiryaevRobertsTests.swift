@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// `sim3_change.py`: dangling crashes become more frequent.
+/// `sim3_change.py`: use-after-free crashes become more frequent.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
   /// Days until an alarm, one observation a day, at most `limit`; nil if there was none.
@@ -40,7 +40,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "without a rise the mean time to an alarm is above a year, as long as Python found it",
+    "without a rise the mean time to a false alarm is above a year, as in the Python simulation",
     arguments: [(0.1, 720.0), (0.5, 996), (2, 1_531)])
   func falseAlarms(rate: Double, python: Double) {
     var generator = SeededGenerator(seed: 62)
