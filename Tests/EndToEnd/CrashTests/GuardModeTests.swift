@@ -51,10 +51,10 @@ struct GuardModeTests {
       let said = try await set(words, daemon)
       if (1...2).contains(where: { said.contains("\($0) of \($0) attached processes") }) { return }
     }
-    Issue.record("the process does not do as it is told: \(words)")
+    Issue.record("the process does not apply the override: \(words)")
   }
 
-  @Test("what a process finds of its guards is what crashctl doctor says of it, and the last word stands")
+  @Test("crashctl doctor shows the result of a process's last guard self-test")
   func selfTest() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
@@ -81,14 +81,14 @@ struct GuardModeTests {
     #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
     #expect(broken.asked == good.asked && broken.time > good.time)
     #expect(try await doctor().contains("1 of \(broken.checks) checks fail"))
-    // No incident: nobody is told of its faults.
+    // No incident: a self-test's faults are not recorded.
     #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
     #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
     #expect(try await host.process.wait().code == 0)
     try await daemon.stop()
   }
 
-  @Test("an operator sets the mode of a kind in running and coming processes, sees it listed, and takes it back")
+  @Test("an override of a guard mode reaches running and future processes, is listed, and ends when removed")
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
@@ -123,7 +123,7 @@ struct GuardModeTests {
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == SIGILL)
-    // The report of its crash tells of the fault that was absorbed before.
+    // The report of its crash lists the fault that was absorbed before.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
     #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)

@@ -5,8 +5,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// What is left of a program's memory when somebody has switched that off: nothing, in whatever crashd keeps.
-@Suite("Memory that is not kept")
+/// With memory capture switched off, nothing that crashd keeps has a byte of the program's memory.
+@Suite("Programs without memory capture")
 struct NoMemoryTests {
   /// A shim-host that has a secret to read.
   private struct Host {
@@ -131,7 +131,7 @@ struct NoMemoryTests {
     try await daemon.stop()
   }
 
-  @Test("without any switch it is in the store, in the stacks that crashd gives and in minidumps")
+  @Test("by default the store, crashd's stack copies and minidumps have the program's memory")
   func kept() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place)
@@ -144,7 +144,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("the program's own word: nowhere, and the report says whose word it was")
+  @Test("a program can switch its memory capture off, and the report names the program as the source")
   func program() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place, ["CRASHSHIELD_MEMORY": "none"])
@@ -174,17 +174,17 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("what a program was told holds when crashd is away: its ring in the spool has nothing, and says why")
+  @Test("a withheld memory capture stays withheld while crashd is away, and the spooled ring says why")
   func away() async throws {
     let place = try PrivateDaemon.Place()
-    var told: Host?
+    var started: Host?
     try await withDaemon(Self.rule, in: place) { daemon, _ in
       let host = try await Host.start(in: place)
       try await host.says("attached")
       try await awaitMemory("withheld", in: daemon)
-      told = host
+      started = host
     }
-    let host = try #require(told)
+    let host = try #require(started)
     try await host.says("alone")
     try await host.crash()
     let spool = place.runtime + "/spool"
@@ -198,7 +198,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a ring of the spool has what the program took; a rule for a unit holds for it, as nobody knows its unit")
+  @Test("a no-memory rule for a unit applies to a spooled ring, whose unit is unknown")
   func spooled() async throws {
     let place = try PrivateDaemon.Place()
     let spool = try place.root.directory("run/spool", mode: 0o1777)

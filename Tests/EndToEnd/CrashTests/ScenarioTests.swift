@@ -5,7 +5,7 @@ import Testing
 /// Every way to crash, through the whole path: handler, ring, crashd, symbols, store, client.
 @Suite(.sharedDaemon, .serialized)
 struct ScenarioTests {
-  @Test("one report, with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
+  @Test("a scenario makes one report, with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
   func report(name: String) async throws {
     try await check(try #require(Scenario.named(name)))
   }
@@ -25,7 +25,7 @@ struct ScenarioTests {
     }
   }
 
-  @Test("what the program said of itself is in the report")
+  @Test("a report has the program's annotations and breadcrumbs")
   func annotations() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("raise", ["--wait-attached", "--mark"], environment: daemon.place.environment)
@@ -36,7 +36,7 @@ struct ScenarioTests {
     #expect(report.process.name == "crash-maker")
   }
 
-  @Test("a signal from another process tells who sent it")
+  @Test("the report of a signal from another process names the sender")
   func sender() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("kill-from-outside", ["--wait-attached"], environment: daemon.place.environment)
@@ -47,7 +47,7 @@ struct ScenarioTests {
     #expect(sender.uid == report.process.uid)
   }
 
-  @Test("any crash in a task shows who awaited it", arguments: ["debug", "optimized"])
+  @Test("any crash in a task shows the awaiting functions", arguments: ["debug", "optimized"])
   func asyncCallers(build: String) async throws {
     var program: String?
     if build == "optimized" {

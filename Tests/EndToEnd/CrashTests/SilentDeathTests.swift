@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Deaths that no handler sees are noticed from outside; whoever ends well is not reported.
+/// crashd detects unreported exits from outside; an orderly exit is not reported.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
   @Test("SIGKILL: the report has the cause, the last breadcrumb and the annotations")
@@ -59,14 +59,14 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "a process that becomes another program is let go, also while a child holds its connection, and its death is not ours",
+    "a process that executes another program is detached, also while a child holds its connection",
     arguments: ["exec-and-stay", "exec-with-child"])
   func exec(name: String) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // It is told of its attach before the list is.
+    // Its attach is known to crashd before the list is read.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -155,7 +155,7 @@ private struct MemoryGroup {
     return true
   }
 
-  /// nil where this machine lets nobody make one.
+  /// nil where this machine does not allow one.
   static func make(_ suffix: String) throws -> MemoryGroup? {
     let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {

@@ -85,7 +85,7 @@ final class Probe {
   heap_age(age, size)
 }
 
-/// A reference that nobody holds: its object is gone.
+/// A dangling reference to a freed object.
 @inline(never) func gone<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe Unmanaged.passRetained(make())
   unsafe free(reference.toOpaque())
@@ -129,9 +129,9 @@ let kinds: [(name: String, fault: () -> Void)] = [
   ("object-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.user!.greet() }) }),
   ("array-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.pages[2].utf8.count }) }),
   ("closure-field", { _ = hidden(unsafe gone(session)._withUnsafeGuaranteedRef { $0.finish() }) }),
-  ("field-write", { unsafe gone(session)._withUnsafeGuaranteedRef { $0.user = User(name: "nobody") } }),
+  ("field-write", { unsafe gone(session)._withUnsafeGuaranteedRef { $0.user = User(name: "guest") } }),
   (
-    "witness",
+    "protocol-call",
     {
       let reference = unsafe gone(session)
       let priced: any Priced = unsafe reference.takeUnretainedValue()

@@ -42,7 +42,7 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "where the kernel refuses every call that could keep the ring, the process ends as it would",
+    "a process ends by its own signal when the kernel refuses every call that could save the ring",
     arguments: ["seccomp-strict-profile", "no-descriptors"])
   func refused(name: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -59,7 +59,7 @@ struct AbsentDaemonTests {
     let place = try PrivateDaemon.Place()
     let spool = try Self.makeSpool(place)
     let small = try place.root.directory("small")
-    // A file system of its own, which nobody else sees and which goes with the shell.
+    // A file system of its own, which only this mount namespace has and which ends with the shell.
     let script = #"""
       mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi

@@ -23,7 +23,7 @@ struct EarlyStartTests {
     #expect(reports.first?.crashedThread?.topOwnFrame?.function == "cs_fault_null_write")
   }
 
-  @Test("the program's own start goes on with it: one registration, its annotations, one report")
+  @Test("the program's own start continues an early start: one registration, its annotations, one report")
   func completed() async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging(["CRASHSHIELD_EARLY": "1"]) { $1 }

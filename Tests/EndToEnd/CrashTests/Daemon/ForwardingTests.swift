@@ -133,7 +133,7 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // It may have been reaped already; what went wrong before is what counts.
+      // It may have been reaped already; the earlier error is the one to throw.
       try? await daemon.kill()
       throw error
     }

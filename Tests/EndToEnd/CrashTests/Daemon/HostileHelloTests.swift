@@ -4,7 +4,7 @@ import Glibc
 import LinuxSystem
 import Testing
 
-/// What a process sends to the attach socket costs nobody else anything.
+/// Messages of one process to the attach socket do not affect other processes.
 @Suite(.sharedDaemon, .serialized)
 struct HostileHelloTests {
   @Test(

@@ -51,13 +51,13 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The second unwinding of the stack may have come after the first look.
+    // The unwind cross-check may have ended after the first reading of the report.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
   }
 
-  @Test("of a process killed while it writes its record the death is reported, and the loss is counted")
+  @Test("the exit of a process killed while it writes its record is reported, and the loss is counted")
   func killedMidRecord() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Crasher.run(
@@ -103,7 +103,7 @@ struct LossTests {
   }
 
   @Test(
-    "a crash that crashd was told of, and that it has not stored when it is killed, is reported by the next one",
+    "a crash that is announced but not yet stored when crashd is killed is reported by the next crashd",
     arguments: ["array-index", "simultaneous-8"])
   func killedBeforeStored(scenario: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -124,7 +124,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("crashd that stands still during the crash reports it when it goes on")
+  @Test("a crashd that is stopped during a crash reports it when it is continued")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)
@@ -209,7 +209,7 @@ struct LossTests {
   /// Processes whose command line or environment names a path.
   private static func processes(mentioning path: String) throws -> [String] {
     try entries(of: "/proc").filter { Int32($0) != nil && $0 != String(getpid()) }.filter { pid in
-      // A process may end meanwhile, or be somebody else's.
+      // A process may end meanwhile, or be another user's.
       ["cmdline", "environ"].contains { file in
         (try? contents(of: "/proc/\(pid)/\(file)"))?.contains(path) == true
       }

@@ -6,14 +6,14 @@ import Glibc
 import TestKit
 import Testing
 
-/// Uses of dead objects, from the process by way of crashd to the operator's terminal.
+/// Use-after-frees, from the process through crashd to the operator's terminal.
 @Suite("Dangling, end to end", .sharedDaemon)
 struct DanglingTests {
   /// A scenario that crashes, and the class of whose object it is.
   private static let scenario = "use-after-free-call"
   static let victim = "CrashMaker.SpecialBasket"
 
-  @Test("a use of a dead object of a protected class is survived, and told with both stacks by name and line")
+  @Test("a use-after-free of a protected class's object is survived, and reported with both stacks by name and line")
   func incident() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -96,8 +96,8 @@ struct DanglingTests {
     #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
   }
 
-  @Test("a call of what has left the quarantine is dangling, though not certain, with its class and its release")
-  func ghost() async throws {
+  @Test("a call of an evicted object is a use-after-free, though not certain, with its class and release stack")
+  func evicted() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
       "attached-ghost", environment: daemon.place.environment, program: Binaries.besideTests("dangling-maker"))
@@ -116,7 +116,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("a program that crashes again and again is protected by itself, survives, and tells who released the object")
+  @Test("a program in a crash loop gets automatic protection, survives, and reports the object's release")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -148,7 +148,7 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // Five crashes of a program that nobody knows yet are not usual; the first counted as all of a loop's.
+    // Five crashes of a program without history are not usual; the first stands for all of a crash loop's.
     let decision = try #require(events.first { $0.decision.action == "switched" }?.decision)
     #expect(decision.from == "base" && decision.to == "raised" && decision.text.contains("dangling crashes"))
     let policy = try #require(policies.first)

@@ -54,7 +54,7 @@ enum Crasher {
 extension Crasher.Outcome {
   /// The process that a report of the scenario is about.
   func reportedPid(of scenario: Scenario) throws -> pid_t {
-    scenario.isChildReported ? try #require(child, "\(scenario.name) told of no child: \(status): \(error)") : pid
+    scenario.isChildReported ? try #require(child, "\(scenario.name) named no child: \(status): \(error)") : pid
   }
 }
 

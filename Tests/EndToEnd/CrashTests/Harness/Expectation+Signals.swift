@@ -22,7 +22,7 @@ extension Expectation {
   static func sender(of scenario: Scenario) -> Sender {
     if scenario.name == "kill-over-namespace" { return .invisible }
     if scenario.name.hasPrefix("kill-") { return .another }
-    return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .nobody
+    return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .kernel
   }
 
   private static func codes(of signal: String) -> Set<String> {

@@ -1,7 +1,7 @@
 import CrashReport
 
 extension Expectation {
-  /// What people must be told, by scenario: the last column of SCENARIOS.md where the scenario's `reason` has it not.
+  /// Texts that a report must have, by scenario: SCENARIOS.md's last column where the scenario's `reason` lacks it.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],

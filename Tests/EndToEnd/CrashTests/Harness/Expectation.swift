@@ -12,7 +12,7 @@ struct Expectation {
   var sender: Sender
   /// What the reason or the diagnosis must contain.
   var words: [String]
-  /// What must be told as lost, exactly; threads that were answering at the deadline are not looked at.
+  /// The exact losses of the report; threads that were answering at the deadline do not count.
   var losses: [String: Int]
   /// At least as many threads.
   var threadCount: Int
@@ -22,8 +22,8 @@ struct Expectation {
   var taskName: String?
 
   enum Sender {
-    case nobody, itself, another
-    /// Somebody outside of its pid namespace.
+    case kernel, itself, another
+    /// A process outside of its pid namespace.
     case invisible
   }
 
@@ -67,13 +67,13 @@ struct Expectation {
   private func complaint(about signaller: CrashReport.Sender?, in report: CrashReport) -> String? {
     let isRight =
       switch sender {
-      case .nobody: signaller == nil
+      case .kernel: signaller == nil
       case .invisible: signaller?.pid == 0 && signaller?.uid == report.process.uid
       case .itself: signaller?.pid == report.process.pid && signaller?.uid == report.process.uid
       case .another:
         signaller.map { $0.pid > 0 && $0.pid != report.process.pid && $0.uid == report.process.uid } ?? false
       }
-    return isRight ? nil : "sent by \(signaller.map { "\($0)" } ?? "nobody"), not by \(sender)"
+    return isRight ? nil : "sent by \(signaller.map { "\($0)" } ?? "the kernel"), not by \(sender)"
   }
 
   private func complaint(about threads: [CrashReport.CrashedThread]) -> String? {

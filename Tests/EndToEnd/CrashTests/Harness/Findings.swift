@@ -11,7 +11,7 @@ struct Findings {
   var isReported = false
   /// The topmost own function and its line, of every crashed thread; who awaits it.
   var frames: String?
-  /// The runtime's words, and what `Expectation` wants.
+  /// The runtime error message, and what `Expectation` wants.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }

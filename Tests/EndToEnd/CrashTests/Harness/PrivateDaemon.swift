@@ -93,7 +93,7 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Kills it as nobody should.
+  /// Kills it by SIGKILL, without its orderly stop.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.wait()

@@ -90,10 +90,10 @@ final class FileDescriptor: Sendable {
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // One pollfd is given and one is told.
+      // One pollfd, and its count is one.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
-      if ready <= 0, isInVain() { throw SystemError("nobody is there who could say anything", ECHILD) }
+      if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }
       return ready <= 0 ? nil : ()
     }
   }

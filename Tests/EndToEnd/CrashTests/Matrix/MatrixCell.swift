@@ -95,7 +95,7 @@ extension MatrixCell {
   /// Processes in whose environment a cell's token stands.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
-      // A process may end meanwhile, or be somebody else's.
+      // A process may end meanwhile, or be another user's.
       Int32(pid) != nil && (try? contents(of: "/proc/\(pid)/environ"))?.contains(token) == true
     }
   }
