@@ -33,7 +33,7 @@ private func unwindWithTables(of image: [UInt8]) {
     let tables = try UnwindSections(image: file).file
     guard tables.count <= UnwindTablesHeader.fileLimitBytes else { return }
     guard let header = UnwindTablesHeader(tables, fileSize: tables.count) else {
-      preconditionFailure("tables that nobody can read")
+      preconditionFailure("tables that cannot be read")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
     // The first entry behind the header of 12 bytes: where a function starts, from the table's own address.

@@ -14,7 +14,7 @@ func say(_ text: String) {
 }
 
 let attached = DispatchSemaphore(value: 0)
-// What the program itself says is weaker than an operator.
+// An override takes precedence over the program's own mode.
 let word = CommandLine.arguments.dropFirst().first
 if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) { Shield.setMode(mode) }
 do {

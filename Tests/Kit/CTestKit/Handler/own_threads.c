@@ -23,7 +23,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-#define NOBODY 65534
+#define OTHER_ID 65534
 // So many files of the program's are open while it crashes.
 #define DATA_FILES 10
 #define DATA       "a line of the program's own data\n"
@@ -207,9 +207,9 @@ static int drop_root(const char *directory) {
   cs_test_start(directory);
   const int threads = look_at_threads(&unused);
   if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
-  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  if (setresgid(OTHER_ID, OTHER_ID, OTHER_ID) != 0 || setresuid(OTHER_ID, OTHER_ID, OTHER_ID) != 0) return 2;
   if (!raise_capabilities() || setgroups(0, NULL) != 0) return 3;
-  if (getuid() != NOBODY || getgroups(0, NULL) != 0) return 4;
+  if (getuid() != OTHER_ID || getgroups(0, NULL) != 0) return 4;
   return look_at_threads(&unused) == threads ? 0 : 5;
 }
 
@@ -229,7 +229,7 @@ static int drop_rights_at_once(const char *directory) {
   void *failure = NULL;
   cs_test_start(directory);
   if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return 1;
-  if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 2;
+  if (setresgid(OTHER_ID, OTHER_ID, OTHER_ID) != 0 || setresuid(OTHER_ID, OTHER_ID, OTHER_ID) != 0) return 2;
   // The threads inherit what the first one has.
   if (!raise_capabilities()) return 3;
   for (int index = 0; index < 2; index++)

@@ -227,7 +227,7 @@ static void write_over_counts(void) {
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // What went wrong in the handler would be another signal.
+  // A fault in the handler would be another signal.
   abort();
 }
 

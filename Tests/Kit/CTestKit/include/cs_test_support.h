@@ -58,7 +58,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_CHILD_REATTACHES,         // the same by CRASHSHIELD_FORK=1
   CS_TEST_CHILD_BESIDE_LOADER_LOCK, // the same while another thread of the parent has the loader's lock
   CS_TEST_GRANDCHILD,               // a grandchild does, whose parent did not
-  CS_TEST_CHILD_OF_NOBODY,          // nobody before the fork has started; exits 0 if it is told so
+  CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child learns so
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
   CS_TEST_EARLY_THEN_START,         // SIGSEGV after both; exits with a number of its own when a part went wrong
   // Threads: threads.c. Those that do not crash exit with 0 if all was right, else with a number of their own.
@@ -305,7 +305,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
 // line that was not satisfied. Needs root.
 int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
 
-// Where a process looks for crashd whose XDG_RUNTIME_DIR is `runtime_directory`: what it tells of it.
+// The socket path that a process uses whose XDG_RUNTIME_DIR is `runtime_directory`, as its status reports it.
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
 // What scrubbing left of 64 bytes. A page at `mapped` is readable meanwhile; the first register holds `held`.

@@ -197,7 +197,7 @@ public struct CastsFault: Sendable {
       "\(opaque(Counted() as Any) as! Other)"
     },
     CastsFault("an error for another") {
-      "\(opaque(Trouble.here as any Error) as! OtherTrouble)"
+      "\(opaque(ShopError.here as any Error) as! OtherError)"
     },
   ]
 }

@@ -40,9 +40,9 @@ struct Box<Value>: Named, Sized {
 extension Box: Equatable where Value: Equatable {}
 extension Box: Hashable where Value: Hashable {}
 
-enum Trouble: Error, Equatable { case here, there(Int) }
+enum ShopError: Error, Equatable { case here, there(Int) }
 
-struct OtherTrouble: Error {}
+struct OtherError: Error {}
 
 struct Point: Hashable, Codable, Sendable {
   var x = 1
