@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsTests {
-  @Test("the text has a type for each metric, a label's value is escaped, and it has an end")
+  @Test("the metrics text has a type for each metric, escaped labels, and an end mark")
   func text() {
     var metrics = OpenMetrics()
     metrics.add(
@@ -31,7 +31,7 @@ struct MetricsTests {
         """#)
   }
 
-  @Test("Metrics counts what happened, and the file has the same")
+  @Test("the method Metrics and the metrics file have the same counts")
   func file() async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/crashd.prom"

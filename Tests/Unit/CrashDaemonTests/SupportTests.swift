@@ -52,7 +52,7 @@ struct SupportTests {
     #expect(Moment(rfc3339: text) == nil)
   }
 
-  @Test("refusals are counted all, and logged once a kind and user in a second")
+  @Test("all refusals are counted, and logged once a second per kind and user")
   func ledger() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
@@ -136,9 +136,9 @@ struct SupportTests {
   }
 }
 
-@Suite("Starting")
+@Suite("The start of crashd")
 struct StartTests {
-  @Test("systemd's directories win, then root's, then the user's")
+  @Test("systemd's directories take precedence over root's, and those over the user's")
   func directories() {
     let systemd = ["RUNTIME_DIRECTORY": "/run/x:/run/y", "STATE_DIRECTORY": "/var/lib/x"]
     #expect(Directories.standard(environment: systemd, user: 7) == Directories(runtime: "/run/x", state: "/var/lib/x"))
@@ -172,7 +172,7 @@ struct StartTests {
   }
 
   @Test(
-    "a lock that a child of a killed crashd lets go of in a moment is waited for; one that stays is another crashd's")
+    "a start waits for a lock that a killed crashd's child releases soon, and fails at a lasting one")
   func lockLeftBehind() throws {
     let path = "\(try TestDirectory().path)-lock"
     defer { unsafe unlink(path) }
@@ -208,7 +208,7 @@ struct StartTests {
     try await first.run { _ in }
   }
 
-  @Test("a program of the operator's that cannot be run is named")
+  @Test("a configured program that cannot be executed is an error with its name")
   func analysePath() async throws {
     try await TestDaemon.run(analysePath: "/nowhere/analyse") { daemon in
       #expect(daemon.log.lines.contains { $0.contains("'/nowhere/analyse' cannot be run") })

@@ -193,7 +193,7 @@ struct CauseTests {
     #expect(say([]).cause == "abort")
   }
 
-  @Test("D17: a sentence without a place ends in one full stop")
+  @Test("D17: a sentence without a source location ends in one full stop")
   func noPlace() {
     for expected in DiagnosisRuleTests.cases {
       let facts = CrashFacts(record: expected.record, pid: 99, runtimeFailure: expected.failure)
@@ -293,7 +293,7 @@ struct CauseTests {
       #expect(say(next, inHeap) == "wild-pointer")
     }
 
-    @Test("S13: a null that stands in a freed block is still a null pointer, and the sentence says where it stands")
+    @Test("S13: a null in a freed block is still a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
       // glibc's size in front, its link and mark, and two fields.
@@ -310,7 +310,7 @@ struct CauseTests {
         diagnosis.sentence.contains("rbx points at 0x555555764a20, which is freed (in a tcache) and has such a value"))
     }
 
-    @Test("D11: a plain use of unmapped memory is no flipped bit, however near a register is to 2ⁿ")
+    @Test("D11: an access to unmapped memory is no flipped bit, however near a register is to 2ⁿ")
     func bitFlip() {
       let find = { (base: UInt64, other: UInt64) in
         // mov byte [rax + 5], 1

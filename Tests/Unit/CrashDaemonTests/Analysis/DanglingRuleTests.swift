@@ -215,7 +215,7 @@ import Testing
       for fault in faults { #expect(Self.diagnosis(fault).cause != "dangling", "\(fault)") }
     }
 
-    @Test("a method of a freed object, by a target of which nothing else is known: in Swift only")
+    @Test("a method call on a freed object through an unknown target is a use-after-free in Swift only")
     func method() {
       // call rcx
       let fault = Fault(
@@ -228,7 +228,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-self")
     }
 
-    @Test("an async method of a freed object, by where its code should be: in Swift only, and only of the object")
+    @Test("an async method call on a freed object is a use-after-free in Swift only, and only for the object itself")
     func asyncMethod() {
       // movsxd rcx, [rax]; add rcx, rax
       var fault = Fault(
@@ -253,7 +253,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("a freed block in a bin is known also when it was retained or released since")
+    @Test("a freed block in a bin is recognised after a stray retain or release")
     func binned() {
       let none: (UInt64) -> Bool = { _ in false }
       func state(_ first: UInt64, _ second: UInt64, _ heap: HeapFacts = Self.heap) -> BlockState? {
@@ -271,7 +271,7 @@ import Testing
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
-    @Test("a block in a bin to which its neighbours do not lead back is in use again")
+    @Test("a block whose bin neighbours do not link back to it is in use again")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
       func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {
@@ -352,7 +352,7 @@ import Testing
       #expect(!HeapFacts().isLink(0) && !HeapFacts(range: 0 ..< .max).isLink(1))
     }
 
-    @Test("a block in use is no freed one: live objects, ones with a side table, plain data")
+    @Test("live objects, objects with a side table and plain data are no freed blocks")
     func live() {
       let metadata: UInt64 = 0x5555_5555_8000
       let (none, any): ((UInt64) -> Bool, (UInt64) -> Bool) = ({ _ in false }, { _ in true })
@@ -381,7 +381,7 @@ import Testing
       index: 2, bias: 0x7e00_0000_0000, start: 0x7e00_0000_0000, end: 0x7e00_0080_0000, buildID: "ef",
       path: "/usr/lib/swift/linux/libswiftCore.so", isExecutable: true)
 
-    @Test("a pointer of the heap that is off by a reference count says so only where there are such counts")
+    @Test("a heap pointer off by a reference count is diagnosed as such only for possible counts")
     func moved() {
       let moved = Self.block + 2 * HeapFacts.strongReference
       let fault = Fault(

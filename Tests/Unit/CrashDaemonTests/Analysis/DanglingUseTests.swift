@@ -30,7 +30,7 @@ struct DanglingUseTests {
     #expect(try daemon.store.danglingStates().count == 1)
   }
 
-  @Test("uses of freed objects in guard slots are hits of their class, without a delay; each is what it was")
+  @Test("use-after-frees in guard slots are hits of their class, without a delay")
   func slots() async throws {
     try await Self.seen { ring in
       for (index, kind) in (1...7 as ClosedRange<UInt32>).enumerated() {

@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  @Suite("The class that the code expects, in a report")
+  @Suite("The expected class in a report")
   struct ExpectedClassTests {
     private static let block: UInt64 = 0x5555_5576_4a20
 
@@ -30,7 +30,7 @@ import Testing
     private static let freed: [UInt64] = [text, key, 3, 4, 5, 6, 7, 0x31]
     private static let reused: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7, 0x31]
 
-    @Test("S10: the report has the class as a field, and the title of its group has it, whichever rule named it")
+    @Test("S10: the report's field and the group's title have the expected class, by whichever rule")
     func field() throws {
       for (words, rule) in [(Self.freed, "dangling-operand"), (Self.reused, "dangling-reuse")] {
         var builder = Self.builder(words)

@@ -186,7 +186,7 @@ import Testing
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
-    @Test("S13: the code is asked for where a freed block has such a value, also of a program without lines")
+    @Test("S13: the code before a fault is read where a freed block has the value, also without line tables")
     func places() {
       let find = { (field: UInt64) in
         let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, field]
@@ -213,7 +213,7 @@ import Testing
       #expect(rule() == "null-pointer-offset")
     }
 
-    @Test("any bytes in front of a fault are read in bounded time, and give a move or none")
+    @Test("any bytes before a fault are decoded in bounded time, as a move or none")
     func anyBytes() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<2_000 {

@@ -187,7 +187,7 @@ struct GroupingTests {
     #expect(Grouping.group(of: thread, kind: "trap", process: "shop").title == "trap in shop")
   }
 
-  @Test("crashes of stripped programs are not one group for the names of the system")
+  @Test("crashes of stripped programs do not share a group by system function names")
   func stripped() {
     let images = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x1000, end: 0x9000)]
     let group = { (process: String, address: UInt64, base: UInt64) in

@@ -42,7 +42,7 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  @Test("incidents of a process that has ended are stored, with a sentence, both stacks and how sure they are")
+  @Test("incidents of an ended process are stored, with sentence, both stacks and confidence")
   func stored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -90,7 +90,7 @@ struct IncidentTests {
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
-  @Test("F13: a ring that comes over many connections is read as one", .timeLimit(.minutes(5)))
+  @Test("F13: a ring attached over many connections is read as one", .timeLimit(.minutes(5)))
   func connections() async throws {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
@@ -149,7 +149,7 @@ struct IncidentTests {
     return found.summary.hits
   }
 
-  @Test("F13: a look stores all of its incidents or none, and the next one reports those that could not be stored")
+  @Test("F13: a reading stores all of its incidents or none, and the next one reports unstored ones")
   func notStored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -262,7 +262,7 @@ struct IncidentTests {
     #expect(registers["rsp"] == 0x107 && registers["r15"] == 0x10f)
   }
 
-  @Test("a check of executors is reported from the program's call on, not from the runtime's own")
+  @Test("an executor check's stack begins at the program's call, not in the runtime")
   func checkFrames() {
     func frame(_ function: String, _ mangled: String = "") -> CrashReport.Frame {
       CrashReport.Frame(address: Address(1), function: function, mangled: mangled, trust: .framePointer)
@@ -347,7 +347,7 @@ struct IncidentTests {
     #expect(try store.incidents(.init(since: "9999-01-01T00:00:00.000000000Z"), limit: 10).isEmpty)
   }
 
-  @Test("incidents are added up by kind, by site and by name, the most frequent first, and without an overflow")
+  @Test("incidents are summed by kind, call site and name, the most frequent first, without overflow")
   func sums() async throws {
     let daemon = try await Self.daemonWithGuards()
     let store = daemon.store

@@ -77,7 +77,7 @@ import Testing
       ([0x66], [0x3a], "08 09 0c 0d 0e 0f 40 41 42 44 ce cf df"),
     ]
 
-    @Test("the decoder wants alignment where the processor does, and nowhere else")
+    @Test("the decoder requires alignment exactly where the processor does")
     func alignments() {
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
@@ -97,7 +97,7 @@ import Testing
       }
     }
 
-    @Test("addresses of 32 bits, gathers and bit strings are known to be not known")
+    @Test("32-bit addresses, gathers and bit strings are decoded as unsupported")
     func unknownOperands() {
       for bytes in [
         [0x67, 0x48, 0x8b, 0x07], [0xc4, 0xe2, 0x71, 0x90, 0x04, 0x17], [0x48, 0x0f, 0xa3, 0x37],

@@ -29,7 +29,7 @@ struct MemoryRuleTests {
   }
 
   @Test(
-    "a star is any characters, a question mark one byte, and the whole of a text is meant",
+    "a glob matches a whole text, a star any characters, a question mark one byte",
     arguments: [
       ("/usr/bin/pay*", "/usr/bin/payments", true), ("*", "", true), ("*ments", "/usr/bin/payments", true),
       ("/usr/*/pay*s", "/usr/bin/payments", true), ("*a*b*c*", "xaxbxbcx", true), ("a?c", "abc", true),
@@ -40,7 +40,7 @@ struct MemoryRuleTests {
     #expect(Glob.matches(pattern, text) == matches)
   }
 
-  @Test("a pattern of many stars ends soon")
+  @Test("a pattern of many stars is matched in bounded time")
   func manyStars() {
     let text = String(repeating: "a", count: 320)
     #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))
@@ -61,7 +61,7 @@ struct MemoryRuleTests {
     #expect(![MemoryRule]().hold(for: facts))
   }
 
-  @Test("a process in no unit is in none of a rule's; where the unit cannot be known, it may be that one")
+  @Test("a rule for a unit does not match a process without one, and matches a process with an unknown unit")
   func unknownUnit() {
     let rule = Self.rule { $0.unit = "shop.service" }
     #expect(!rule.holds(for: Self.facts(unit: nil)))

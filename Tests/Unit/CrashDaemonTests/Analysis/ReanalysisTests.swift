@@ -29,7 +29,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report that yesterday's rules made is made anew, keeps its id, and is an event")
+  @Test("a report of older rules is reanalysed, keeps its id, and is an event")
   func changed() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report
@@ -62,7 +62,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report whose symbols were not ready says so, and comes again when they are", .timeLimit(.minutes(10)))
+  @Test("a report with missing symbols says so, and is updated when they are ready", .timeLimit(.minutes(10)))
   func lateSymbols() async throws {
     let directory = try TestDirectory()
     let analyser = try GatedAnalyser(in: directory)

@@ -46,7 +46,7 @@ struct ReportBuilderTests {
     #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
   }
 
-  @Test("a frame has its name in full, where that is more")
+  @Test("a frame has its full name where that differs")
   func signatures() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "$s4shop3buyyyYaKF", isInline: true), SourceFrame(mangled: "main")]
@@ -104,7 +104,7 @@ struct ReportBuilderTests {
     }
   }
 
-  @Test("however long the chains and names of a hostile image are, a report has an end")
+  @Test("a report is bounded, however long the inline chains and names of a hostile image")
   func endlessNames() throws {
     let long = String(repeating: "x", count: 8_000)
     let chain = (0..<200).map { SourceFrame(mangled: "f\($0)\(long)", file: "/\(long)", isInline: $0 < 199) }
@@ -121,7 +121,7 @@ struct ReportBuilderTests {
     #expect(report.threads.allSatisfy { $0.frames.count >= 256 && $0.frames.last?.address == 0x10010 })
   }
 
-  @Test("the name of an exception that would be endless stays as it is")
+  @Test("an exception type whose demangled name would be endless stays mangled")
   func endlessException() {
     let name = "1GI" + (0..<24).reduce("1GIiiE") { name, index in "\(name)S_IS\(index % 10)_S\(index % 10)_E" } + "E"
     let facts = CrashFacts(record: .sample(signal: SIGABRT, exceptionType: name), pid: 1)
@@ -139,7 +139,7 @@ struct ReportBuilderTests {
     #expect(frame.function.isEmpty)
   }
 
-  @Test("no place is named where only the runtime was at work")
+  @Test("a crash with runtime frames only has no source location")
   func noPlace() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [

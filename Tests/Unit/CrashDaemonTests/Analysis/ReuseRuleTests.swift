@@ -222,7 +222,7 @@ import Testing
       }
     }
 
-    @Test("classes are asked of the runtime's callers too, variables only of the place of the crash")
+    @Test("classes are read from the runtime's callers too, variables only at the crash address")
     func places() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0xf0],

@@ -226,7 +226,7 @@ struct AttachServerTests {
     #expect(try openCount(of: memory) == 1)
   }
 
-  @Test("wake-ups without news are ignored after a while, the last look is not")
+  @Test("wake-ups without new records are ignored after a while, but the last reading is not")
   func emptyWakes() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 3
@@ -272,7 +272,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("rings that are still held count too: a process more is refused as such")
+  @Test("rings that are still held count against the limit of processes")
   func ringLimit() async throws {
     var limits = Limits.patient
     limits.rings = 1

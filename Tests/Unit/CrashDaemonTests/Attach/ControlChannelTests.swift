@@ -169,7 +169,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("a process that does not answer gets so many messages and no more; a later plan says everything again")
+  @Test("a process that does not answer gets a bounded number of messages, and a later plan repeats everything")
   func window() async throws {
     let plan = ControlPlan(
       budgetBytes: 1, words: (0..<100).map { ControlPlan.Word(name: "App.Class\($0)") } + [ControlPlan.Word(name: nil)])

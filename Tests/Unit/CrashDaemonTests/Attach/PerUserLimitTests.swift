@@ -56,7 +56,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("a user whose first connection says nothing has no second one; others have")
+  @Test("a user with a silent first connection gets no second one, and other users do")
   func greetings() async throws {
     var limits = Limits.patient
     limits.greetingsPerUser = 1
@@ -115,7 +115,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: a refused client learns why; root has a place when clients of others have all of theirs")
+  @Test("F11: a refused client gets the reason, and root has a place when other users have all of theirs")
   func keptPlaces() async throws {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient

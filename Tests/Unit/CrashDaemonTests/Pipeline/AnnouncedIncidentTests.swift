@@ -42,7 +42,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a subscriber gets an incident without a question")
+  @Test("a subscriber gets an announced incident without a query")
   func subscriber() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring()
@@ -62,7 +62,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a question changes nothing in the store, whatever the ring holds")
+  @Test("a query of incidents does not change the store, whatever the ring holds")
   func question() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring(1)
@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("wake-ups for incidents are never ignored, and count as none for a crash that comes after them")
+  @Test("incident wake-ups are never ignored, and do not count against a later crash's")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
@@ -125,7 +125,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
   }
 
-  @Test("the incidents of a process that cannot announce them are read now and then, and of others only the counters")
+  @Test("incidents of a process that cannot announce them are read periodically, of others only the counters")
   func unannounced() async throws {
     for isAnnouncing in [false, true] {
       let daemon = try TestDaemon(TestDirectory())

@@ -16,7 +16,7 @@ struct CrashSourceTests {
     return AttachedProcess(number: 4, facts: facts, ring: source)
   }
 
-  @Test("losses of an attached ring count when it is read, those of a spool file when all of it is stored")
+  @Test("losses of an attached ring count when it is read, of a spool file when it is stored")
   func losses() throws {
     let process = try process()
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())

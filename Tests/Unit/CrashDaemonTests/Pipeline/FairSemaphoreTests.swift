@@ -136,7 +136,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == (0..<1_200).map { "\($0)" })
   }
 
-  @Test("a permit that is released for a while is another's meanwhile, and comes back by its turn")
+  @Test("a temporarily released permit serves other callers, and is taken again in turn")
   func released() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -157,7 +157,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.hasRoom(for: 2))
   }
 
-  @Test("a permit is given back once")
+  @Test("a permit is released only once")
   func once() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     let (first, second) = (await semaphore.enter(1), await semaphore.enter(1))

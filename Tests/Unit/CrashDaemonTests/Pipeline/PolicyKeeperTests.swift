@@ -67,7 +67,7 @@ struct PolicyKeeperTests {
 
   private static let key = ServiceKey(uid: 1000, program: "/srv/shop")
 
-  @Test("crashes that name a class are an alarm, which protects it; the decision and its state survive a restart")
+  @Test("crashes that name a class raise an alarm that protects it, and the decision survives a restart")
   func alarm() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -97,7 +97,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("F6: a user neither sees nor changes the policy of a process with more rights; it survives a restart")
+  @Test("F6: a user neither sees nor changes the policy of a process with more rights, also after a restart")
   func restricted() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -134,7 +134,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("an operator's modes of guards are sent in a message of their own, survive a restart, and are taken back")
+  @Test("overrides of guard modes are sent in their own message, survive a restart, and can be removed")
   func guards() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -225,7 +225,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("a user has so many programs; those of which an operator spoke stay, and other users lose nothing")
+  @Test("a user's programs are limited; those with overrides stay, and other users lose none")
   func limits() async throws {
     try await Self.withStore { store in
       var limits = Limits()
@@ -245,7 +245,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("hits and counters become estimates; of one look each incident counts once")
+  @Test("hits and counters become estimates, and each incident of a reading counts once")
   func statistics() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)

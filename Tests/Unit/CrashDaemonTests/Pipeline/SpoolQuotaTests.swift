@@ -42,7 +42,7 @@ struct SpoolQuotaTests {
   }
 
   @Test(
-    "F12: a user's files beyond the quota go, those that changed the longest ago first; root's stay",
+    "F12: a user's spool files above the quota are removed, the oldest first; root's stay",
     .enabled(if: geteuid() == 0))
   func quota() throws {
     let directory = try TestDirectory()
@@ -66,7 +66,7 @@ struct SpoolQuotaTests {
     #expect(try spool.tidy(limits).excess == [:])
   }
 
-  @Test("F12: empty files count, and there are only so many of a user", .enabled(if: geteuid() == 0))
+  @Test("F12: empty spool files count, and a user's number of files is limited", .enabled(if: geteuid() == 0))
   func emptyFiles() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
@@ -123,7 +123,7 @@ struct SpoolQuotaTests {
     }
   }
 
-  @Test("F21: the pid of a file in the spool is shown as claimed by the process")
+  @Test("F21: the pid of a spool file is shown as claimed")
   func claimedPID() async throws {
     var ring = TestRing(name: "systemd", pid: 1)
     ring.addCrash()

@@ -25,7 +25,7 @@ struct SpoolTests {
     guard unsafe rename(path + ".partial", path) == 0 else { throw SystemError("rename") }
   }
 
-  @Test("a ring that was left while crashd was away is stored at its start, and removed")
+  @Test("a ring spooled while crashd was away is stored at its start, and removed")
   func atStart() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -39,7 +39,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a ring that is left while crashd runs is stored")
+  @Test("a ring spooled while crashd runs is stored")
   func whileRunning() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing()
@@ -125,7 +125,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("rings are stored and removed while the second unwindings of others still run")
+  @Test("rings are stored and removed while cross-checks of others still run")
   func secondUnwinding() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -187,7 +187,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a process that connected before its copy came is known before the copy is read")
+  @Test("a connected process is known before its spooled copy is read")
   func waiting() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
@@ -223,7 +223,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy of what is stored is removed, and is no event")
+  @Test("a spooled copy of a stored crash is removed, and is no event")
   func stored() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -236,7 +236,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a copy that has more than what is stored replaces it, and the process stays the one that connected")
+  @Test("a spooled copy with more than the stored report replaces it, and keeps the connected process")
   func more() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -283,7 +283,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("the copy of a crash whose report cannot be read takes its place")
+  @Test("a spooled copy replaces a report that cannot be read")
   func unreadableReport() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -327,7 +327,7 @@ struct SpoolTests {
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
 
-  @Test("while the store takes nothing files stay where they are: none is lost, none takes the memory of processes")
+  @Test("during a store outage spool files stay, without a loss or memory for buffered reports")
   func fullStore() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -359,7 +359,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a file that is open is none of those that replace it")
+  @Test("an open spool file is not confused with one that replaces it")
   func identity() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -378,7 +378,7 @@ struct SpoolTests {
     withExtendedLifetime((directory, process)) {}
   }
 
-  @Test("a process that connects after its file was taken has one report, under the pid of the connection")
+  @Test("a process that connects after its spool file was read has one report, with the connection's pid")
   func connectedLater() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(pid: 4711)
@@ -409,7 +409,7 @@ struct SpoolTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("the copy that is removed with its process is that of its user, and with it what was not finished")
+  @Test("a process's own spooled copy and its partial file are removed with the process")
   func removal() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -423,7 +423,7 @@ struct SpoolTests {
     #expect(try names().isEmpty)
   }
 
-  @Test("more files than one list has are all taken")
+  @Test("more spool files than one listing has are all read")
   func manyFiles() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -463,7 +463,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "a file has news when it has a record that is not stored, or more threads of the same crash",
+    "a spool file has news when it has an unstored record, or more threads of a stored crash",
     arguments: [
       (records: [[0, 1]], threads: 0, hasNews: false), (records: [[0, 1]], threads: 1, hasNews: true),
       (records: [[0, 2]], threads: 0, hasNews: true), (records: [[0, 1], [1, 1]], threads: 0, hasNews: true),

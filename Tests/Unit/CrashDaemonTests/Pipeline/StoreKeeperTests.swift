@@ -14,7 +14,7 @@ import Testing
 struct StoreKeeperTests {
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a group that grows beyond its limit is thinned as it grows, and its count stays true")
+  @Test("a group above its limit is pruned as it grows, and its count stays exact")
   func thinned() async throws {
     try await TestDaemon.run(configure: { $0.settings.retention.reportsPerGroup = 8 }) { daemon in
       for _ in 0..<40 {
@@ -41,7 +41,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("while the disk is full reports wait in memory, loudly, and are stored when there is room again")
+  @Test("while the disk is full, reports are buffered, a critical line is logged, and they are stored later")
   func fullDisk() async throws {
     try await TestDaemon.run { daemon in
       // SQLite itself says that the disk is full: the file may have no more pages.
@@ -138,7 +138,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("memory is bounded: what does not fit is counted as lost")
+  @Test("buffered reports are bounded, and those that do not fit are counted as lost")
   func noRoom() async throws {
     var limits = Limits.patient
     limits.heldReports = 1
@@ -198,7 +198,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a leap of the clock makes nothing old, and an hour later it is believed")
+  @Test("a clock jump ages no report, until the new time has lasted an hour")
   func clock() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000
@@ -213,7 +213,7 @@ struct StoreKeeperTests {
     #expect(trusted == [true, true, false, false, true, false, true])
   }
 
-  @Test("a clock that leaps far forward and half of it back has made nothing old")
+  @Test("a clock that jumps far forward and half of it back ages no report")
   func clockHalfBack() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
@@ -245,7 +245,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("Remove takes all of what is named, or nothing")
+  @Test("Remove removes all named reports, or none")
   func remove() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -259,7 +259,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a subscriber that comes too late learns how much it has missed, and gets what is left")
+  @Test("a late subscriber gets the count of removed events, and the remaining ones")
   func expired() async throws {
     try await TestDaemon.run { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")

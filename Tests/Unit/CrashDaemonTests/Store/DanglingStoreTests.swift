@@ -32,7 +32,7 @@ struct DanglingStoreTests {
     try store.close()
   }
 
-  @Test("a store of the version before gets the new tables, and keeps what it has")
+  @Test("a store of the previous version gets the new tables, and keeps its contents")
   func migration() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -136,7 +136,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F16: a store whose directory cannot be used now is there all the same, and opens when it can")
+  @Test("F16: a store with an unusable directory exists, and opens later when it can")
   func closedAtFirst() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"

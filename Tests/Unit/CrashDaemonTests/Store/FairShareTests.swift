@@ -46,7 +46,7 @@ struct FairShareTests {
     while try store.retain(policy, now_ns: Self.now_ns) != nil {}
   }
 
-  @Test("F9: 300 large reports of one user drive out none of another's 400 small ones")
+  @Test("F9: 300 large reports of one user evict none of another's 400 small ones")
   func bytes() throws {
     try withStore { store in
       for number in 0..<400 { _ = try store.put(report(number, uid: 0), raw: []) }
@@ -60,7 +60,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: an amended report counts for its owner with the bytes that it has now")
+  @Test("F9: an amended report counts for its owner with its new size")
   func amended() throws {
     try withStore { store in
       var amended = report(1, uid: 1_000)

@@ -51,7 +51,7 @@ struct PreliminaryReportTests {
   }
 
   @Test(
-    "first crash: a list has what is not stored yet as the newest, on whatever page", arguments: [1, 2, 3, 4, 5, 9])
+    "first crash: a list has preliminary reports as the newest, on any page", arguments: [1, 2, 3, 4, 5, 9])
   func pages(limit: Int) throws {
     try withStore { store throws in
       let early = [Self.preliminary(5), Self.preliminary(4)]
@@ -80,7 +80,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: the cursor of a report that is not stored yet begins no stream of events")
+  @Test("first crash: the cursor of a preliminary report cannot begin a subscription")
   func cursor() throws {
     try withStore { store throws in
       let listed = try #require(try store.page(with: [Self.preliminary(4)], limit: 1).reports.first)
@@ -93,7 +93,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: what is stored meanwhile is shown as it is stored, once")
+  @Test("first crash: a report stored during a list is shown once, as stored")
   func storedMeanwhile() throws {
     try withStore { store throws in
       let early = [Self.preliminary(3)]
@@ -137,7 +137,7 @@ struct PreliminaryReportTests {
     }
   }
 
-  @Test("first crash: a filter asks of a report what it asks of a row")
+  @Test("first crash: a filter matches preliminary and stored reports alike")
   func filters() throws {
     var restricted = Self.report(7)
     restricted.process.isRestricted = true

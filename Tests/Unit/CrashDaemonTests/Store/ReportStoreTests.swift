@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The report store")
 struct ReportStoreTests {
-  @Test("a report is replaced only while it is the one that was meant")
+  @Test("a report is replaced only if it has not changed meanwhile")
   func replacing() throws {
     try withStore { store in
       let first = try store.put(sample(id: "ab"), raw: [1])
@@ -29,7 +29,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a stored report comes back as it was, by a prefix of its id")
+  @Test("a stored report is read back unchanged, by a prefix of its id")
   func roundTrip() throws {
     try withStore { store throws in
       let report = sample(id: "ab12", name: "shop")
@@ -105,7 +105,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a changed report takes a new place in the order, an unchanged one none")
+  @Test("a changed report gets a new cursor, an unchanged one does not")
   func update() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -121,7 +121,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an amended report keeps its place, and is amended only while it is the one that was meant")
+  @Test("an amended report keeps its cursor, and is amended only if it has not changed meanwhile")
   func amend() throws {
     try withStore { store in
       var report = sample(id: "ab12")
@@ -275,7 +275,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a database and its log are for their owner alone, also one that was made otherwise")
+  @Test("a database and its log are readable by their owner only, also with other earlier modes")
   func privacy() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -298,7 +298,7 @@ struct ReportStoreTests {
     try second.close()
   }
 
-  @Test("reports and cursors outlive the daemon")
+  @Test("reports and cursors survive a restart of crashd")
   func reopen() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -104,7 +104,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("reports go by their age, and their history after it")
+  @Test("reports are pruned by age, and their events later")
   func age() throws {
     try withStore { store in
       for age in [100, 2_000, 3_000] { _ = try store.put(report(secondsAgo: age), raw: []) }
@@ -119,7 +119,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a group of which no report is left is still counted, and has no newest one")
+  @Test("a group without remaining reports keeps its count, and has no newest report")
   func onlyHistory() throws {
     try withStore { store in
       _ = try store.put(report(secondsAgo: 5_000), raw: [])
@@ -156,7 +156,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a file system that is full takes reports and gives space back, down to the minimum")
+  @Test("retention on a full file system frees space, down to its minimum")
   func keepFree() throws {
     try withStore { store in
       for index in 0..<200 { _ = try store.put(report(secondsAgo: 200 - index, bytes: 20_000), raw: []) }

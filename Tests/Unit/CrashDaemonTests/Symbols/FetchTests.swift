@@ -196,7 +196,7 @@ struct FetchTests {
     #expect(try asked(directory) == [])
   }
 
-  @Test("beyond what may wait are skipped and counted")
+  @Test("fetches of debug information beyond the queue's limit are skipped and counted")
   func skipped() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, fetch: "echo lines") { $0.waitingFetches = 0 }

@@ -40,7 +40,7 @@ struct ForeignFileTests {
     }
   }
 
-  @Test("F8: a place that hangs holds one thread; other places and other users go on")
+  @Test("F8: a hanging file system blocks one thread, and other paths and users go on")
   func hangingPlace() async throws {
     var limits = Limits()
     (limits.foreignThreads, limits.foreignThreadsPerUser, limits.foreignWorkPerUser) = (5, 2, 1)
@@ -57,7 +57,7 @@ struct ForeignFileTests {
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 600_000) { 5 } == 5)
   }
 
-  @Test("F8: a user with too much waiting work has its next answer at once; root has threads and room of its own")
+  @Test("F8: a user with too much waiting work is refused at once, and root has threads of its own")
   func fullUser() async throws {
     let directory = try TestDirectory()
     var limits = Limits()
@@ -154,7 +154,7 @@ struct ForeignFileTests {
     withExtendedLifetime(image) {}
   }
 
-  @Test("F8: a debug file that hangs is not opened as one of the machine's through ..", .enabled(if: canMount))
+  @Test("F8: a hanging debug file is not opened as one of the machine's through ..", .enabled(if: canMount))
   func hangingDebugFile() async throws {
     let image = try DeadImage()
     let isOver = try MutexFlag.alarm(image.end)
@@ -186,7 +186,7 @@ struct ForeignFileTests {
     ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: descriptor)
   }
 
-  @Test("F14: a file of root's that a user sends is believed for that user only, unless it is this machine's")
+  @Test("F14: root's file sent by a user is trusted for that user only, unless it is the machine's")
   func sentFiles() throws {
     let directory = try TestDirectory()
     let path = try directory.write([1], to: "image", mode: 0o644)

@@ -40,7 +40,7 @@ struct KernelImageTests {
     #expect(magic == [0x7f, 0x45, 0x4c, 0x46])
   }
 
-  @Test("a process's claim counts for nothing: names are those of the build id that the kernel's image has")
+  @Test("names in the kernel's image are those of its real build id, whatever the process claims")
   func names() async throws {
     let directory = try TestDirectory()
     let caches = SymbolCaches(

@@ -39,7 +39,7 @@ struct NameJudgeTests {
     #expect(await judge.unreadable(of: names) == ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF"])
   }
 
-  @Test("a name that must not be written out is shown as it is")
+  @Test("a name that must not be demangled is shown mangled")
   func shown() throws {
     let directory = try TestDirectory()
     let output = Descriptor(

@@ -91,7 +91,7 @@ struct SnapshotUnwinderTests {
     return .sample([.sample(frames: frames, unwindStop: 3, stack: [UInt8](repeating: 1, count: 64))])
   }
 
-  @Test("better frames take the place of the handler's")
+  @Test("better cross-check frames replace the handler's")
   func better() async throws {
     let directory = try TestDirectory()
     let frames = [(0x10010, UnwindAnswer.Found.context), (0x10020, .cfi)] as [(UInt64, UnwindAnswer.Found)]
@@ -110,7 +110,7 @@ struct SnapshotUnwinderTests {
   }
 
   @Test(
-    "a child that says nothing, nonsense or too much, or that crashes, changes nothing and is counted",
+    "a child with no, malformed or too much output, or a crash, changes nothing and is counted",
     arguments: [
       "exit 0", "head -c 4000 /dev/urandom", "cat /dev/zero", "exit 65", "kill -SEGV $$", "printf 'CSUNWAN1'",
     ])
@@ -158,7 +158,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 3])
   }
 
-  @Test("a child that does not end is ended")
+  @Test("a cross-check child that does not end is killed")
   func endless() async throws {
     let directory = try TestDirectory()
     let unwinder = try unwinder("while :; do :; done", in: directory) { $0.unwind_ms = 1 }
@@ -191,7 +191,9 @@ struct SnapshotUnwinderTests {
     limits.unwind_ms = 600_000
   }
 
-  @Test("beyond what may wait, reports are skipped and counted; the rest take their turns", .timeLimit(.minutes(20)))
+  @Test(
+    "cross-checks beyond the queue's limit are skipped and counted, and the others run in turn",
+    .timeLimit(.minutes(20)))
   func crowd() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -317,7 +319,9 @@ struct UnwindTableFileTests {
     #expect(String(decoding: log, as: UTF8.self) == "3 unwind-tables --build-id abcd\n")
   }
 
-  @Test("a damaged file is removed and made anew", arguments: ["empty", "zeros", "cut off", "of another build"])
+  @Test(
+    "a damaged file of unwind tables is removed and made again",
+    arguments: ["empty", "zeros", "cut off", "of another build"])
   func damaged(how: String) async throws {
     let directory = try TestDirectory()
     let tables = try tables(#"cat "$0.$3""#, in: directory)
@@ -339,7 +343,7 @@ struct UnwindTableFileTests {
     #expect(await files(tables, of: ["abcd"]).count == 1)
   }
 
-  @Test("a file without tables is asked once")
+  @Test("a file without unwind tables is read only once")
   func failed() async throws {
     let directory = try TestDirectory()
     let tables = try tables(#"echo asked >>"$0.log"; echo part; exit 65"#, in: directory)
@@ -380,7 +384,7 @@ struct UnwindTableFileTests {
   }
 
   @Test(
-    "a child that was killed says nothing of its file, which is asked again", arguments: ["kill -KILL $$", "exit 74"])
+    "a killed child is no verdict on its file, which is read again", arguments: ["kill -KILL $$", "exit 74"])
   func passing(script: String) async throws {
     let directory = try TestDirectory()
     let tables = try tables("echo asked >>\"$0.log\"; \(script)", in: directory)

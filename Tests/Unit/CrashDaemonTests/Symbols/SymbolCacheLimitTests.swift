@@ -82,7 +82,7 @@ extension SymbolCachesTests {
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
-  @Test("slow images of one user hold up no other's", arguments: [false, true])
+  @Test("slow images of one user do not delay other users'", arguments: [false, true])
   func fair(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)
@@ -106,7 +106,7 @@ extension SymbolCachesTests {
     withExtendedLifetime(gate) {}
   }
 
-  @Test("images of one user that wait are limited, and those of another are taken")
+  @Test("one user's waiting images are limited, and another's are accepted")
   func waitingLimit() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -155,7 +155,7 @@ extension SymbolCachesTests {
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("F11: slow images of several users leave a place for root's", arguments: [false, true])
+  @Test("F11: slow images of several users leave a permit for root's", arguments: [false, true])
   func keptPlace(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)

@@ -30,7 +30,7 @@ struct SymbolCachesTests {
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("a crash does not wait for the whole cache: one of its own addresses is made beside it")
+  @Test("a crash does not wait for the whole cache: one for its own addresses is made first")
   func haste() async throws {
     let directory = try TestDirectory()
     let (gate, said) = ("\(directory.path)/gate", "\(directory.path)/said")
@@ -101,7 +101,7 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
   }
 
-  @Test("F20: a file that is replaced in place has its symbols, whatever was named of it before")
+  @Test("F20: a file replaced in place gets its symbols, whatever was claimed of it before")
   func replaced() async throws {
     let directory = try TestDirectory()
     let output = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
@@ -146,7 +146,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("F20: a user whose images cost too much CPU time waits; the images of another do not")
+  @Test("F20: a user whose images cost too much CPU time waits, and other users do not")
   func cost() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -255,7 +255,7 @@ struct SymbolCachesTests {
     #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
   }
 
-  @Test("a report whose symbols come late is announced once, when they are there")
+  @Test("a report with late symbols is announced once, when they are ready")
   func late() async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: false)

@@ -94,7 +94,7 @@ struct SymbolImprovingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
   }
 
-  @Test("a crash that cannot wait for the lines has the names, and says that they may come")
+  @Test("a crash that cannot wait for lines has names, and says that lines may follow")
   func slow() async throws {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))

@@ -90,7 +90,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member removes and prunes reports of others, a stranger does not")
+  @Test("a member removes and prunes reports of other users, a stranger does not")
   func removal() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -130,7 +130,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member sets policies and guards of others' programs, a stranger knows of none")
+  @Test("a member sets policies and guard modes of other users' programs, a stranger sees none")
   func services() async throws {
     try await run { daemon in
       let process = try await daemon.attach(as: TestUser(uid: Self.owner, gid: Self.owner))

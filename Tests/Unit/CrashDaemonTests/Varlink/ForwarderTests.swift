@@ -113,7 +113,7 @@ struct ForwarderTests {
     daemon.hub.notify()
   }
 
-  @Test("a collector that comes late, dies twice and forgets what it has not acknowledged gets every event, in order")
+  @Test("a collector that connects late and crashes twice gets every event, in order")
   func dies() async throws {
     try await collecting({ daemon, path in
       let ids = (0..<60).map { "aa\(100 + $0)" }
@@ -229,7 +229,7 @@ struct ForwarderTests {
     ) { ($0.acknowledges, $0.scrubs) = (true, false) }
   }
 
-  @Test("a collector that only reads may close its other half")
+  @Test("a collector that only reads may shut down its writing side")
   func readsOnly() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -302,7 +302,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "an answer without an end, or to no event, ends the connection, and the event comes again",
+    "an unfinished or unexpected answer ends the connection, and the event is sent again",
     arguments: [true, false])
   func unasked(isEndless: Bool) async throws {
     try await collecting({ daemon, path in

@@ -11,7 +11,7 @@ import Testing
 struct SubscribeTests {
   private static let method = "io.crashshield.Crashd.Subscribe"
 
-  @Test("no event is missed and none comes twice, however many are stored meanwhile")
+  @Test("a subscriber gets each event exactly once, however many are stored meanwhile")
   func noGap() async throws {
     try await TestDaemon.run { daemon in
       let ids = (0..<200).map { "aa\($0 + 1_000)" }
@@ -73,7 +73,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber that does not read is cut off, and the others get everything")
+  @Test("a subscriber that does not read is disconnected, and the others get everything")
   func slowReader() async throws {
     var limits = Limits()
     // Long enough for the reader that does read, on the slowest of machines: the limit is the same for both.
@@ -156,7 +156,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a subscriber says how far behind it is; a collector is forgotten when the settings name it no more")
+  @Test("Subscribers lists the lag, and a collector that the settings no longer name is deleted")
   func forgotten() async throws {
     let unsubscribe = "io.crashshield.Crashd.Unsubscribe"
     let named = ForwardSettings(path: "/nowhere/collector")
@@ -190,7 +190,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a user has at most so many names")
+  @Test("a user's number of named subscribers is limited")
   func tooManyNames() async throws {
     try await TestDaemon.run { daemon in
       for index in 0..<ReportStore.subscriberLimit {
@@ -227,7 +227,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("an event that cannot be read any more is counted as lost, and the others come")
+  @Test("an unreadable event is counted as lost, and the others are sent")
   func unreadable() async throws {
     try await TestDaemon.run { daemon in
       let start = try daemon.store.newestCursor()

@@ -117,7 +117,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("calls that come together are answered in their order, oneway ones not at all")
+  @Test("pipelined calls are answered in order, oneway ones not at all")
   func pipelining() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -147,7 +147,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("connections above the limit of all are refused, with an error that says so")
+  @Test("connections above the total limit are refused with an error that says so")
   func connectionLimit() async throws {
     var limits = Limits()
     limits.connections = 2
