@@ -29,7 +29,7 @@ struct AccessTests {
     }
   }
 
-  @Test("S8: the stacks of an object's use, release and allocation go on with the async functions that wait")
+  @Test("S8: the stacks of use, release and allocation continue with the awaiting async functions")
   func asyncCallers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -61,7 +61,7 @@ struct AccessTests {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
 
-  @Test("a write is recorded as one, and has its effect")
+  @Test("a write to a freed object is recorded as one, and has its effect")
   func write() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -73,7 +73,7 @@ struct AccessTests {
     }
   }
 
-  @Test("releases too many run no second deinit, and calls find the methods")
+  @Test("over-releases run no second deinit, and calls on the freed object find its methods")
   func release() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -108,7 +108,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a slot that was opened is not used again, and when all are open memory comes from elsewhere")
+  @Test("an opened slot is not reused, and without closed slots memory comes from malloc")
   func spent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 4)
@@ -127,7 +127,7 @@ struct AccessTests {
     }
   }
 
-  @Test("threads that meet at a freed object go on, and it is recorded once")
+  @Test("a freed object used by several threads at once is recorded once, and they go on")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -145,7 +145,7 @@ struct AccessTests {
     }
   }
 
-  @Test("crash: the process ends by the access")
+  @Test("the policy crash ends the process at a use of a freed object")
   func crash() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       start(Session.self, policy: .crash)

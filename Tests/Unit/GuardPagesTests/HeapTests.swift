@@ -32,7 +32,7 @@ struct HeapTests {
     }
   }
 
-  @Test("an access past the end and one before the begin meet the guards", arguments: [false, true])
+  @Test("accesses past the end and before the start of an object hit the guard pages", arguments: [false, true])
   func overflow(isBefore: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isBefore] in
       start(Session.self)
@@ -51,7 +51,7 @@ struct HeapTests {
     }
   }
 
-  @Test("a write just beside an object is found when it is freed", arguments: [40, 47, -8, -16])
+  @Test("a write just beside an object is detected at its release", arguments: [40, 47, -8, -16])
   func trampled(offset: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [offset] in
       start(Session.self)
@@ -65,7 +65,7 @@ struct HeapTests {
   }
 
   @Test(
-    "crash: each of these ends the process",
+    "the policy crash ends the process at each heap fault",
     arguments: ["double-free", "invalid-free", "overflow", "underflow", "trampled", "write", "execute"])
   func crashes(way: String) async {
     await #expect(processExitsWith: .signal(SIGSEGV)) { [way = way as String] in
@@ -93,7 +93,7 @@ struct HeapTests {
     }
   }
 
-  @Test("realloc moves what a slot holds, calloc and aligned memory stay as they are, sizes are what was asked for")
+  @Test("realloc moves a slot's contents, calloc and aligned memory are not guarded, and sizes are as requested")
   func family() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)

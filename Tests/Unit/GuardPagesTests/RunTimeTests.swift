@@ -23,7 +23,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("classes that do not fit into a page are refused")
+  @Test("classes larger than a page are refused for guard slots")
   func unsuitable() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start()
@@ -36,7 +36,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("S11: a class whose objects have elements behind their fields is refused, with the reason")
+  @Test("S11: a class with tail-allocated elements is refused for guard slots, with the reason")
   func tailAllocated() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start()
@@ -51,7 +51,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("rate, number of slots and policy change while the program runs")
+  @Test("sample rate, number of slots and policy change at run time")
   func configured() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 0)
@@ -78,7 +78,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the slot whose object was freed first is used again first")
+  @Test("guard slots are reused in the order of their frees")
   func order() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 16)
@@ -93,7 +93,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("an object in quarantine is not freed yet; a slot is closed when it leaves")
+  @Test("a guard slot is closed when its quarantined object is evicted")
   func quarantine() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -136,7 +136,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("a forked child has the slots as they are, counts anew, and its incidents are its own")
+  @Test("a forked child keeps the guard slots, with its own counts and incidents")
   func forked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -185,7 +185,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("memory outlives the thread that allocated it, also in what runs at the thread's end")
+  @Test("guarded memory outlives its allocating thread, also during the thread's destructors")
   func threadEnds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -205,7 +205,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("memory is bounded by the slots")
+  @Test("guard page memory is bounded by the number of slots")
   func bounded() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 512)

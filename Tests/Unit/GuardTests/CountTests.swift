@@ -10,7 +10,7 @@ private let right: Int32 = 42
 /// Faults of background work on four threads are counted exactly.
 @Suite
 struct CountTests {
-  @Test("a continuation resumed a thousand times by four threads: one is the first, the others are counted")
+  @Test("a continuation resumed a thousand times by four threads counts all resumptions but the first")
   func continuation() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let firsts = Tally()
@@ -24,7 +24,7 @@ struct CountTests {
     }
   }
 
-  @Test("four hundred continuations lost on four threads")
+  @Test("four hundred continuations lost on four threads are counted exactly")
   func lost() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let leaked = Tally()
@@ -42,7 +42,7 @@ struct CountTests {
     }
   }
 
-  @Test("work of the main actor from four threads: each is counted, and runs once")
+  @Test("main actor work from four threads is counted exactly, and each runs once")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let runs = Tally()
@@ -118,7 +118,7 @@ struct CountTests {
     }
   }
 
-  @Test("an observation that is ended while four threads post is ended")
+  @Test("an observation that ends while four threads post gets no further call")
   func endedMeanwhile() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let center = NotificationCenter()
@@ -158,7 +158,7 @@ struct CountTests {
     }
   }
 
-  @Test("transitions asked for by four threads during another are dropped, and counted")
+  @Test("transitions requested by four threads during another are dropped, and counted")
   func transitions() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let navigation = await Navigation(.drop)
@@ -180,7 +180,7 @@ struct CountTests {
     }
   }
 
-  @Test("a group and a source that go out of balance on four threads")
+  @Test("unbalanced dispatch groups on four threads are counted exactly")
   func balance() async {
     await #expect(processExitsWith: .exitCode(right)) {
       DispatchQueue.concurrentPerform(iterations: 4) { _ in

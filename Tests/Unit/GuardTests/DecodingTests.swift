@@ -18,7 +18,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("absorb: what is bad is left out, and counted at the place that asked")
+  @Test("absorb: bad elements are skipped in decoding, and counted at the call site")
   func absorb() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let lines = try decoded(badElement, line: 1).lines
@@ -38,7 +38,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("something else than an array or an object gives none, and is counted")
+  @Test("decoding anything but an array or an object gives nothing, and is counted")
   func containers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let order = try decoded(#"{"id": 5, "lines": "x", "prices": [1], "note": "n"}"#, line: 1)
@@ -68,7 +68,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("the decoder's strategies hold within")
+  @Test("the decoder's strategies apply to guarded parts")
   func strategies() throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
@@ -77,7 +77,8 @@ struct DecodingTests {
   }
 
   @Test(
-    "off: the error is thrown, and nothing is recorded; observe: it is recorded", arguments: [ShieldMode.off, .observe])
+    "a decoding error is thrown in off without a record, and in observe with one",
+    arguments: [ShieldMode.off, .observe])
   func thrown(mode: ShieldMode) async {
     await #expect(processExitsWith: .exitCode(right)) { [mode = Int(mode.rawValue) as Int] in
       Shield.setMode(ShieldMode(rawValue: UInt8(mode)) ?? .absorb)
@@ -94,7 +95,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("on four threads each that is left out is counted, at its own place")
+  @Test("skipped elements are counted per call site on four threads")
   func threads() async {
     await #expect(processExitsWith: .exitCode(right)) {
       DispatchQueue.concurrentPerform(iterations: 4) { thread in

@@ -60,7 +60,7 @@ struct JSONTests {
     }
   }
 
-  @Test("elements that are none are left out, each counted")
+  @Test("invalid elements of a JSON array are skipped and counted")
   func leftOut() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = ShieldedJSON(["tags": ["a", NSNull(), [1], "b", NSNull()] as [Any]])
@@ -71,7 +71,7 @@ struct JSONTests {
     }
   }
 
-  @Test("numbers of Swift's and Foundation's own are read as those of JSON are")
+  @Test("numbers of Swift and Foundation types are read as JSON numbers")
   func numbers() {
     #expect(ShieldedJSON(UInt8(7)).int() == 7)
     #expect(ShieldedJSON(Float(0.5)).double() == 0.5)
@@ -84,7 +84,7 @@ struct JSONTests {
     #expect(ShieldedJSON(Int?.some(3)).int() == 3)
   }
 
-  @Test("a text that is no JSON is thrown")
+  @Test("a text that is no JSON throws")
   func noJSON() {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }

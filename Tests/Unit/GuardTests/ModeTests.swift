@@ -14,7 +14,7 @@ struct ModeTests {
   @Test("a fault of a handle has the kind that the ring gets as a use-after-free incident")
   func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
 
-  @Test("a million changes of mode on four threads lose and invent no record")
+  @Test("a million mode changes on four threads lose and invent no record")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let absorbed = Atomic<Int>(0)
@@ -41,7 +41,7 @@ struct ModeTests {
     }
   }
 
-  @Test("guards whose modes change all the time, each kind's on a thread of its own: no record is lost, none invented")
+  @Test("guards of each kind on their own threads lose and invent no record during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // On one queue, one after the other: a Mutex is nothing that ThreadSanitizer knows of (Tests/tsan-suppressions).
@@ -65,7 +65,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a guard that others change between observe and absorb counts every fault, and one that stays off none")
+  @Test("a guard switched between observe and absorb counts every fault, and one in off none")
   func togglingOthers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.off, for: .message)
@@ -116,7 +116,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a table that is full counts what it cannot keep")
+  @Test("a full incident table counts the incidents that it drops")
   func full() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let places = 3000
@@ -137,7 +137,7 @@ struct ModeTests {
   }
 
   @Test(
-    "the environment sets modes, and says nothing of what it does not know",
+    "the environment sets guard modes, and unknown kinds in it are ignored",
     arguments: [
       ("off", [ShieldMode.off, .off]), ("observe,cast=off", [.observe, .off]), ("cast=off,absorb", [.absorb, .absorb]),
       ("cast=never,nothing,index = observe", [.observe, .absorb]), ("", [.absorb, .absorb]),
@@ -152,7 +152,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a mode that code has set is not taken back by the environment")
+  @Test("the environment does not override a mode that code has set")
   func code() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe setenv("CRASHSHIELD_GUARDS", "off", 1)

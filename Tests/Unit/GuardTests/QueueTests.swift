@@ -10,7 +10,7 @@ private let right: Int32 = 42
 /// A queue that may be waited for from itself lets one body in at a time all the same.
 @Suite
 struct QueueTests {
-  @Test("a task made in a body waits for the queue as anybody does", arguments: [false, true])
+  @Test("a task made in a body waits for the queue like any other caller", arguments: [false, true])
   func task(isAsync: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isAsync] in
       let scene = Scene()
@@ -23,7 +23,7 @@ struct QueueTests {
     }
   }
 
-  @Test("a body that waits for its queue in a task which runs at once is inside of it")
+  @Test("a body that waits for its queue in an immediate task is detected as nested")
   func immediate() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let scene = Scene()
@@ -51,7 +51,7 @@ struct QueueTests {
     }
   }
 
-  @Test("bodies that are waited for and bodies that come later, of four threads: never two at a time")
+  @Test("sync and async bodies of four threads never run two at a time")
   func exclusion() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let queue = ShieldedQueue(label: "one")

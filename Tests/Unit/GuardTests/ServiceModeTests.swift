@@ -11,7 +11,7 @@ private let right: Int32 = 42
 @Suite
 struct ServiceModeTests {
   @Test(
-    "a second resumption ends the process as Swift's does: off without a record, observe with one", arguments: 0..<3)
+    "a second resumption ends the process as in Swift: off without a record, observe with one", arguments: 0..<3)
   func twice(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)
@@ -29,7 +29,7 @@ struct ServiceModeTests {
     try expect(result, number, "[continuation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("a continuation that is lost waits for ever: off without a record, observe with one", arguments: 1..<3)
+  @Test("a lost continuation waits for ever: off without a record, observe with one", arguments: 1..<3)
   func lost(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       begin(number)
@@ -56,7 +56,7 @@ struct ServiceModeTests {
     }
   }
 
-  @Test("work of the main actor elsewhere ends the process as assumeIsolated does", arguments: 0..<3)
+  @Test("main actor work on another thread ends the process as assumeIsolated does", arguments: 0..<3)
   func mainActor(number: Int) async throws {
     let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
       begin(number)

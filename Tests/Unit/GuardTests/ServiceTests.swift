@@ -23,7 +23,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a timer that was cancelled, suspended or let go says nothing and traps never")
+  @Test("a cancelled, suspended or released timer makes no incident and no trap")
   func quietTimer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let target = Target()
@@ -86,7 +86,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("the four mistakes of observers are ignored, each with one record")
+  @Test("four kinds of observer misuse are absorbed, each with one record")
   func observers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let registry = ObserverRegistry<Cart>()
@@ -108,7 +108,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("an observer may add and remove while it is called, and two registries may call each other")
+  @Test("an observer may add and remove observers while it is called, and registries may call each other")
   func nested() {
     let (first, second) = (ObserverRegistry<Cart>(), ObserverRegistry<Cart>())
     let target = Target()
@@ -139,7 +139,7 @@ struct ServiceTests {
     #expect(registry.count == 0)
   }
 
-  @Test("a second resumption is ignored, and of two threads one is the first")
+  @Test("a second resumption is absorbed, and of two racing threads one is the first")
   func continuation() async throws {
     let firsts = Atomic<Int>(0)
     for round in 0..<200 {
@@ -159,7 +159,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a continuation that is lost throws, and says where it was made")
+  @Test("a lost continuation throws, with its source location")
   func lost() async {
     await #expect(processExitsWith: .exitCode(right)) {
       do {
@@ -176,7 +176,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("work of the main actor runs at once on the main thread, and later from another, in its order")
+  @Test("main actor work runs at once on the main thread, and later in order from another")
   func mainActor() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await MainActor.run {
@@ -203,7 +203,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a message that is not known is nil, and one record")
+  @Test("an unknown message gives nil, and one record")
   func messages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(
@@ -236,7 +236,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a text's message to a number reaches it as text, and a number's to a text as number; both are recorded")
+  @Test("a message of the wrong type converts its receiver between text and number, with a record")
   func convertedMessages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]

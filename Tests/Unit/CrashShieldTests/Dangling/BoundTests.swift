@@ -47,7 +47,7 @@ struct BoundTests {
     }
   }
 
-  @Test("absorb: each deinit runs once, however many objects pass")
+  @Test("absorb: each deinit runs exactly once, however many objects are freed")
   func deferredDeinits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
@@ -64,7 +64,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a budget that is used up admits only in place of an older object; with none nothing is admitted")
+  @Test("a full budget admits an object only in place of an older one, and a budget of 0 admits none")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setDanglingBudget(bytes: 10 * 128)
@@ -112,7 +112,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a policy that changes while others' objects are in the places loses no deinit and finds no fault")
+  @Test("a change of policy with objects in quarantine loses no deinit and reports no false incident")
   func policies() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let policies: [DanglingPolicy] = [.absorb, .zero, .diagnose, .absorb, .diagnose, .zero, .absorb]
@@ -132,7 +132,7 @@ struct BoundTests {
     }
   }
 
-  @Test("an object that leaves with more retains than releases is found, and does no harm", arguments: [0, 1, 2])
+  @Test("an evicted object with more retains than releases is detected, and does no harm", arguments: [0, 1, 2])
   func drift(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -176,7 +176,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a release too many is recorded, and runs no deinit twice", arguments: [0, 1, 2])
+  @Test("an over-release is recorded, and runs no deinit twice", arguments: [0, 1, 2])
   func overRelease(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -191,7 +191,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a write to a field is found when the object leaves", arguments: [0, 1, 2])
+  @Test("a write to a freed object's field is detected at its eviction", arguments: [0, 1, 2])
   func write(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])

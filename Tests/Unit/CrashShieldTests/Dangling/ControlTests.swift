@@ -30,7 +30,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a later round takes back what it does not name, and so does a crashd that asks for nothing")
+  @Test("a later round of settings removes classes that it does not name, as does an empty one")
   func rounds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -148,7 +148,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a class that is not there, a generic one, a version and a kind of later times are answered as such")
+  @Test("unknown and generic classes, later versions and unknown kinds get their own answers")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -173,7 +173,7 @@ struct ControlTests {
     }
   }
 
-  @Test("nothing that is malformed does anything, and the connection lives on")
+  @Test("malformed control messages have no effect, and the connection stays open")
   func malformed() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -197,7 +197,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a program can forbid it by its configuration")
+  @Test("a program can refuse remote control by its configuration")
   func forbidden() async {
     await #expect(processExitsWith: .exitCode(right)) {
       ControlTests.expectForbidden(byConfiguration: true)
@@ -205,7 +205,7 @@ struct ControlTests {
     }
   }
 
-  @Test("the environment can forbid it")
+  @Test("the environment can refuse remote control")
   func forbiddenFromOutside() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // Nothing else runs in this process yet.

@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct CrashPointerTests {
   @Test(
-    "S4: a crash whose register points at an object in quarantine carries its class, its policy and its release",
+    "S4: a crash with a register at a quarantined object has its class, policy and release stack",
     arguments: DanglingPolicy.allCases.indices)
   func held(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in

@@ -8,7 +8,7 @@ import Testing
 /// Stacks by frame pointers.
 @Suite
 struct FrameTests {
-  @Test("frames that a sanitizer takes for unreadable are read, anew and remembered")
+  @Test("frames that a sanitizer poisons are read, at first and from the cache")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // The shield is there: from now on threads remember their stacks.
@@ -26,7 +26,7 @@ struct FrameTests {
     }
   }
 
-  @Test("S7: a function that ended by a tail call is named by the call before the return address")
+  @Test("S7: a function that ended in a tail call is found by the call before the return address")
   func tailCall() {
     var stack = cs_quarantine_stack()
     var whole = cs_quarantine_stack()

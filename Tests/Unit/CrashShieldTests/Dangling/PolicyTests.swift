@@ -25,7 +25,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("zero: the deinit has run, and calls return zero, an empty string and nil")
+  @Test("zero: the deinit runs, and calls on the freed object return zero, an empty string and nil")
   func zero() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero)
@@ -43,7 +43,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("diagnose: the fields carry the number of the record")
+  @Test("diagnose: the freed object's fields have the number of its record")
   func diagnose() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .diagnose)
@@ -78,7 +78,9 @@ struct PolicyTests {
     }
   }
 
-  @Test("weak references are nil at once under each policy", arguments: DanglingPolicy.allCases.indices)
+  @Test(
+    "weak references to a freed object are nil at once under each policy",
+    arguments: DanglingPolicy.allCases.indices)
   func weakReferences(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -113,7 +115,7 @@ struct PolicyTests {
     #expect(text.contains("unowned reference"))
   }
 
-  @Test("the memory of an object with unowned references is given back when both are done")
+  @Test("an object's memory is freed when the quarantine and its unowned references are done")
   func unownedBalance() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb)

@@ -27,7 +27,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("releases too many at the same time are recorded, and one deinit runs", arguments: [0, 1, 2])
+  @Test("simultaneous over-releases are recorded, and one deinit runs", arguments: [0, 1, 2])
   func racingReleases(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       // Room for all of them, so that none leaves before its last use.
@@ -54,7 +54,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("a deinit that was put off runs soon, also when nothing else is released")
+  @Test("a deferred deinit runs soon, also without further releases")
   func soon() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 1)
@@ -90,7 +90,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("an actor that its own job releases last has not been written to", arguments: [0, 1, 2])
+  @Test("an actor whose own job releases it last is not reported as written to", arguments: [0, 1, 2])
   func actorsJob(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Lonely.self, policy: DanglingPolicy.allCases[number], limit: 10)

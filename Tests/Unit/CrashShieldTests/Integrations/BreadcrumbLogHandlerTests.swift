@@ -8,14 +8,14 @@ import Testing
 
 @Suite("Breadcrumbs from swift-log")
 struct BreadcrumbLogHandlerTests {
-  @Test("a line is level, label and message")
+  @Test("a log line's breadcrumb has level, label and message")
   func line() {
     let trail = Trail()
     trail.logger().info("checkout")
     #expect(trail.texts == ["info shop: checkout"])
   }
 
-  @Test("lines below the handler's level leave nothing")
+  @Test("log lines below the handler's level leave no breadcrumb")
   func level() {
     let trail = Trail()
     var logger = trail.logger()
@@ -25,7 +25,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["debug shop: this"])
   }
 
-  @Test("metadata stays in the process, but for the keys that are named")
+  @Test("only log metadata of the named keys is in a breadcrumb")
   func metadata() {
     let trail = Trail()
     var logger = trail.logger()
@@ -57,7 +57,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
   }
 
-  @Test("an error's type is shown and not what it says")
+  @Test("a breadcrumb has an error's type, and not its text")
   func error() {
     struct PaymentFailed: Error { var card = "4111 1111" }
     let trail = Trail()
@@ -77,7 +77,7 @@ struct BreadcrumbLogHandlerTests {
 
 @Suite("Incidents in swift-log")
 struct IncidentLogTests {
-  @Test("an incident is a warning with its place and count, and no value")
+  @Test("a logged incident is a warning with call site and count, and without values")
   func incident() throws {
     let trail = Trail()
     let incident = ShieldIncident(

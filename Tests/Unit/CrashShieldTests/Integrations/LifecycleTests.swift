@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The shield in swift-service-lifecycle")
 struct LifecycleTests {
-  @Test("reports say when the shutdown has begun")
+  @Test("reports have the start of a shutdown")
   func phases() async throws {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     try await testGracefulShutdown { trigger in
@@ -21,7 +21,7 @@ struct LifecycleTests {
     }
   }
 
-  @Test("a cancelled group is on its way down, too")
+  @Test("a cancelled service group counts as shutting down")
   func cancelled() async {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     let run = Task { try await ShutdownNote { said.yield($0) }.run() }

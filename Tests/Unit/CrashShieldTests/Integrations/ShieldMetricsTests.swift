@@ -55,7 +55,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 4_000)
   }
 
-  @Test("a trap of the backend's in isolated work ends the process, for the counts would stay locked")
+  @Test("a trap of the metrics backend in isolated work ends the process, for the counts would stay locked")
   func trap() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       do {
@@ -85,7 +85,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
   }
 
-  @Test("the counts are those of the process")
+  @Test("the metrics are the counts of the process")
   func ofTheProcess() async {
     await #expect(processExitsWith: .success) {
       let backend = TestMetrics()
