@@ -8,7 +8,7 @@ import Testing
 
 @Suite("EventStream")
 struct EventStreamTests {
-  @Test("ready and the events come in order, also when they share a packet")
+  @Test("ready and events arrive in order, also in one packet")
   func order() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call(), call.contains(#""more":true"#), call.contains(#""cursor":"c0""#) else {
@@ -35,7 +35,7 @@ struct EventStreamTests {
     #expect(try stream.next() == nil)
   }
 
-  @Test("an error ends the stream")
+  @Test("an error ends the event stream")
   func error() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -46,7 +46,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.refused(.invalidCursor("old"))) { try stream.next() }
   }
 
-  @Test("a crashd that answers with a list of incidents is too old to stream them")
+  @Test("a crashd that answers with a list of incidents is reported as too old to stream them")
   func oldDaemon() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -116,7 +116,7 @@ struct EventStreamTests {
     #expect(stream.unreadableCursor == cursor)
   }
 
-  @Test("a stream that crashd cuts off is closed")
+  @Test("an event stream that crashd cuts off is closed")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -128,7 +128,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try stream.next() }
   }
 
-  @Test("a wait ends when the output that it is for is hung up")
+  @Test("a wait for events ends when the output is hung up")
   func hangup() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -148,7 +148,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.cancelled) { try stream.next(hangup: ends[1]) }
   }
 
-  @Test("a stream without news can be waited for a while only")
+  @Test("a wait for events can have a time limit")
   func timeout() throws {
     let daemon = try FakeDaemon { $0.waitForHangup() }
     defer { daemon.stop() }

@@ -45,7 +45,7 @@ struct DebuggingTests {
       environment: environment)
   }
 
-  @Test("F1: the build that crashed is passed to the debugger")
+  @Test("F1: the crashed build's file is passed to the debugger")
   func build() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop server ä")
@@ -54,7 +54,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F1: an executable that is no absolute path is never an argument",
+    "F1: an executable without an absolute path is never passed to the debugger",
     arguments: [
       "-ex=shell id", "--command=/tmp/x", "-", "", "crashctl", "./crashctl", "not a path: -ex=shell id", "@x",
     ])
@@ -65,7 +65,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F1: a file of the report's build with a name that lldb would read as commands is no argument",
+    "F1: a file of the report's build whose name lldb would read as commands is not passed to it",
     arguments: ["a\nplatform shell id\n", "a`id`", "a\"b", "a'b", "a\\", "a$x", "a\rb", "a\u{1b}b"])
   func names(name: String) throws {
     let scratch = try Scratch()
@@ -85,7 +85,7 @@ struct DebuggingTests {
   }
 
   @Test(
-    "F15: no debugger starts where crashctl has more rights than its caller",
+    "F15: crashctl with elevated rights starts no debugger",
     arguments: [["SUDO_UID": "4711"], ["SUDO_UID": "x"], ["PKEXEC_UID": "4711"], ["DOAS_USER": "shop"]])
   func raisedDebug(environment: [String: String]) throws {
     let scratch = try Scratch()
@@ -123,7 +123,7 @@ struct DebuggingTests {
       ])
   }
 
-  @Test("F15: $PAGER of a caller with fewer rights is not run")
+  @Test("F15: crashctl with elevated rights does not run the caller's $PAGER")
   func pagerIsNotRun() throws {
     let scratch = try Scratch()
     let mark = scratch.path + "/ran"

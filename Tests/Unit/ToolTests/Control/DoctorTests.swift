@@ -38,7 +38,7 @@ struct DoctorTests {
     #expect(findings.first { $0.subject == "losses" }?.sentence == "since crashd started: 3 ring")
   }
 
-  @Test("a process without the shield, one with it, and one whose handlers were taken away")
+  @Test("doctor distinguishes a process without the shield, with it, and with replaced handlers")
   func processes() throws {
     let all = "0000000040000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGSYS
     #expect(try levels(caught: all, maps: "")["shield"] == .fault)
@@ -51,7 +51,7 @@ struct DoctorTests {
     #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not seen")
   }
 
-  @Test("Swift's own backtracer is warned of where it is on")
+  @Test("doctor warns of an enabled Swift backtracer")
   func backtracer() throws {
     #expect(try levels(environment: ["A=1", "SWIFT_BACKTRACE=color=no,enable=yes"])["backtracer"] == .warning)
     #expect(try levels(environment: ["SWIFT_BACKTRACE=enable=no"])["backtracer"] == nil)
@@ -90,7 +90,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("the spool is good as crashd makes it, a fault or a warning otherwise", arguments: [0o1733, 0o3733, 0o777, 0])
+  @Test("doctor accepts the spool as crashd makes it, and reports other modes", arguments: [0o1733, 0o3733, 0o777, 0])
   func spool(mode: mode_t) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -108,7 +108,7 @@ struct DoctorTests {
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
   }
 
-  @Test("D16: symbols of a file without a build id are called missing, as its reports lack them")
+  @Test("D16: doctor reports symbols of a file without a build id as missing")
   func withoutBuildID() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -123,7 +123,7 @@ struct DoctorTests {
     #expect(symbols.level == .warning && symbols.sentence.contains("no names"), "\(symbols.sentence)")
   }
 
-  @Test("debug files are found where crashd finds them, by the build id", arguments: ["", ".debug/"])
+  @Test("doctor finds debug files where crashd does, by build id", arguments: ["", ".debug/"])
   func debugFiles(folder: String) throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -155,7 +155,7 @@ struct DoctorTests {
     #expect(doctor.process(1) == nil)
   }
 
-  @Test("this test's own program has unwind tables and debug information; a text is no program")
+  @Test("doctor finds unwind tables and debug information in crash-maker, and none in a text")
   func programs() throws {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
     let own = doctor.program(try CommandLineTests.product("crash-maker"))
@@ -167,7 +167,7 @@ struct DoctorTests {
     #expect(doctor.program("/nowhere").map(\.level) == [.fault])
   }
 
-  @Test("a section table that lies is no section table")
+  @Test("doctor rejects a section table with wrong offsets")
   func hostileImage() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }

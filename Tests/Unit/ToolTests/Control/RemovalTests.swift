@@ -49,7 +49,7 @@ struct RemovalTests {
     #expect(wrong.status == 2 && wrong.complaint.contains("'soon' is no age or time"))
   }
 
-  @Test("follow says how many crashes were removed before it came, and shows what is left")
+  @Test("follow says how many crashes were removed before it started, and shows the remaining ones")
   func late() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -60,7 +60,7 @@ struct RemovalTests {
   }
 
   @Test(
-    "ages are read as people write them",
+    "ages are read with units",
     arguments: zip(
       ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
       [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))

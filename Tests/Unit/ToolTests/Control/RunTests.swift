@@ -49,7 +49,7 @@ struct RunTests {
       || pending.contains { line in (UInt64(line.split(separator: "\t").last ?? "", radix: 16) ?? 0) & 0x100 != 0 }
   }
 
-  @Test("the program keeps its input, its output and its exit code")
+  @Test("run keeps the program's input, output and exit code")
   func transparent() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(
@@ -62,7 +62,8 @@ struct RunTests {
   }
 
   @Test(
-    "a program that is not there is 127, one that cannot be executed 126", arguments: [("nope", 127), ("/etc", 126)])
+    "run exits with 127 for a missing program, and with 126 for one that cannot be executed",
+    arguments: [("nope", 127), ("/etc", 126)])
   func notStarted(program: String, status: Int32) throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["run", program], environment: ["TMPDIR": path])
@@ -71,7 +72,7 @@ struct RunTests {
     }
   }
 
-  @Test("a crash is reported on standard error, and crashctl ends by the same signal")
+  @Test("run reports a crash on standard error, and ends by the same signal")
   func crash() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -85,7 +86,7 @@ struct RunTests {
     }
   }
 
-  @Test("--json prints the report as JSON")
+  @Test("run --json prints the report as JSON")
   func json() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -99,7 +100,7 @@ struct RunTests {
     }
   }
 
-  @Test("a signal that is sent to crashctl reaches the program")
+  @Test("run forwards signals to the program")
   func forwarding() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(
@@ -134,7 +135,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: a forked child that crashes is reported")
+  @Test("D21: run reports the crash of a forked child")
   func forkedChild() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -145,7 +146,7 @@ struct RunTests {
     }
   }
 
-  @Test("--keep leaves the directory behind and says where")
+  @Test("run --keep leaves its directory behind and prints the path")
   func keep() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["run", "--keep", "--", "true"], environment: ["TMPDIR": path])
@@ -181,7 +182,7 @@ struct RunTests {
     }
   }
 
-  @Test("the demo shows every crash that it makes")
+  @Test("demo shows every crash that it makes")
   func demo() throws {
     try withDirectory { path in
       let result = try CommandLineTests.crashctl(["demo"], environment: ["TMPDIR": path])

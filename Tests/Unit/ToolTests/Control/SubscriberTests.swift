@@ -32,7 +32,7 @@ struct SubscriberTests {
     return (result, calls.withLock { $0 })
   }
 
-  @Test("the list says how far behind each is")
+  @Test("subscribers lists the lag of each")
   func list() throws {
     let result = try run([]).result
     #expect(
@@ -59,7 +59,7 @@ struct SubscriberTests {
     #expect(none.result.complaint.hasPrefix("crashctl: there is no subscriber 'unknown'"))
   }
 
-  @Test("a collector that the settings name is not forgotten, and the sentence says what to do")
+  @Test("a configured collector cannot be deleted, and the error says what to do")
   func inUse() throws {
     let result = try run(["forget", "forward /run/a.sock"], refusal: "io.crashshield.Crashd.SubscriberInUse").result
     #expect(result.status == 2)

@@ -16,7 +16,7 @@ struct OTLPSinkTests {
     return (delivery, try #require(server.requests.first))
   }
 
-  @Test("a crash is one log record with the attributes of the conventions")
+  @Test("a crash is one OTLP log record with the attributes of the semantic conventions")
   func record() throws {
     let (delivery, request) = try deliver(.init(body: "{}"), headers: ["Authorization: Bearer t"])
     #expect(delivery == .delivered)
@@ -45,7 +45,7 @@ struct OTLPSinkTests {
   }
 
   @Test(
-    "a collector that says 200 and that it has rejected the record has refused it",
+    "a 200 with a rejected record counts as refused",
     arguments: [#""1""#, "1"])
   func rejected(count: String) throws {
     let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#
@@ -68,7 +68,7 @@ struct OTLPSinkTests {
     #expect(why.unicodeScalars.count < 250)
   }
 
-  @Test("an empty partial success is a success", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  @Test("an empty partial success counts as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(

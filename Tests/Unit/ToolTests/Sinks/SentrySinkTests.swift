@@ -13,7 +13,7 @@ struct SentrySinkTests {
     return SentrySink(dsn, http: HTTPClient(), environment: environment, host: "web-1")
   }
 
-  @Test("an envelope has a header, an item's header with its length, and the event, a line each")
+  @Test("a Sentry envelope has header, item header with length, and event, one line each")
   func envelope() throws {
     let server = try StubServer { _, _ in .init(body: #"{"id":"aa11"}"#) }
     defer { server.stop() }
@@ -30,7 +30,7 @@ struct SentrySinkTests {
     #expect(JSONValue.decoded(lines[2])?["event_id"] == .string("aa11"))
   }
 
-  @Test("the fingerprint is the group, the stack has the innermost frame last, own code is marked")
+  @Test("a Sentry event has the group as fingerprint, the innermost frame last, and in-app frames marked")
   func event() throws {
     let frames = #"""
       "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[
@@ -62,7 +62,7 @@ struct SentrySinkTests {
     #expect(json["transaction"] == .string("buy()"))
   }
 
-  @Test("a build id is a debug id with its first three fields turned round")
+  @Test("a Sentry debug id is the build id with its first three fields byte-swapped")
   func debugID() {
     #expect(
       SentryEvent.debugID("0123456789abcdef00112233445566778899aabb") == "67452301-ab89-efcd-0011-223344556677")
@@ -135,7 +135,7 @@ struct SentrySinkTests {
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))
   }
 
-  @Test("a connection that breaks off before the answer is tried again later, and the next attempt has a new one")
+  @Test("a connection that breaks before the answer is retried later over a new one")
   func brokenOff() throws {
     let server = try StubServer { _, before in before == 0 ? nil : .init() }
     defer { server.stop() }

@@ -109,7 +109,7 @@ struct SinkRunnerTests {
     #expect(subscription.contains(#""subscriber":"t.script""#) && subscription.contains(#""name":"sho""#))
   }
 
-  @Test("an event that is not taken now is sent again and not acknowledged before; the next one waits")
+  @Test("a deferred event is retried before the next one, and acknowledged only when delivered")
   func later() throws {
     let sink = Script(answers: [.later("busy"), .later("busy", after: .seconds(90)), .delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2")
@@ -131,7 +131,7 @@ struct SinkRunnerTests {
     #expect(result.log == ["error: script: report a1 is left out: 413"])
   }
 
-  @Test("an event that is answered for an hour and not taken is left out by its name; the next one is sent")
+  @Test("an event that a server defers for an hour is dropped by id, and the next one is sent")
   func givenUp() throws {
     let sink = Refusing(id: "a1", delivery: .later("h answers 500", maybeNever: true))
     let result = try run(sink, [("c1", "a1"), ("c2", "a2")], until: "c2", timePasses: true)
@@ -186,7 +186,7 @@ struct SinkRunnerTests {
     #expect(result.crashd.all.count { $0.contains("Crashd.Ack") } == 2)
   }
 
-  @Test("an event that is too large is left out in the same way, over a new connection")
+  @Test("an event that is too large is dropped over a new connection")
   func tooLarge() throws {
     let sink = Script(answers: [.delivered])
     let connections = SharedLog()
@@ -260,7 +260,7 @@ struct SinkRunnerTests {
     #expect(result.log == ["error: script: 7 reports were removed before they were sent; what is left follows"])
   }
 
-  @Test("more events than a minute may have wait")
+  @Test("events above the rate limit wait")
   func pace() throws {
     let sink = Script(answers: [.delivered])
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
@@ -295,7 +295,7 @@ struct SinkRunnerTests {
     }
   }
 
-  @Test("a crashd that is there again has no need of an event to say so")
+  @Test("a sink runner logs crashd's return without waiting for an event")
   func reachable() throws {
     let (stop, log) = (try StopSignal(), SharedLog())
     let crashd = try Crashd([]) { _ in }

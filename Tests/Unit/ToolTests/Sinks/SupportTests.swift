@@ -20,7 +20,7 @@ struct SupportTests {
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
   }
 
-  @Test("a server that asks for time gets it, up to an hour")
+  @Test("a sink honours Retry-After up to an hour")
   func request() {
     var backoff = Backoff()
     #expect(backoff.delay(atLeast: .seconds(7)) == .seconds(7))
@@ -28,7 +28,7 @@ struct SupportTests {
     #expect(backoff.delay(atLeast: .zero, random: \.upperBound) == .seconds(1))
   }
 
-  @Test("ten seconds' worth of events may come at once, then they come evenly")
+  @Test("a sink's rate limit allows a burst of ten seconds, then an even rate")
   func pace() {
     var pace = Pace(perMinute: 30)
     let start = ContinuousClock.now
@@ -55,7 +55,7 @@ struct SupportTests {
     #expect(JournalText.fields(JournalEntry(plain, json: nil).bytes)["CRASH_CLASS"] == nil)
   }
 
-  @Test("the oldest crash is forgotten first")
+  @Test("the duplicate filter forgets the oldest crash first")
   func recent() throws {
     var recent = RecentEvents(limit: 2)
     let keys = try ["a1", "a2", "a3"].map { RecentEvents.Key(try Sample.event(id: $0).report) }
@@ -63,7 +63,7 @@ struct SupportTests {
     #expect(keys.map { recent.contains($0) } == [false, true, true])
   }
 
-  @Test("a log's and a status's text is one line, whatever a server says")
+  @Test("log lines and status texts are one line, whatever a server answers")
   func oneLine() {
     let lines = Mutex<[String]>([])
     let words = "a\r\nSTATUS=b\n<0>c\u{1b}[2J\u{2028}d"
@@ -86,7 +86,7 @@ struct SupportTests {
     #expect(stop.wait(for: .zero))
   }
 
-  @Test("a status line says what was sent, and what is wrong")
+  @Test("a sink's status line has the sent count and the current error")
   func board() {
     let board = SinkBoard()
     board.change("b") { $0.delivered = 3 }

@@ -39,7 +39,7 @@ struct TextPatternTests {
       #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, "to a.b@c.example.org., x@y", ["a.b@c.example.org"]),
   ]
 
-  @Test("the longest match that begins first is found, then the next", arguments: cases)
+  @Test("a pattern finds the leftmost longest match, then the next", arguments: cases)
   func found(each: Case) throws {
     let text = Array(each.text.utf8)
     let ranges = try #require(try TextPattern(each.pattern).ranges(in: text))
