@@ -93,7 +93,7 @@ struct CrashTests {
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
   }
 
-  @Test("on a smashed stack is recorded, however few its frames")
+  @Test("a crash on a smashed stack is recorded, with however few frames")
   func smashedStack() throws {
     let outcome = try crash(.CS_TEST_SMASHED_STACK)
     #expect(outcome.signal == SIGSEGV)
@@ -167,7 +167,7 @@ struct CrashTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("reaches a daemon that came after the start, with the ring and the images")
+  @Test("a crash reaches a daemon that started later, with the ring and the images")
   func connects() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
@@ -198,7 +198,7 @@ struct CrashTests {
   }
 
   @Test(
-    "F5: reaches a daemon, also when the program has closed all descriptors: hello, wake-up, record, hang-up",
+    "F5: a crash reaches crashd when the program has closed all descriptors",
     arguments: [cs_test_way.CS_TEST_ONCE_ATTACHED, .CS_TEST_ATTACHED_CLOSED])
   func attached(way: cs_test_way) throws {
     try withTemporaryDirectory { directory in
@@ -270,14 +270,14 @@ struct TransparencyTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a forked child's crash is its own, and not in its parent's ring")
+  @Test("a forked child's crash is not in its parent's ring")
   func forkedChild() throws {
     let outcome = try crash(.CS_TEST_FORKED_CHILD)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a forked child that starts anew has a ring of its own")
+  @Test("a forked child that restarts the shield has a ring of its own")
   func forkedChildStarts() throws {
     let outcome = try crash(.CS_TEST_CHILD_STARTS)
     #expect(outcome.exitCode == 0)

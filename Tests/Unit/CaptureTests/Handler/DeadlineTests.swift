@@ -49,7 +49,7 @@ extension BusyTests.DeadlineTests {
   static let late = CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE
 
   @Test(
-    "before it commits is made to commit what it has, and the process ends by its signal", arguments: kinds,
+    "a handler stuck before its commit commits what it has, and the process ends by its signal", arguments: kinds,
     [cs_injection_point.CS_INJECT_REGISTERS, .CS_INJECT_STACK, .CS_INJECT_COMMIT])
   func recordIsCommitted(injection: cs_injection, place: cs_injection_point) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
@@ -79,7 +79,7 @@ extension BusyTests.DeadlineTests {
   }
 
   @Test(
-    "because it crashes leaves the record whole that it had committed",
+    "a handler that crashes leaves its committed record whole",
     arguments: [cs_injection_point.CS_INJECT_DELIVERY, .CS_INJECT_SWEEP])
   func crashAfterCommit(place: cs_injection_point) throws {
     let outcome = try crash(.CS_INJECT_CRASH, at: [place], patience: Self.reminded)
@@ -89,7 +89,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == 0)
   }
 
-  @Test("on two threads at once leaves both records", arguments: kinds)
+  @Test("handlers stuck on two threads at once leave both records", arguments: kinds)
   func twoThreads(injection: cs_injection) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
     let outcome = try crashTogether(2) {
@@ -101,7 +101,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("because of its disk ends by its signal", arguments: kinds)
+  @Test("a handler stuck on its disk ends by its signal", arguments: kinds)
   func spool(injection: cs_injection) throws {
     let outcome = try crash(injection, at: [.CS_INJECT_SPOOL], patience: Self.ended)
     #expect(outcome.signal == SIGSEGV)

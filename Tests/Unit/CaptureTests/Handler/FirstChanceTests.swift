@@ -19,7 +19,7 @@ struct FirstChanceTests {
     }
   }
 
-  @Test("D10: a thousand faults that it repaired on two threads are no crash, and no sweep")
+  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are no crash, and cause no sweep")
   func repaired() throws {
     let outcome = try run(.CS_TEST_CHANCE_REPAIRED)
     #expect(outcome.exitCode == 0)
@@ -52,7 +52,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: nor where its thread then waits deeper in its stack")
+  @Test("D10: a fault left by siglongjmp() is no crash, though its thread then waits deeper in its stack")
   func leftDeeper() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
@@ -81,14 +81,14 @@ struct FirstChanceTests {
     #expect(outcome.spool.committed_count == 1 && outcome.spool.signal == SIGSEGV)
   }
 
-  @Test("D10: a signal that comes meanwhile has the stack that the kernel would give it")
+  @Test("D10: a signal during a first-chance handler has the stack that the kernel would give it")
   func signalled() throws {
     let outcome = try run(.CS_TEST_CHANCE_SIGNALLED)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a crash after faults that it left by siglongjmp() is the only one")
+  @Test("D10: a crash after faults that were left by siglongjmp() is the only one")
   func leftThenCrash() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_THEN_CRASH)
     #expect(outcome.signal == SIGILL)
@@ -97,7 +97,7 @@ struct FirstChanceTests {
   }
 
   @Test(
-    "D10: a fault that it hands on to the default action is recorded once, with its address",
+    "D10: a fault that a first-chance handler passes to the default action is recorded once, with its address",
     arguments: [
       cs_test_chance_way.CS_TEST_CHANCE_DEFAULT, .CS_TEST_CHANCE_SENT_AGAIN, .CS_TEST_CHANCE_ONCE,
     ])
@@ -110,7 +110,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
   }
 
-  @Test("D10: the record of a fault that it ends the process for is whole")
+  @Test("D10: a fault for which a first-chance handler ends the process has a whole record")
   func ends() throws {
     let outcome = try run(.CS_TEST_CHANCE_ENDS)
     #expect(outcome.exitCode == 3)
@@ -119,7 +119,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("D10: a fault that it does not come back from is a crash by the watcher's deadline")
+  @Test("D10: a fault in which a first-chance handler stays is a crash at the watchdog's deadline")
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
@@ -127,7 +127,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 
-  @Test("D10: abort() in it is recorded beside the fault that it was called for")
+  @Test("D10: abort() in a first-chance handler is recorded beside its fault")
   func aborts() throws {
     let outcome = try run(.CS_TEST_CHANCE_ABORTS)
     #expect(outcome.signal == SIGABRT)
@@ -141,7 +141,9 @@ struct FirstChanceTests {
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("D10: a full stack is recorded, although the kernel could not call it", .enabled(if: cs_test_gives_stacks()))
+  @Test(
+    "D10: a stack overflow is recorded, although the kernel could not call the first-chance handler",
+    .enabled(if: cs_test_gives_stacks()))
   func overflow() throws {
     let outcome = try run(.CS_TEST_CHANCE_OVERFLOW)
     #expect(outcome.signal == SIGSEGV)

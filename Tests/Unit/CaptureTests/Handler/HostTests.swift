@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
-  @Test("a limit on the size of files costs what is in the spool file, not the signal")
+  @Test("a file size limit truncates the spool file, and keeps the signal")
   func fileSizeLimit() throws {
     let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
     #expect(outcome.signal == SIGSEGV)
@@ -18,7 +18,7 @@ struct HostTests {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
 
-  @Test("the last descriptor stays for a crash while the idle thread looks for a daemon")
+  @Test("the idle thread's search for crashd leaves the last descriptor to a crash")
   func retriedWithoutDescriptors() throws {
     let outcome = try crash(.CS_TEST_RETRIED_WITHOUT_DESCRIPTORS)
     #expect(outcome.signal == SIGILL)
@@ -44,7 +44,7 @@ struct HostTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a library that was replaced while the program ran is not taken for its former self")
+  @Test("a library replaced while the program runs is not taken for the loaded one")
   func replacedLibrary() throws {
     #expect(try crash(.CS_TEST_REPLACED_LIBRARY).exitCode == 0)
   }
@@ -54,7 +54,7 @@ struct HostTests {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
-  @Test("C-M3: a crash that a later handler with SA_RESETHAND passes on to the shield is no certain end")
+  @Test("C-M3: a crash passed on by a later handler with SA_RESETHAND is no certain end of the process")
   func resetHandler() throws {
     #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)
   }

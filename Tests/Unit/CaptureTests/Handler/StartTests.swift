@@ -30,7 +30,7 @@ private func ring() -> UnsafePointer<cs_ring>? {
 
 @Suite("Starting")
 struct StartTests {
-  @Test("a second time says that it has started")
+  @Test("a second start reports that the shield has started")
   func twice() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, cs_shim_is_started() else { exit(1) }
@@ -47,7 +47,7 @@ struct StartTests {
     }
   }
 
-  @Test("refuses a socket path that does not fit, and leaves nothing behind")
+  @Test("a start with a socket path that is too long fails, and leaves nothing behind")
   func longPath() async {
     await #expect(processExitsWith: .success) {
       let (error, failure) = start(socket: String(repeating: "x", count: 200))
@@ -81,7 +81,7 @@ struct StartTests {
     #expect(cs_test_thread_local_bytes() < 4096)
   }
 
-  @Test("a process that is not started takes no annotation")
+  @Test("a process without a started shield takes no annotation")
   func notStarted() {
     #expect(!annotate("key", "value"))
     #expect(!cs_shim_is_started())

@@ -114,12 +114,12 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("C-M4: that interrupts a call leaves the thread's own stack to the handlers of the program's signals")
+    @Test("C-M4: a sweep that interrupts a call leaves the thread's alternate stack to the program's handlers")
     func heldStack() throws {
       #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
     }
 
-    @Test("C-L1: that has given SIGPROF back sends no reminder by it, though the halt begins")
+    @Test("C-L1: a sweep that has restored SIGPROF sends no reminder by it")
     func lateReminder() throws {
       #expect(try crash(.CS_TEST_HELD_REMINDER).exitCode == 0)
     }

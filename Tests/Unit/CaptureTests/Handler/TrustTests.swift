@@ -23,7 +23,7 @@ struct TrustTests {
     #expect(try !gifts(oldKernel: oldKernel).is_ring_writable)
   }
 
-  @Test("F2: neither paths in the ring nor replaced files choose what is sent with a hello")
+  @Test("F2: the files sent with a hello do not depend on paths in the ring or replaced files")
   func chosenFiles() throws {
     let gifts = try gifts(oldKernel: false)
     #expect(gifts.first_count >= 2)

@@ -12,7 +12,7 @@ import Testing
 struct RingTortureTests {
   private static let kills = ProcessInfo.processInfo.environment["RING_TORTURE_KILLS"].flatMap { Int($0) } ?? 10
 
-  @Test("holds no record that is not what its writer committed")
+  @Test("a ring whose writers are killed holds only records that a writer committed")
   func torture() throws {
     var records = 0
     var torn = 0

@@ -16,7 +16,7 @@ struct WaitTests {
   }
 
   @Test(
-    "C-H1: is not what a main thread takes that waits for SIGPROF among all signals",
+    "C-H1: a main thread that waits for all signals does not take the sweep's SIGPROF",
     arguments: ["sigtimedwait-all", "sigwaitinfo-all", "sigwait-all", "sigwait-profiling", "signalfd-all"])
   func threadThatTakesSignals(way: String) throws {
     let contents = try capture("main-waits-\(way)")

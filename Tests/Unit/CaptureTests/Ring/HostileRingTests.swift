@@ -70,7 +70,7 @@ struct HostileRingTests {
     #expect(contents.records.count > 40)
   }
 
-  @Test("any byte of a number may be anything", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
+  @Test("any byte of a ring's numbers may have any value", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
   func everyField(value: UInt8) {
     let record = TestRing.record(0)
     let frame = record + fieldOffset(\cs_ring_record.frames)

@@ -9,7 +9,7 @@ import Testing
 /// What ends the process, isolated or not; each test in a process of its own.
 @Suite("Isolated work: traps that are not contained", .unlessSanitized)
 struct IsolatedRefusalTests {
-  @Test("a bad access in isolated work ends the process as ever")
+  @Test("a bad memory access in isolated work ends the process")
   func badAccess() async {
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       await mustCrash {
@@ -133,7 +133,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a child that the work has forked is in no work")
+  @Test("a child forked by isolated work is not in isolated work")
   func forkedChildIsInNone() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()

@@ -100,7 +100,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("an actor that the work calls is served elsewhere")
+  @Test("an actor that isolated work calls runs on its own executor")
   func actorElsewhere() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -113,7 +113,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in an actor that the work calls ends the process: others wait for the actor")
+  @Test("a trap in an actor that isolated work calls ends the process, for others wait for the actor")
   func actorTraps() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -149,7 +149,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a gate that the work has left hinders nothing")
+  @Test("a gate that isolated work has left does not prevent containment")
   func gateOfChild() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -165,7 +165,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a cancellation handler ends the process: it is called with the task locked")
+  @Test("a trap in a cancellation handler ends the process, for it runs with the task locked")
   func cancellationHandler() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

@@ -55,7 +55,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("the same of asynchronous work, on whatever threads it waits")
+  @Test("traps in asynchronous isolated work are contained, on whatever threads it waits")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -81,7 +81,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("threads that trap together are contained, each with an incident of its own")
+  @Test("simultaneous traps of threads in isolated work are contained, with an incident each")
   func together() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -124,7 +124,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("threads that stay hinder neither a change of the user nor the end of the process")
+  @Test("halted threads of contained traps block neither a change of the user nor the end of the process")
   func afterwards() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -136,7 +136,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a thread that stays waits where no filter of system calls can refuse it")
+  @Test("a halted thread waits in a system call that no filter can refuse")
   func parked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -189,7 +189,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash after a trap that was contained has words of its own, and the threads that stay do not hinder it")
+  @Test("a crash after a contained trap has its own runtime error message, and halted threads do not block it")
   func laterCrash() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in

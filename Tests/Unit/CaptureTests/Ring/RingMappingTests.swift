@@ -20,7 +20,7 @@ struct RingMappingTests {
     #expect(mapping.contents().records.map(\.message) == ["later"])
   }
 
-  @Test("to read a ring makes no memory of the parts that were never used, and finds all that were")
+  @Test("reading a ring allocates no unused pages, and finds all used ones")
   func holes() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -83,7 +83,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records stand in the order of their crash, wherever their slots are")
+  @Test("records are read in the order of their crashes, whatever their slots")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }

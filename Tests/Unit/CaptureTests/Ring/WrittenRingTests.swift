@@ -117,7 +117,7 @@ struct WrittenRingTests {
     }
   }
 
-  @Test("a crash with no crashd is read from the spool, frames and images together")
+  @Test("a crash without crashd is read from the spool, with frames and images")
   func spooled() async throws {
     let spool = FileManager.default.temporaryDirectory.appending(path: "cs-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)

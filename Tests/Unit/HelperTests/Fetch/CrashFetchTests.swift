@@ -12,7 +12,7 @@ struct CrashFetchTests {
 
   private static var good: [UInt8] { reply("200 OK", ["Content-Length: \(file.count)"], file) }
 
-  @Test("gets the file of a build, and asks for nothing else")
+  @Test("crash-fetch downloads a build's debug file, and requests nothing else")
   func good() async throws {
     let server = try Server(.says(Self.good))
     defer { server.stop() }
@@ -33,7 +33,7 @@ struct CrashFetchTests {
     #expect(try await Fetch.run(from: [server.url]).output == Data(Self.file))
   }
 
-  @Test("asks the next server for what one has not, or does not give")
+  @Test("crash-fetch tries the next server when one has no file or fails")
   func next() async throws {
     let servers = try [
       Server(.says(Self.reply("404 Not Found", ["Content-Length: 2"], [1, 2]))), Server(.says([0, 1, 2, 3])),
@@ -85,7 +85,7 @@ struct CrashFetchTests {
     #expect(answer.error.hasPrefix("crash-fetch: \(server.url): ") && answer.error.filter(\.isNewline).count == 1)
   }
 
-  @Test("refuses 10 GiB by their header alone")
+  @Test("crash-fetch refuses 10 GiB by the header alone")
   func large() async throws {
     let server = try Server(.saysAndWaits(Self.reply("200 OK", ["Content-Length: \(10 << 30)"])))
     defer { server.stop() }
@@ -121,7 +121,7 @@ struct CrashFetchTests {
   }
 
   @Test(
-    "talks HTTP only, and to servers that there are",
+    "crash-fetch fails for other schemes than HTTP and for unreachable servers",
     arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "no URL", "http://", "http://nowhere.invalid/"])
   func urls(url: String) async throws {
     let answer = try await Fetch.run(from: [url])

@@ -5,7 +5,7 @@ import Testing
 /// Debian's own server, which elfutils' clients and gdb talk to.
 @Suite("A real debuginfod")
 struct DebuginfodTests {
-  @Test("serves the debug information of a stripped program to crash-fetch")
+  @Test("a real debuginfod serves a stripped program's debug information to crash-fetch")
   func serves() async throws {
     let folder = try Folder()
     let program = TestProgram.url("confine-probe")

@@ -111,7 +111,7 @@ import Testing
       + letters.map { "A\($0)G" }.joined() + "_SitF"
   }
 
-  @Test("a name whose text would be endless does not get into a cache", arguments: [(3, true), (12, false)])
+  @Test("a name whose demangled text would be endless is not in a cache", arguments: [(3, true), (12, false)])
   func swellingNames(levels: Int, isKept: Bool) throws {
     try Tools.withTemporaryFolder { folder in
       let name = Self.swellingName(levels: levels)

@@ -78,7 +78,7 @@ import Testing
     #expect(Demangler.isThunk(name.mangled) == name.isThunk)
   }
 
-  @Test("an outlined copy is the compiler's", arguments: swiftNames)
+  @Test("an outlined copy is recognised as compiler-generated", arguments: swiftNames)
   func outlined(name: Name) {
     #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }
@@ -118,7 +118,7 @@ import Testing
     #expect(!Demangler.isThunk(name))
   }
 
-  @Test("the search for a module survives any text", arguments: 0..<200)
+  @Test("the search for a name's module survives any text", arguments: 0..<200)
   func survives(seed: Int) {
     let pieces = [
       "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",

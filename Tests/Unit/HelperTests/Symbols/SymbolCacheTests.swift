@@ -86,7 +86,7 @@ import Testing
       ])
   }
 
-  @Test("S1: a function has the place of its declaration, where that is known")
+  @Test("S1: a function has its declaration's line where that is known")
   func declaration() throws {
     var contents = Self.small
     contents.functions.replaceSubrange(6..<8, with: [Offset.plain, 0])
@@ -149,7 +149,7 @@ import Testing
     #expect(lines == [nil, 1, 2, 3, 3, 3, 3, 3, 4, nil, nil, nil])
   }
 
-  @Test("a line that does not fit a location is the context's and the location's together")
+  @Test("a large line number is split between context and location")
   func longFile() throws {
     var contents = Self.contents(
       ranges: [0, 0, 4, Self.none], locations: [1, Offset.file, 77, 3, Self.none],

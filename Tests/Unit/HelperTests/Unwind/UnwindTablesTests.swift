@@ -139,7 +139,7 @@ struct UnwindTablesTests {
 
 @Suite("Requests and answers of the unwind cross-check")
 struct UnwindFormTests {
-  @Test("a request survives its bytes")
+  @Test("a cross-check request survives encoding and decoding")
   func request() {
     let request = UnwindRequest(
       threads: [
@@ -152,7 +152,7 @@ struct UnwindFormTests {
     #expect(UnwindRequest(request.encoded, size: 407) == nil)
   }
 
-  @Test("an answer survives its bytes, and is none when it is damaged")
+  @Test("a cross-check answer survives encoding and decoding, and a damaged one is rejected")
   func answer() {
     let answer = UnwindAnswer(stacks: [
       .init(

@@ -18,19 +18,19 @@ struct CastsTests {
     }
   }
 
-  @Test("off: the same, and nothing is recorded", arguments: given)
+  @Test("off: a failed cast ends as without CrashShieldCasts, without a record", arguments: given)
   func off(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "off")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(CastsFault.given[number].fault.name): \(answer)")
   }
 
-  @Test("observe, as at the start: one record, then the same with the same words", arguments: given)
+  @Test("observe, the default: a failed cast leaves one record, then ends with Swift's message", arguments: given)
   func observe(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)")
     expectObserved(answer, CastsFault.given[number].fault)
   }
 
-  @Test("absorb: the documented value, and one record", arguments: given)
+  @Test("absorb: a failed cast gives the documented value, and one record", arguments: given)
   func absorb(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
@@ -40,7 +40,7 @@ struct CastsTests {
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
 
-  @Test("a count is exact on four threads", arguments: [0, 11, 15])
+  @Test("failed casts on four threads are counted exactly", arguments: [0, 11, 15])
   func threads(number: Int) async throws {
     let answer = try await CastsHost.run("threads", "\(number)", mode: "absorb")
     #expect(answer.status == 0 && answer.lines.count == 1, "\(answer)")
@@ -61,7 +61,7 @@ struct CastsTests {
     expectObserved(answer, CastsFault.refused[number])
   }
 
-  @Test("a fraction of Foundation's is no integer: one record, then Foundation's own trap")
+  @Test("a cast of a Foundation fraction to an integer leaves one record, then Foundation traps")
   func fraction() async throws {
     await #expect(processExitsWith: .signal(SIGILL)) {
       beginCrash()
@@ -72,20 +72,20 @@ struct CastsTests {
     #expect(answer.records.first?.prefix(3) == ["cast", "observe", "1"], "\(answer)")
   }
 
-  @Test("kinds have modes of their own")
+  @Test("kinds of failed casts have modes of their own")
   func kinds() async throws {
     #expect(try await CastsHost.run("given", "0", mode: "off,null=absorb").output.hasPrefix("record null absorb 1"))
     #expect(try await CastsHost.run("given", "11", mode: "absorb,cast=off").status == -SIGABRT)
   }
 
-  @Test("casts of all kinds that work are as without the product", arguments: ["off", "observe", "absorb"])
+  @Test("successful casts of all kinds are as without CrashShieldCasts", arguments: ["off", "observe", "absorb"])
   func works(mode: String) async throws {
     let answer = try await CastsHost.run("works", mode: mode)
     #expect(answer.status == 0)
     #expect(answer.output == castsThatWork().map { $0 + "\n" }.joined())
   }
 
-  @Test("a source is released as often as it is retained")
+  @Test("a failed cast balances its source's retains and releases")
   func objects() async throws {
     let answer = try await CastsHost.run("objects", mode: "absorb")
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")

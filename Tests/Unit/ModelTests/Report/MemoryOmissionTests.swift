@@ -23,7 +23,7 @@ struct MemoryOmissionTests {
     #expect(!HTMLRenderer().render(report(nil)).contains("<dt>Memory</dt>"))
   }
 
-  @Test("survives the JSON form, and is not in that of a report with memory, nor in older ones")
+  @Test("the memory omission survives JSON, and is absent with memory and in older reports")
   func json() throws {
     let json = try ReportCoding.encode(report(.operator))
     #expect(json.contains(#""memoryOmitted":"operator""#))

@@ -63,7 +63,7 @@ struct CleanTextTests {
   @Test("a carriage return is shown even before a line feed")
   func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
 
-  @Test("a line stays one line")
+  @Test("a text for one line stays one line")
   func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
 
   @Test("bytes that are no UTF-8 are repaired")

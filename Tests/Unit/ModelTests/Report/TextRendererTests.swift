@@ -16,7 +16,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")
   }
 
-  @Test("a narrow terminal gets places on lines of their own")
+  @Test("a narrow terminal gets source locations on their own lines")
   func narrow() throws {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
@@ -44,7 +44,7 @@ struct TextRendererTests {
     #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
   }
 
-  @Test("the verbose form holds everything")
+  @Test("the verbose text report has everything")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
   }
@@ -95,7 +95,7 @@ struct TextRendererTests {
     #expect(marked == " ▶   2 Cart.total(of:) [inlined] at Sources/CartServer/Cart.swift:41:17")
   }
 
-  @Test("nothing that a terminal obeys gets through, from any field", arguments: [true, false])
+  @Test("no field's terminal escape sequence gets into the text report", arguments: [true, false])
   func hostile(verbose: Bool) {
     let evil = "\u{1b}]0;owned\u{07}\u{9b}31m\r\u{202e}x"
     var report = Sample.everything
@@ -136,7 +136,7 @@ struct TextRendererTests {
     #expect(text.contains("␛]0;owned␇"))
   }
 
-  @Test("a report without frames or words still says what happened")
+  @Test("a report without frames and message still says what happened")
   func bare() {
     var report = Sample.indexOutOfRange
     report.diagnosis.sentence = ""

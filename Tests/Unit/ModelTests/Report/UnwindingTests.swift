@@ -35,7 +35,7 @@ struct UnwindingTests {
     #expect(lines.contains("    0x400010  frame-pointer"))
   }
 
-  @Test("frames that one has and the other has not are counted")
+  @Test("frames that only one of the two stacks has are counted")
   func lengths() {
     let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
     let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)
@@ -44,7 +44,7 @@ struct UnwindingTests {
     #expect(text.contains("  Thread 2: the same 3 frames, then 2 more; the new ones are shown above.\n"))
   }
 
-  @Test("survives the JSON form, and is not in that of a report without it")
+  @Test("the unwind cross-check survives JSON, and is absent in a report without one")
   func json() throws {
     let report = report([equal, different])
     #expect(try ReportCoding.decode(try ReportCoding.encode(report).utf8) == report)

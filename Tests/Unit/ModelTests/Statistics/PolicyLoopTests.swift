@@ -31,7 +31,7 @@ struct PolicyLoopTests {
     return (loop, events, time_s)
   }
 
-  @Test("a quiet service stays at the base level, with the classes that the operator listed")
+  @Test("a service without crashes stays at the base level, with the operator's classes")
   func quiet() {
     let (loop, events, _) = Self.alarmed(crashes: 0)
     #expect(events.isEmpty)
@@ -42,7 +42,7 @@ struct PolicyLoopTests {
           includesOwnClasses: false))
   }
 
-  @Test("a few crashes raise the level once, list the class that they name, and say why")
+  @Test("a few crashes raise the level once, list their class, and give the reason")
   func raise() throws {
     let (loop, events, _) = Self.alarmed()
     let event = try #require(events.first)
@@ -100,7 +100,7 @@ struct PolicyLoopTests {
     #expect(events.map(\.to) == [.raised])
   }
 
-  @Test("on a machine that has just started, five crashes of a fresh service are enough, if the rules let each count")
+  @Test("five crashes of a new service raise the level on a fresh machine, if the rules count each")
   func freshService() {
     let rules = ProtectionRules(allowsAutomaticProtection: true, crashLoop_s: 0)
     var loop = PolicyLoop(rules: rules)
@@ -126,7 +126,7 @@ struct PolicyLoopTests {
     #expect(events.count == 1)
   }
 
-  @Test("the operator's pin wins over the alarm and over the stop rule, in both directions")
+  @Test("the operator's pin takes precedence over the alarm and the stop rule, in both directions")
   func pin() {
     let (off, events, _) = Self.alarmed(rules: ProtectionRules(pin: .off, allowsAutomaticProtection: true))
     #expect(events.map(\.action) == [.advised])
@@ -162,7 +162,7 @@ struct PolicyLoopTests {
     #expect(loop.stop == nil)
   }
 
-  @Test("a raised level ends when accesses became rare, and at the latest after a week")
+  @Test("a raised level ends when hits become rare, and after a week at the latest")
   func dropAndTime() {
     // At many crashes a day, silence is soon proof; at a rate that is low anyway, the time runs out first.
     var (busy, _, time_s) = Self.alarmed()
@@ -199,7 +199,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
   }
 
-  @Test("a canary that crashes more than the rest of the fleet raises the level, while the service's rate is usual")
+  @Test("a canary that crashes more than the fleet raises the level at a normal service rate")
   func canary() throws {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true, alarmThreshold_days: 1e9))
     var events: [PolicyEvent] = []
@@ -217,7 +217,7 @@ struct PolicyLoopTests {
     #expect(value >= 100 && newCrashes <= 6 && oldCrashes <= 1)
   }
 
-  @Test("while nothing runs no time passes, and one crash after two quiet years is no alarm")
+  @Test("time without running processes does not count, and one crash after two quiet years is no alarm")
   func noTime() {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
     for day in 0..<800 { _ = loop.receive(.load([:]), at: Double(day) * Self.day_s) }
@@ -226,7 +226,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(Self.crash(1), at: 1_600 * Self.day_s).isEmpty)
   }
 
-  @Test("twice the load has twice the crashes, and that is usual")
+  @Test("twice the crashes at twice the load are no alarm")
   func load() {
     var baseline = CrashBaseline()
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
@@ -238,7 +238,7 @@ struct PolicyLoopTests {
     #expect(abs(baseline.learned_days - 90) < 1e-9)
   }
 
-  @Test("a clock that is set back or to nonsense stops the time and nothing else")
+  @Test("a clock set back or to an invalid time stops the loop's time only")
   func clock() {
     var (loop, _, _) = Self.alarmed(crashes: 0)
     for time_s in [-1e300, .nan, .infinity, 0] { #expect(loop.receive(.load(["b": .nan]), at: time_s).isEmpty) }
