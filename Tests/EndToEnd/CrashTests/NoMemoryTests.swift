@@ -159,7 +159,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "crashd's settings: nowhere, whether the program does what crashd says or not",
+    "a no-memory rule of crashd holds whether or not the program applies it",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -214,7 +214,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a reload holds for processes that run, both ways")
+  @Test("a reload of no-memory rules applies to running processes, both ways")
   func reload() async throws {
     try await withDaemon("") { daemon, path in
       let (first, second) = (try await Host.start(in: daemon.place), Self.rule)

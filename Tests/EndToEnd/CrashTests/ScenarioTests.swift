@@ -10,14 +10,16 @@ struct ScenarioTests {
     try await check(try #require(Scenario.named(name)))
   }
 
-  @Test("the same from each kind of thread", arguments: [CrashRun.Thread.dispatch, .task, .pthread])
+  @Test(
+    "a scenario makes the same report on each kind of thread",
+    arguments: [CrashRun.Thread.dispatch, .task, .pthread])
   func report(thread: CrashRun.Thread) async throws {
     for name in ["array-index", "null-write", "abort"] {
       try await check(try #require(Scenario.named(name)), ["--thread", thread.rawValue])
     }
   }
 
-  @Test("an optimized program's report says as much")
+  @Test("an optimized program's report is as complete as a debug build's")
   func optimized() async throws {
     guard let program = try Binaries.optimizedCrashMaker() else { return }
     for scenario in Scenario.runnable(isOptimized: true, isStatic: false) where scenario.isReported {

@@ -6,7 +6,7 @@ import Testing
 /// The threads beside the one that crashed.
 @Suite(.sharedDaemon, .serialized)
 struct SweepTests {
-  @Test("the other threads' stacks are in the same report")
+  @Test("a report has the other threads' stacks")
   func otherThreads() async throws {
     let (report, pid) = try await crash("array-index", ["--thread", "pthread"])
     #expect(report.threads.first?.crashed == true)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled("only root can take a process's world away") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
-    "the ring is in the spool, and reported once crashd runs",
+    "a crash without crashd is spooled, and reported once crashd runs",
     arguments: [
       "full-disk", "read-only-root", "mount-namespace", "no-memory", "no-proc", "chroot", "other-uid",
     ])
@@ -28,7 +28,7 @@ struct AbsentDaemonTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("F6: the report of a process that has changed its user is root's, and has nothing of its memory")
+  @Test("F6: a spooled report of a process that has changed its user is root's, and has no memory")
   func restricted() async throws {
     let place = try PrivateDaemon.Place()
     _ = try Self.makeSpool(place)
@@ -53,7 +53,7 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "a spool without room gets an empty file, which crashd counts as a loss; a read-only one gets none",
+    "a full spool gets an empty file, which crashd counts as a loss; a read-only one gets none",
     arguments: ["full", "read-only"])
   func noRoom(kind: String) async throws {
     let place = try PrivateDaemon.Place()

@@ -87,7 +87,7 @@ struct ForwardingTests {
     return victim.process.pid
   }
 
-  @Test("a crash reaches a collector scrubbed, again after a SIGKILL of crashd, and no more once it is acknowledged")
+  @Test("a collector gets a scrubbed crash, again after crashd's SIGKILL, and not after its acknowledgement")
   func acknowledged() async throws {
     let place = try PrivateDaemon.Place()
     let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")

@@ -9,7 +9,7 @@ import Testing
 /// No crash is lost, whatever happens to crashd; and what is lost is counted.
 @Suite
 struct LossTests {
-  @Test("crashd killed before the crash: the report is there after its restart")
+  @Test("a crash while crashd is killed is reported after crashd's restart")
   func killedBefore() async throws {
     let first = try await PrivateDaemon.start()
     let place = first.place
@@ -29,7 +29,7 @@ struct LossTests {
     try await second.stop()
   }
 
-  @Test("crashd not there at the start nor at the crash: the report is there once it runs")
+  @Test("a crash of a process that never saw crashd is reported once crashd runs")
   func neverThere() async throws {
     let place = try PrivateDaemon.Place()
     let crash = try await Crasher.run("null-write", environment: place.environment)
@@ -73,7 +73,7 @@ struct LossTests {
   }
 
   @Test(
-    "crashd killed while crashes come: each is there once, what stood in the spool is taken, and the next is reported")
+    "a crashd killed during crashes reports each one once after its restart, spooled ones too")
   func killedDuring() async throws {
     let place = try PrivateDaemon.Place()
     var pids: Set<Int> = []
@@ -141,7 +141,7 @@ struct LossTests {
     }
   }
 
-  @Test("crashd without descriptors refuses and says so; when there are some again, crashes are reported")
+  @Test("crashd without free descriptors refuses processes and logs it, and reports crashes when some are free")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -175,7 +175,7 @@ struct LossTests {
     return descriptor
   }
 
-  @Test("after crashes nothing is left: no descriptor, no process, no file")
+  @Test("crashd keeps no descriptor, process or file of reported crashes")
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client

@@ -41,7 +41,7 @@ struct DanglingTests {
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
 
-  @Test("S8: an async call of a freed object is shown with the functions that wait for it")
+  @Test("S8: an async call of a freed object is shown with the awaiting functions")
   func asyncCallers() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -59,7 +59,7 @@ struct DanglingTests {
     #expect(incident.sentence.contains(" in load("), "\(incident.sentence)")
   }
 
-  @Test("an object in quarantine that a crash points at is no incident of its own")
+  @Test("a quarantined object that a crash points at is no incident of its own")
   func held() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -73,7 +73,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("crashctl shows the list, the incident with both stacks, and JSON")
+  @Test("crashctl shows use-after-free incidents as a list, with both stacks, and as JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -172,7 +172,7 @@ struct DanglingTests {
     try await next.stop()
   }
 
-  @Test("an operator protects a class of a running process, which then survives")
+  @Test("a running process survives a use-after-free of a class that the operator has protected")
   func running() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client

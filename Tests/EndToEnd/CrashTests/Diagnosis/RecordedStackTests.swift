@@ -8,7 +8,7 @@ import Testing
 /// What a debugger needs beside the report: the stack as it was.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
-  @Test("crashd gives the recorded stacks, and crashctl's minidump carries them")
+  @Test("crashd returns the recorded stacks, and crashctl's minidump has them")
   func stacks() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)

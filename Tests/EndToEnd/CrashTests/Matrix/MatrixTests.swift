@@ -31,7 +31,7 @@ struct MatrixTests {
     ),
   ]
 
-  @Test("every scenario, on each kind of thread, in each build")
+  @Test("the crash matrix: every scenario on each kind of thread in each build")
   func matrix() async throws {
     let words = Environment.value(of: "CRASHSHIELD_MATRIX_ONLY")?.split(separator: " ") ?? []
     let isWanted = { (name: String) in words.isEmpty || words.contains { name.contains($0) } }
