@@ -48,12 +48,12 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // Written anew each second and renamed: each rename is an event, and those from here on are not missed.
+      // Rewritten each second and renamed: each rename is an event, and none from here on is missed.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
           var wanted = pollfd(fd: renames.descriptor.number, events: Int16(POLLIN), revents: 0)
-          // poll reads and writes one pollfd; the time-out is for a file that never comes.
+          // poll reads and writes one pollfd; the time-out is for a file that is never written.
           guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await the file", code: ETIMEDOUT) }
         }
         _ = renames.read()

@@ -18,7 +18,7 @@ struct WatchdogTests {
     one.beat()
     #expect(!look())
     #expect(book.late == ["two"])
-    // One that moves often does not stand in for one that stands.
+    // A loop that beats often does not make up for a stuck one.
     one.beat()
     #expect(!look())
     two.beat()
@@ -96,7 +96,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // It has looked many times before it begins with the sixteenth.
+    // It has checked many times before it begins the sixteenth.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("does not move: standing;") } == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Frees and edges of guard slots", .enabled(if: isInterposed, "malloc is left alone here"))
 struct HeapTests {
-  /// As large as a `Session`, which is what is looked for.
+  /// As large as a `Session`, whose size is guarded.
   static let size = 40
 
   @Test("a double free and a free of an interior pointer are distinguished, and both are ignored")
@@ -106,7 +106,7 @@ struct HeapTests {
       guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
       check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       unsafe free(smaller)
-      // A slot that shrinks and one that goes.
+      // A slot that shrinks and one that is freed.
       guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
       unsafe free(cut)
       guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
@@ -131,7 +131,7 @@ struct HeapTests {
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // Of a freed slot: told, and fresh memory is given.
+      // Of a freed slot: recorded, and new memory is returned.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

@@ -64,7 +64,7 @@ struct RunTimeTests {
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // What was given back is known still; its fields are gone, its class is not.
+      // A freed object is still known; its fields are overwritten, its class is not.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents

@@ -72,7 +72,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // A compiler that did not come to an end, or said nothing, has refused nothing.
+    // A compiler that was killed, or printed nothing, has refused nothing.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

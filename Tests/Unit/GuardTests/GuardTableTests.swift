@@ -112,7 +112,7 @@ struct GuardTableTests {
     [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }
 
-  /// The table stands in the document between marks; where `GUARD_TABLE_WRITE` says so it is written.
+  /// The table is in the document between marks; GUARD_TABLE_WRITE makes the test write it.
   private func compare(_ lines: [String]) throws {
     let document = URL(filePath: #filePath).appending(path: "../../../../docs/guards.md").standardizedFileURL
     let text = try String(contentsOf: document, encoding: .utf8)

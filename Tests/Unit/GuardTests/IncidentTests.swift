@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Where and in what an incident says that it was met.
+/// The call site and the task of an incident.
 @Suite
 struct IncidentTests {
   @Test("an incident has its task's number")

@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// A queue that may be waited for from itself lets one body in at a time all the same.
+/// A queue that allows nested waits still runs one body at a time.
 @Suite
 struct QueueTests {
   @Test("a task made in a body waits for the queue like any other caller", arguments: [false, true])

@@ -10,7 +10,7 @@ struct ScreensProgramTests {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGILL)
     #expect(errors.contains("Can't add self as subview"))
-    // The stack says one thing, the window another.
+    // The stack and the window disagree.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })
   }
 

@@ -37,7 +37,7 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // It goes with its last copy, on that queue.
+          // It is deallocated with its last copy, on that queue.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }

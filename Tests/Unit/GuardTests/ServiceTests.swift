@@ -304,7 +304,7 @@ private actor Counter {
   var count = 0
 }
 
-/// A timer that ticks twice before its target goes.
+/// A timer that ticks twice before its target is deallocated.
 private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   let target = Target()
   let timer = ShieldedTimer(every: .milliseconds(1), target: target) { _ in ticks.signal() }

@@ -123,7 +123,7 @@ struct FirstChanceTests {
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring says so; the file may be of before.
+    // The handler ends the process when the ring shows the crash; the file may be older.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 

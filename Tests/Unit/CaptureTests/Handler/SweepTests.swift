@@ -38,7 +38,7 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // How many come to be asked, and to answer, is the scheduler's; what is there says what it is.
+      // The scheduler decides how many threads are asked and answer; the ring says which did.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)

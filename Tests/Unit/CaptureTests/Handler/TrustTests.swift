@@ -47,7 +47,7 @@ struct TrustTests {
     }
   }
 
-  /// Where a process looks for crashd whose runtime directory has this owner and mode.
+  /// The socket path of a process whose runtime directory has this owner and mode.
   private func socket(owner: uid_t, mode: mode_t) throws -> (path: String, directory: String) {
     try withTemporaryDirectory { directory in
       // Both paths live for the calls.
@@ -113,7 +113,7 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // The look for addresses finds those that a file of root's has.
+    // In a file of root's, the scan finds addresses.
     #expect(spool.has_address)
   }
 

@@ -108,7 +108,7 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work itself comes back to its thread.
+      // The work itself resumes on its thread.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }
@@ -143,7 +143,7 @@ struct IsolatedTaskTests {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
         startShield()
-        // The body goes back to the work's thread.
+        // The body resumes on the work's thread.
         try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
       }
     }

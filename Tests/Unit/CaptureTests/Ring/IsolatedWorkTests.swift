@@ -10,7 +10,7 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // More words than are looked at at once.
+  // A longer message than one read takes.
   private static let longTraps = 12
 
   @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
@@ -104,7 +104,7 @@ struct IsolatedWorkTests {
       }
       for thread in waiting { thread.start() }
       while errors.load(ordering: .acquiring) < threads { sched_yield() }
-      // One of them may tell what several said.
+      // One of them may have the messages of several.
       try check(incidents: threads, haveWords: false)
       Glibc.exit(rightStatus)
     }

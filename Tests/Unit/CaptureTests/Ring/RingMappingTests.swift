@@ -37,7 +37,7 @@ struct RingMappingTests {
     _ = mapping.observations(usedBy: file.descriptor)
     // Of a slot that is used all of the record is read; its five pages are used in the ring of a process.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
-    // Without the descriptor everything is looked at, and says the same.
+    // Without the descriptor everything is read, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 

@@ -122,7 +122,7 @@ struct CauseTests {
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// A function of a program's file as debug information tells it, and the line on which it is declared.
+  /// A function of a program's file as in debug information, and the line of its declaration.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -287,7 +287,7 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // Nothing says that there is such a heap; another heap's page; a pointer of this heap.
+      // No evidence of such a heap; another heap's page; a pointer of this heap.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")

@@ -65,7 +65,7 @@ import Testing
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects a Session."))
       #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names a Session."))
-      // Another size, or several classes of this one: nothing is said.
+      // Another size, or several classes of this size: no class is named.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
@@ -291,7 +291,7 @@ import Testing
       #expect(cause(back: chunk, forward: chunk) == "dangling")
       #expect(cause(back: chunk + 0x40) == "wild-pointer")
       #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
-      // Between two others: only the neighbour that leads back tells it from a list of the program's.
+      // Between two others: only the neighbour that links back distinguishes it from a list of the program's.
       #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
       #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
       #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
@@ -307,7 +307,7 @@ import Testing
         more: [MemoryWords.Piece(start: Self.mangled - 8, bytes: Self.bytes([0xadad_adad_adad_adad]))])
       let diagnosis = Self.diagnosis(fault)
       #expect(diagnosis.rule == "dangling-operand" && diagnosis.sentence.contains("was loaded through its first word"))
-      // Of a block in use nothing is said.
+      // A block in use is no use-after-free.
       fault.words[1] = 0
       #expect(Self.diagnosis(fault).cause != "dangling")
       fault.words[1] = Self.key

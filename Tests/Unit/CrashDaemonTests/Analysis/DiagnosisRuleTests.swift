@@ -118,7 +118,7 @@ struct DiagnosisRuleTests {
     Case(cause: "raised-signal", record: .sample(code: -6, senderPid: 99), says: "sent itself SIGSEGV"),
     Case(
       cause: "raised-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 99), says: "sent itself SIGABRT"),
-    // The kernel has no number for who stands outside of the pid namespace.
+    // The kernel has no number for a process outside of the pid namespace.
     Case(
       cause: "sent-signal", record: .sample(signal: SIGABRT, code: 0, senderPid: 0, senderUid: 7),
       says: "outside of its container, or pid namespace, (uid 7) sent it SIGABRT"),

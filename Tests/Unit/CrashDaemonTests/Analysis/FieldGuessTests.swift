@@ -96,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // Of another fault it says nothing.
+    // Another fault gets no field.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -201,7 +201,7 @@ import Testing
       }
       #expect(find(0).placesToDescribe.map(\.hasScope) == [true])
       #expect(find(5).placesToDescribe.isEmpty)
-      // The image may have gone since.
+      // The image may have been deleted since.
       var builder = find(0)
       func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
       builder.codeBefore = Self.loadFromRbx

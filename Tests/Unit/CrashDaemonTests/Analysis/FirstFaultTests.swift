@@ -153,7 +153,7 @@
     @Test("D6: an earlier, survived exception is not taken for the cause of a sent signal")
     func survived() throws {
       let sent = [
-        // Not at a fault: the processor went on since.
+        // Not at a fault: the thread has gone on since.
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),

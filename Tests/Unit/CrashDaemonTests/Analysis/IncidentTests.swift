@@ -25,7 +25,7 @@ struct IncidentTests {
     "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
     + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
 
-  /// What comes of a process that attached, and ended well.
+  /// The incidents of a process that attached, and exited normally.
   private static func end(_ process: AttachedProcess, of daemon: TestDaemon) async throws {
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(

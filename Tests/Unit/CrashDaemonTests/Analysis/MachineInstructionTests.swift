@@ -165,7 +165,7 @@ import Testing
         let theirs = columns[2][start...end].replacing("+0x0]", with: "]")
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
-        // Compressed displacements are not told, rather than told wrong.
+        // Compressed displacements are left undecoded rather than wrong.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"

@@ -100,7 +100,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The same as a look that takes it out of what was read.
+    // The same as a reading that removes the memory afterwards.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)

@@ -7,7 +7,7 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// A block in which an object should be and is none: when that is said to be a use after free.
+  /// Blocks that should hold an object and do not: when that is diagnosed as a use-after-free.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
@@ -68,7 +68,7 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // By its neighbour's word it is free by now, and still nothing of glibc's stands in it.
+      // Its neighbour marks it as free by now, and still it has none of glibc's words.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // Its end is farther than the record reaches.
       let derived = Self.diagnose(Fault(size: 0xe1))
@@ -277,7 +277,7 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // Functions still answer, and tell less, or nothing.
+      // Functions still answer, with fewer classes, or none.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)

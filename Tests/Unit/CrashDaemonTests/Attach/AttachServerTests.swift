@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The look at what was left before is its own.
+        // The first reading of the spool is not counted.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,7 +65,7 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // It is attached; it hangs up between the poller's word and the question.
+          // It is attached; it hangs up between the poller's event and the request.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -86,7 +86,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // The reply comes before the pipeline knows of the process.
+      // The reply is sent before the pipeline has the process.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 

@@ -196,7 +196,7 @@ struct ControlChannelTests {
     #expect(first.count == 32 && first[0].kind == 4)
     // All classes come before single ones.
     #expect(first[1].kind == 1 && first[1].payload.count == 24)
-    // Every answer lets one more message out, until all were sent.
+    // Every answer releases one more message, until all are sent.
     var count = first.count
     while !first.isEmpty {
       for message in first {

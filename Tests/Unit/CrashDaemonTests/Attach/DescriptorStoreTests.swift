@@ -161,7 +161,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop looks at its commands when something has happened.
+    // The loop reads its commands after an event.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -191,7 +191,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop looks at its commands when something has happened.
+    // The loop reads its commands after an event.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),

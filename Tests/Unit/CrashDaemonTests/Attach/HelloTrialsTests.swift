@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // A number that is used again, by a store that has let go of it, has its own count.
+    // A reused number, after its removal from the store, has its own count.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -102,7 +102,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// A loop with connections that were kept, and what it did with systemd and its pipeline.
+  /// A loop with stored connections, and its messages to systemd and its pipeline.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -191,7 +191,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first one says nothing.
+    // The first one sends nothing.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)

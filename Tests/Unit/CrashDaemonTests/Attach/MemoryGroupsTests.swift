@@ -29,7 +29,7 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Looks at the group, where some are well; whether another look may move baselines.
+  /// Reads the group's counter while some processes are alive; returns whether another reading may move baselines.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }

@@ -208,7 +208,7 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // A debt of milliseconds is paid in seconds: a machine that stands still between two pages pays none of it unseen.
+    // Milliseconds of debt take seconds to pay off, so a machine that stalls between two pages hides none of it.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in

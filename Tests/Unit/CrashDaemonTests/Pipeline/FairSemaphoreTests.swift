@@ -18,7 +18,7 @@ struct FairSemaphoreTests {
       }
     }
 
-    /// The one that came first gives its permit back.
+    /// Releases the oldest permit.
     func leave() { state.withLock { $0.permits.removeFirst() }.giveBack() }
   }
 
@@ -28,7 +28,7 @@ struct FairSemaphoreTests {
     FairSemaphore(PermitLimit(total: total, perUser: perUser, hasReserve: hasReserve), accounts)
   }
 
-  /// One more waits: it stands in the queue when this returns.
+  /// Starts one more waiting caller, which is in the queue when this returns.
   private func queue(
     _ semaphore: FairSemaphore, _ user: UInt32, _ name: String, _ guests: Guests
   ) async -> Task<Void, Never> {
@@ -108,7 +108,7 @@ struct FairSemaphoreTests {
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // One comes each time, and never has to wait; then none does.
+    // One caller enters each time without waiting; then none does.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1

@@ -206,7 +206,7 @@ struct SpoolTests {
     }
   }
 
-  /// A daemon with a report of a process that attached, and is gone.
+  /// Runs a daemon with a report of a process that attached, and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {
@@ -264,7 +264,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // What a look at a copy begins with cannot be read.
+      // The first query for a copy fails.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -348,7 +348,7 @@ struct SpoolTests {
     }
   }
 
-  /// Gives each id under which a ring's report could stand to another process's report.
+  /// Gives each possible id of a ring's report to another process's report.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }

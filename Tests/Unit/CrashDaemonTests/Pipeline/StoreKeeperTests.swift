@@ -116,7 +116,7 @@ struct StoreKeeperTests {
       let removed = isWithDirectory ? daemon.directories.state : daemon.store.path
       try FileManager.default.removeItem(atPath: removed)
       let client = try await daemon.client()
-      // The next crash finds out, before the next look.
+      // The next crash detects it, before the next periodic check.
       let process = try await daemon.attach()
       var ring = TestRing()
       ring.addCrash()
@@ -150,7 +150,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // The same one again takes no more room.
+    // The same report again needs no more room.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))

@@ -124,7 +124,7 @@ struct FairShareTests {
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The oldest of the flood went, by the order in which they were stored.
+      // The oldest of the flood were evicted, in storage order.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }

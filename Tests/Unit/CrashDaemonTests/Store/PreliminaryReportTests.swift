@@ -44,7 +44,7 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // As a client gives it back.
+      // As a client returns it.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }

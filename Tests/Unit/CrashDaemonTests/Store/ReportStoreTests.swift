@@ -61,7 +61,7 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A look that did not learn of the rights replaces it, and does not hand it to the user.
+      // A reading without the rights replaces it, and does not make it the user's.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")

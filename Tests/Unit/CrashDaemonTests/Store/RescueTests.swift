@@ -53,7 +53,7 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // Crashes are stored before anything is taken over, behind the old numbers.
+    // Crashes are stored before anything is recovered, with numbers after the old ones.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)

@@ -43,7 +43,7 @@ struct RetentionTests {
     try store.close()
   }
 
-  /// Does all of it, and tells how many went for each reason.
+  /// Runs all of retention, and returns how many reports were pruned for each reason.
   private func retain(
     _ store: ReportStore, keepsOld: Bool = false, freeBytes: Int? = nil, _ change: (inout RetentionPolicy) -> Void
   ) throws -> [RetentionReason: Int] {
@@ -187,7 +187,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // Nothing was stored since: the group is looked at all the same.
+      // Nothing was stored since: the group is checked all the same.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.report.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -240,7 +240,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // In the middle of a block: it may tell too many, never too few.
+      // In the middle of a block: the count may be too high, never too low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)
       #expect((2_000...2_500).contains(late.count) && !late.isExact)

@@ -47,7 +47,7 @@ struct ForeignFileTests {
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // They stand behind the first one, and are withdrawn when their time is over.
+    // They wait behind the first one, and are withdrawn at their time limit.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -174,7 +174,7 @@ struct ForeignFileTests {
       SymbolCaches.Configuration(
         directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,
         ledger: Ledger(logger: TestLog.logger, limits: .patient), logger: TestLog.logger))
-    // The directory stands in front of it.
+    // The directory is searched before it.
     let path = String(repeating: "/..", count: 8) + image.path
     await caches.prepare([self.image(path)], for: 54_321)
     #expect(await caches.caches(of: ["abcd": []], for: 54_321, timeout_ms: 600_000)["abcd"] != nil)

@@ -367,7 +367,7 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // Two of one user, of which neither comes to an end: the second one has to wait, and the other's goes before it.
+    // Two endless ones of one user: the second one has to wait, and another user's is served before it.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)

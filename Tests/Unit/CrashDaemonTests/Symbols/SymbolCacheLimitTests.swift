@@ -60,7 +60,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["ab.cssym", own])
   }
 
-  /// Waits at `gate` for who is slow; the others' caches are ready.
+  /// Waits at `gate` for slow images; the others' caches are ready.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)

@@ -10,7 +10,7 @@ import Testing
 /// Debug files that are installed after their images' caches were made.
 @Suite("Debug files that are installed later")
 struct SymbolImprovingTests {
-  /// Caches with a stand-in for crash-analyse, which notes what it is given.
+  /// Caches with a stand-in for crash-analyse, which logs its arguments.
   ///
   /// By their first line, images have names, debug files lines, and others are of another build.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector of a test: takes one connection after the other.
+/// A collector of a test: accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 
@@ -191,7 +191,7 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // Where this machine stands still, one that reads is cut off, too.
+          // Where this machine stalls, a reading collector is cut off too.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -272,7 +272,7 @@ struct ForwarderTests {
       try first.send("{\"parameters\":{}}\0")
       _ = try await first.message(until: 0)
       try first.send("{\"error\":\"com.example.Full\"}\0")
-      // Refused: it comes again.
+      // Refused: it is sent again.
       let second = try await collector.accept()
       #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
       try second.send("{\"parameters\":{}}\0")
@@ -295,7 +295,7 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // Its connection ends, and the event comes again.
+      // Its connection ends, and the event is sent again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
       #expect(daemon.log.contains("what it says is no acknowledgement"))
     }) { $0.acknowledges = true }

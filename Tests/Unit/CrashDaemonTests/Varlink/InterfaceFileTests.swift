@@ -50,7 +50,7 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A client takes what an older crashd does not send as nil.
+        // A client reads fields that an older crashd does not send as nil.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

@@ -105,7 +105,7 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // Each daemon goes away with its last use, and its locks with it.
+    // Each daemon is released after its last use, with its locks.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
@@ -244,7 +244,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // One alone tells nothing, and keeps nothing back.
+      // An unreadable event alone is not reported, and blocks nothing.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// How many objects are kept, and what is found when they leave.
+/// How many objects the quarantine holds, and what it detects at their eviction.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct BoundTests {
   @Test("under absorb the quarantine holds at most the limit, a fifth more, and 1,024 objects with a pending deinit")
@@ -197,7 +197,7 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let reference = unsafe dangling { Session() }
       drop()
-      // The first field stands behind metadata and reference counts.
+      // The first field is behind metadata and reference counts.
       unsafe reference.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
       Shield.drainQuarantine()
       let incidents = Shield.danglingIncidents()

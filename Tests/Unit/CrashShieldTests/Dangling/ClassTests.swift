@@ -224,7 +224,7 @@ private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {
 
 nonisolated(unsafe) private var saved: AnyObject?
 
-/// Its deinit gives the object away.
+/// Its deinit lets the object escape.
 private final class Lazarus {
   deinit { unsafe saved = self }
 }

@@ -43,7 +43,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // It comes back by itself.
+      // The process attaches again by itself.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -132,7 +132,7 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without them takes them back, and so does a crashd that asks for nothing.
+      // A round without them removes them, and so does a crashd without settings.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))

@@ -4,7 +4,7 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What a crash record says of objects in quarantine that registers point at.
+/// Quarantined objects that a crash's registers point at, in its record.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct CrashPointerTests {
   @Test(

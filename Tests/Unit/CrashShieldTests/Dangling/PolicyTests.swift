@@ -107,7 +107,7 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // It is not kept: the reference alone decides what happens.
+      // It is not quarantined: the reference alone decides what happens.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }

@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// What a correct program does goes on being right, and a wrong one is not made worse.
+/// The quarantine keeps a correct program correct, and makes a wrong one no worse.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine steps aside here"))
 struct SafetyTests {
   @Test("a timer with an unowned reference, cancelled in deinit, never finds a freed object", arguments: 0...3)
@@ -257,7 +257,7 @@ private final class Isolated {
 /// An actor that only its own job refers to.
 private actor Lonely {
   var count = 1
-  /// Ends on the actor, and lets go of it there.
+  /// Ends on the actor, and releases it there.
   func start() -> Task<Int, Never> {
     Task {
       count += 1

@@ -68,7 +68,7 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe result
 }
 
-/// Gives the object to `kept` alone, and empties that.
+/// Moves the object into `kept` alone, and empties that.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 

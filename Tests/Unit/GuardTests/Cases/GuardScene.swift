@@ -3,14 +3,14 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// One of the thirty guards as the table of docs/guards.md shows it: a fault of it, and what comes of that in each mode.
+/// One of the thirty guards in the table of docs/guards.md: a fault, and its result in each mode.
 struct GuardScene: Sendable {
   /// The guard's number in the project's plan.
   var number: Int
   var name: String
-  /// The fault, in words.
+  /// The fault, as text.
   var fault: String
-  /// What the program has then: by `absorb`, and where it goes on without.
+  /// The program's value then: in `absorb`, and where it goes on without the guard.
   var absorbed: String
   var plain: String
   /// Why `off` and `observe` do not end the process; nil: they do.
@@ -19,7 +19,7 @@ struct GuardScene: Sendable {
   var tests: String
   /// The fault without the guard; nil: there is none to be met.
   var unguarded: (@Sendable () async -> Void)?
-  /// The fault with the guard; whether what comes of it is the documented one, in the mode that is set.
+  /// Runs the fault under the guard; returns whether its result is the documented one in the current mode.
   var guarded: @Sendable () async -> Bool
 
   /// A guard that a case of GuardTests shows.

@@ -1,6 +1,6 @@
 import CrashShieldGuards
 
-/// A screen that can be looked at from several ends.
+/// A screen that may be referenced from several threads.
 final class Screen: Sendable, CustomStringConvertible {
   let description: String
   init(_ name: String) { description = name }
@@ -31,10 +31,10 @@ final class ManualDriver: TransitionDriver {
     finishers.last?(end)
   }
 
-  /// Does not end the transition that began last, and goes on as if there were none.
+  /// Abandons the last transition without ending it.
   func abandon() { running -= 1 }
 
-  /// Says of a transition, by its number, that it ended; whether it goes on or not.
+  /// Reports the end of a transition by its number, whether it runs or not.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
   /// Lets go of the transitions, but not of what ends them.

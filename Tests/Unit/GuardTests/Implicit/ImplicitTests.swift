@@ -156,10 +156,10 @@ struct ImplicitTests {
   }
 }
 
-/// A type that nothing stands for.
+/// A type without a default.
 private final class Valueless {}
 
-/// A type that counts how often it is asked what stands for it, on the only thread there is.
+/// A type that counts how often its default is evaluated, on the only thread.
 private struct Asked: ShieldDefault {
   nonisolated(unsafe) static var count = 0
   var text: String

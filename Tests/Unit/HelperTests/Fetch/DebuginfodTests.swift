@@ -16,7 +16,7 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // It serves at once and knows its files later: until then it says that it does not have them, or cannot be reached.
+    // It serves at once and indexes its files later: until then it answers 404, or cannot be reached.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])

@@ -17,7 +17,7 @@ final class Server: Sendable {
   private let listener: Int32
   private let seen = Mutex<[String]>([])
 
-  /// Serves until `stop`, which takes its listener away.
+  /// Serves until `stop`, which closes its listener.
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)

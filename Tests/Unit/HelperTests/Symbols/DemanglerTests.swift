@@ -57,7 +57,7 @@ import Testing
     Name(
       "$s10Foundation6NSDataCys5UInt8VSicigySV_AA8_NSRangeVSpySbGtXEfU_TATm",
       "merged partial apply for closure #1 in NSData.subscript.getter", "Foundation", isThunk: true),
-    // What the compiler has taken out of functions.
+    // Outlined parts of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
     // Thunks: partial applications, protocol witnesses and classes' initialisers, but not those of structs.

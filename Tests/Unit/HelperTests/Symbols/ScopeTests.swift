@@ -99,7 +99,7 @@ import Testing
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
     #expect(scopes[0].codeBefore.suffix(4) == [0x48, 0x8b, 0x47, 0x18])
     #expect(scopes[0].variables.isEmpty == (option == "-g0"))
-    // Nothing stands in front of the first function.
+    // No code precedes the first function.
     #expect(scopes[1].codeBefore.count == 4)
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// An unwind file, made anew by hand.
+/// An unwind file, assembled by hand.
 enum Tables {
   /// The same bytes with their right checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {

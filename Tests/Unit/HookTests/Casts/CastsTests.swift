@@ -105,7 +105,7 @@ struct CastsTests {
   }
 }
 
-/// One record, and then the signal and the words of a program without the product.
+/// Expects one record, and then the signal and the message of a program without CrashShieldCasts.
 private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.status == -SIGABRT, "\(fault.name): \(answer)")
   #expect(answer.error.contains("Could not cast value of type"), "\(fault.name): \(answer)")

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Runs executor-host, and reads what it says.
+/// Runs executor-host, and reads its output.
 struct Host: Sendable {
   static let program = TestProgram.url("executor-host")
 

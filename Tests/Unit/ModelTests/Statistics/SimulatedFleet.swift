@@ -24,7 +24,7 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// Crashes a day that look dangling and are not.
+  /// Crashes a day that are diagnosed as use-after-free and are none.
   var background = 0.3
   /// The share of accesses that crash when nothing catches them: measured in the crash matrix.
   var crashShare = 0.57

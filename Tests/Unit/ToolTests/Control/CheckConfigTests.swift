@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// crashd's command line, and which word wins.
+/// crashd's command line, and the precedence of settings.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(

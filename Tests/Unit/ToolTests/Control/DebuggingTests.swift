@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashControl
 
-/// What a crashed process says of itself must reach no debugger, pager or shell.
+/// Texts of a crashed process must reach no debugger, pager or shell.
 @Suite("crashctl debug and the pager, attacked")
 struct DebuggingTests {
   /// Ends with its files.

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("crashctl prune, reanalyse --all, debug and top")
 struct LongWorkTests {
-  /// Two reports, of which one says something else now; 2,053 that are old.
+  /// Two reports, one with a changed diagnosis; and 2,053 old ones.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in

@@ -36,7 +36,7 @@ struct RunTests {
     }
   }
 
-  /// Whether a process is gone, or the kernel is ending it.
+  /// Whether a process has ended, or the kernel is ending it.
   private func isEnding(_ pid: String) throws -> Bool {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")

@@ -11,7 +11,7 @@ struct SubscriberTests {
     {"name":"mail","uid":1000,"cursor":"0123456789abcdef-2","time":"2026-11-21T08:10:11Z","behind":5}]}
     """#.split(separator: "\n").joined()
 
-  /// Runs crashctl against a crashd that has these, and returns what it said and the calls that forget.
+  /// Runs crashctl against a crashd with these subscribers; returns its output and the calls that delete.
   private func run(
     _ words: [String], refusal: String? = nil
   ) throws -> (result: CommandLineTests.Result, forgotten: [String]) {

@@ -150,7 +150,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // What has a default says it.
+    // Keys with a default show it.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)

@@ -34,7 +34,7 @@ struct SupportTests {
     let start = ContinuousClock.now
     #expect(
       (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
-    // A quiet time gives back no more than that.
+    // An idle time restores no larger burst.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }
