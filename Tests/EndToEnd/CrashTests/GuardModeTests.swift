@@ -25,7 +25,7 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
-    /// Has it do what a word stands for, and returns what it says then.
+    /// Sends it a command, and returns its answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
       // write reads as many bytes as the array has.
@@ -92,7 +92,7 @@ struct GuardModeTests {
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // By its own word it would end.
+    // In its own mode it would end.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -101,7 +101,7 @@ struct GuardModeTests {
     #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
     #expect(!list.contains("unwrap"), "\(list)")
     let first = daemon.client
-    // It comes without a question.
+    // It arrives without a query.
     let absorbed = try await blocking { () throws in
       let stream = try first.followIncidents(IncidentFilter(source: "guard", since: "2020-01-01T00:00:00Z"))
       while let page = try stream.next(timeout: Patience.slice * Patience.slices) {
@@ -111,14 +111,14 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // A coming process has it from its first fault on; a restarted crashd says it again.
+    // A new process has it from its first fault on; a restarted crashd sends it again.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")
     #expect(try await second.fault() == "absorb")
     #expect(try await second.line() == "true")
 
-    // Then the program's own word holds again.
+    // Then the program's own mode applies again.
     let client = next.client
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")

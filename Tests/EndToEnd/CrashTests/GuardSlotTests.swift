@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Uses of freed objects in guard slots, from the processor's fault to what crashd says of them.
+/// Use-after-frees in guard slots, from the processor's fault to crashd's reports.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
   /// A read of a field, which nothing but the processor sees.
@@ -43,7 +43,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // The same thread did all three: who reads it is the one that the report is about.
+    // The same thread did all three: the reader is the thread of the report.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })

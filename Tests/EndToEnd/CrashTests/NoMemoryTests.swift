@@ -87,7 +87,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // Analysed again, it says the same.
+    // A re-analysis gives the same.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -97,7 +97,7 @@ struct NoMemoryTests {
     )
   }
 
-  /// Waits until crashd says so of the only process.
+  /// Waits until crashd shows it for the only process.
   private func awaitMemory(_ word: String, in daemon: PrivateDaemon) async throws {
     let client = daemon.client
     try await blocking {
@@ -190,7 +190,7 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The next crashd has no such rule: what is not there stays away, and the record says who wanted that.
+    // The next crashd has no such rule: the memory stays absent, and the record names the setting.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

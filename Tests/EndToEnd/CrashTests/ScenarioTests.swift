@@ -62,7 +62,7 @@ struct ScenarioTests {
       scenario, ["--thread", "task"], program: program, isOptimized: build == "optimized" || Binaries.areInstalled)
   }
 
-  /// It ends as it should, with exactly one report that says what the scenario expects.
+  /// The process ends as expected, with exactly one report that matches the scenario.
   private func check(
     _ scenario: Scenario, _ options: [String] = [], program: String? = nil, isOptimized: Bool = Binaries.areInstalled
   ) async throws {

@@ -363,7 +363,7 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// Others get the memory of those that are gone.
+// Others get the memory of deallocated ones.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

@@ -35,7 +35,7 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // An unusual size: else a closure's context takes the place at once.
+  // An unusual size: else a closure's context reuses the block at once.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }
@@ -76,7 +76,7 @@ final class Probe {
 
 @inline(never) func session() -> Session { heap_random() % 2 == 0 ? Session() : LongSession() }
 
-/// Lets the last reference go, and what comes after it happens.
+/// Drops the last reference, and then ages the heap.
 @inline(never) func free(_ address: UnsafeMutableRawPointer) {
   let size = unsafe heap_size(address)
   unsafe heap_make_room(age, address)

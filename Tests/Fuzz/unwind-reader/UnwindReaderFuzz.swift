@@ -99,7 +99,7 @@ private enum Forger {
     return bytes
   }
 
-  /// Moves the place that stands at `at` into the input.
+  /// Moves the offset at `at` into the input.
   private static func fit(_ at: Int, _ bytes: inout [UInt8]) {
     let offset = word(at, bytes) % UInt64(bytes.count + 1)
     put(offset, at: at, &bytes)

@@ -9,7 +9,7 @@ import Glibc
 
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // Who reads it may have gone, which is no concern of this program's.
+  // The reader may have ended, which does not matter here.
   _ = unsafe write(1, line, line.count)
 }
 

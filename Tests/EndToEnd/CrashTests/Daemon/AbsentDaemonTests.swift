@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// A crash while no crashd runs, in a process whose world has shrunk: the ring comes to the spool, or the loss is counted.
+/// Crashes without crashd in a restricted process: the ring is spooled, or the loss is counted.
 @Suite(.enabled("only root can take a process's world away") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(

@@ -157,7 +157,7 @@ struct LossTests {
       }
     }
     connections = []
-    // It takes them from the queue one after the other, and closes them.
+    // It accepts them from the queue one by one, and closes them.
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     #expect(crash.status.signal == SIGILL)
@@ -200,7 +200,7 @@ struct LossTests {
       }
     }
     let spool = daemon.place.runtime + "/spool"
-    // These stay: by its path alone crashd cannot tell its own socket from that of a successor.
+    // These stay: by the path alone crashd cannot distinguish its own socket from a successor's.
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)

@@ -104,7 +104,7 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // Its memory is a text's by now; were it free, its words would tell.
+    // Its memory holds a text by now; if it were free, its words would show that.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)

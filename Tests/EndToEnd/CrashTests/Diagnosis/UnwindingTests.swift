@@ -63,7 +63,7 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The note of an agreement is no event; none comes after one that failed.
+    // The note of an agreement is no event, and a failed cross-check leaves no note.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

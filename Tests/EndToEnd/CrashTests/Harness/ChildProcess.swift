@@ -147,7 +147,7 @@ final class ChildProcess: Sendable {
   }
 }
 
-/// How a process ended, as wait(2) tells it.
+/// How a process ended, as wait(2) reports it.
 struct ExitStatus: Equatable, CustomStringConvertible {
   var raw: Int32
 

@@ -59,7 +59,7 @@ enum Debugger {
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // The state stands behind the name, which is in brackets; one that is gone by now is dead, too.
+      // The state follows the name, which is in parentheses; a process that has ended counts as dead too.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }

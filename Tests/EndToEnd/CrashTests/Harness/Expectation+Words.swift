@@ -60,7 +60,7 @@ extension Expectation {
     private static let seccomp = ["seccomp-sys": ["system call"]]
   #endif
 
-  /// Those whose words begin with file and line; the others lose theirs in an optimized program.
+  /// Scenarios whose message begins with file and line; the others have no message in an optimized program.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
   ]

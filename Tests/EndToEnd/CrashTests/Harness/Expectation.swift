@@ -2,7 +2,7 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// What a scenario's report must say beside what the scenario itself tells: the columns of SCENARIOS.md.
+/// What a scenario's report must say beside the scenario's own fields: the columns of SCENARIOS.md.
 struct Expectation {
   /// The causes that a rule may say.
   var causes: Set<CrashReport.Cause>
@@ -16,7 +16,7 @@ struct Expectation {
   var losses: [String: Int]
   /// At least as many threads.
   var threadCount: Int
-  /// A thread that said nothing, and why; nil where there is none for certain.
+  /// A thread without an answer, and the reason; nil where there is none for certain.
   var silence: CrashReport.Silence?
   /// The name of the crashed thread's task; nil where none is certain.
   var taskName: String?
@@ -40,7 +40,7 @@ struct Expectation {
     taskName = scenario.name == "task-named" ? "restock the shelves" : nil
   }
 
-  /// What a report says otherwise; nil when it says all of it.
+  /// How a report differs from it; nil when it matches.
   func complaint(about report: CrashReport) -> String? {
     let said = report.reason + "\n" + report.diagnosis.sentence
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }

@@ -9,7 +9,7 @@ struct Findings {
   var capture: String?
   /// Whether there is one to look into.
   var isReported = false
-  /// The topmost own function and its line, of every crashed thread; who awaits it.
+  /// The topmost in-app function and its line, of every crashed thread, and its awaiting functions.
   var frames: String?
   /// The runtime error message, and what `Expectation` wants.
   var reason: String?

@@ -68,7 +68,7 @@ struct MatrixTests {
     #expect(table.failedCount == 0, "\(table.summary)")
   }
 
-  /// What crashd keeps of processes that are gone.
+  /// What crashd holds of ended processes.
   private func remains(of daemon: PrivateDaemon, before processes: Int, _ descriptors: Int) async throws -> [String] {
     let settled = try await daemon.settledDescriptorCount(at: descriptors)
     let after = try await blocking { try daemon.client.status() }.processes

@@ -123,7 +123,7 @@ static void stay_in_callback(void *context, cs_shim_status status, const char *t
   }
 }
 
-// The signal comes while a callback of the program's runs, which may crash by it.
+// The signal arrives during a callback of the program's, which may crash by it.
 static int wait_beside_callback(void) {
   pthread_t thread;
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAIT};
@@ -191,7 +191,7 @@ static int await_crash_of_callback(const char *directory) {
     pause();
 }
 
-// The kept capabilities count again.
+// The kept capabilities are effective again.
 static bool raise_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[2];
@@ -245,7 +245,7 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // A second time, with threads that are new: refused to a user who has no number there, and not because of them.
+  // A second time, with new threads: refused because the user has no number there, not because of the threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 

@@ -20,7 +20,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// What only a failing test meets, on a machine that stands still for minutes too.
+// A time limit that only a failing test reaches, also on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 
 int cs_test_fork_with_descriptors(void) {

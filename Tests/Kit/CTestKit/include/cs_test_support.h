@@ -98,7 +98,7 @@ bool cs_test_gives_stacks(void);
 // Runs a way in a child process; returns its wait status, -1 when it had to be killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// What is not 0 is in place of what the watchdog goes by; see cs_testing_watch().
+// Values other than 0 replace the watchdog's own; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
@@ -268,7 +268,7 @@ typedef struct cs_test_spool {
 // false when a file is there that is no ring.
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
 
-// Whether a text stands anywhere in the spool file.
+// Whether a text is anywhere in the spool file.
 bool cs_test_spool_contains(const char *directory, const char *text);
 
 // Runs a child that keeps secrets on its stack, on its heap (a register points there) and in its environment, and
@@ -290,7 +290,7 @@ int cs_test_run_restricted(cs_test_restriction restriction, const char *director
 
 // What a crashd was sent by a process to which it hung up once.
 typedef struct cs_test_gifts {
-  bool is_ring_writable;    // by mmap(), pwrite(), or opened anew
+  bool is_ring_writable;    // by mmap(), pwrite(), or opened again
   uint32_t first_count;     // descriptors of files with the first hello
   uint32_t second_count;    // and with the second one
   uint32_t foreign_count;   // of those, what is neither the executable nor the plug-in of the start

@@ -2,7 +2,7 @@ import Synchronization
 
 /// An object that is counted.
 ///
-/// It has nothing; only a class that is open for others may not be said to be sendable without more.
+/// It has no state; an open class cannot be Sendable without this.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)
 

@@ -1,8 +1,8 @@
-// Casts that a program makes where nothing is wrong, of all kinds of types: what comes of each must be the same with casts watched.
+// Successful casts of all kinds of types: each result must be the same with the casts hook.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-/// What comes of each, in words.
+/// The result of each, as text.
 public func castsThatWork() -> [String] {
   values() + optionals() + existentials() + collections() + foundations() + functions() + conditional()
 }
