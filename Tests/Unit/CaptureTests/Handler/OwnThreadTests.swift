@@ -54,7 +54,7 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "C-L6: concurrent changes of groups are serialised", .enabled(if: geteuid() == 0))
+    "C-L6: concurrent changes of groups are serialized", .enabled(if: geteuid() == 0))
   func rights() throws {
     #expect(try run(.CS_TEST_OWN_RIGHTS) == 0)
   }

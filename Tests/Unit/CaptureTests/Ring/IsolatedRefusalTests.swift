@@ -39,7 +39,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in the initialiser of a global variable ends the process")
+  @Test("an isolated trap in the initializer of a global variable ends the process")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

@@ -253,7 +253,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("a freed block in a bin is recognised after a stray retain or release")
+    @Test("a freed block in a bin is recognized after a stray retain or release")
     func binned() {
       let none: (UInt64) -> Bool = { _ in false }
       func state(_ first: UInt64, _ second: UInt64, _ heap: HeapFacts = Self.heap) -> BlockState? {

@@ -38,7 +38,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("an unreported exit is explained by its own rules, and stays one when it is analysed again")
+  @Test("an unreported exit is explained by its own rules, and stays one when it is analyzed again")
   func silent() async throws {
     let ring = TestRing()
     try await TestDaemon.run { daemon in

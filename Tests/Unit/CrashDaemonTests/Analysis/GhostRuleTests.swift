@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-      "a load of the function that is called next is recognised in all registers, and nothing else is",
+      "a load of the function that is called next is recognized in all registers, and nothing else is",
       arguments: [
         ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0], true), ([0x48, 0x8b, 0x81, 0, 1, 0, 0, 0xff, 0xd0], true),
         ([0x4c, 0x8b, 0x48, 0x40, 0x41, 0xff, 0xd1], true), ([0x49, 0x8b, 0x44, 0x24, 0x40, 0xff, 0xe0], true),
@@ -132,7 +132,7 @@ import Testing
     func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
 
     @Test(
-      "a load of an async method's relative code address is recognised in all registers, and nothing else is",
+      "a load of an async method's relative code address is recognized in all registers, and nothing else is",
       arguments: [
         ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
         ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // with mov rcx, rax; add rcx, rdx

@@ -29,7 +29,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report of older rules is reanalysed, keeps its id, and is an event")
+  @Test("a report of older rules is reanalyzed, keeps its id, and is an event")
   func changed() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report

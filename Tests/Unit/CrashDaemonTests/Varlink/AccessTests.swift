@@ -106,7 +106,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member reads, resolves and reanalyses reports of other users, a stranger does not")
+  @Test("a member reads, resolves and reanalyzes reports of other users, a stranger does not")
   func reports() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)

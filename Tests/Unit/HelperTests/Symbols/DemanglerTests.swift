@@ -60,7 +60,7 @@ import Testing
     // Outlined parts of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
-    // Thunks: partial applications, protocol witnesses and classes' initialisers, but not those of structs.
+    // Thunks: partial applications, protocol witnesses and classes' initializers, but not those of structs.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
       isThunk: true),
@@ -78,7 +78,7 @@ import Testing
     #expect(Demangler.isThunk(name.mangled) == name.isThunk)
   }
 
-  @Test("an outlined copy is recognised as compiler-generated", arguments: swiftNames)
+  @Test("an outlined copy is recognized as compiler-generated", arguments: swiftNames)
   func outlined(name: Name) {
     #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }

@@ -104,7 +104,7 @@ import Testing
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
 
-  @Test("variables of optimised code are described with their register or frame offset, within their block")
+  @Test("variables of optimized code are described with their register or frame offset, within their block")
   func optimized() throws {
     let source = """
       struct node { int key; struct node *next; };

@@ -63,7 +63,7 @@ struct ExecutorHookTests {
     #expect(host.status == 0 && host.lines == ["right"], "\(host.lines) \(host.error)")
   }
 
-  @Test("the main actor is recognised when its queue has left the main thread")
+  @Test("the main actor is recognized when its queue has left the main thread")
   func served() async throws {
     let host = try await Host("served", "require-main", "absorb")
     #expect(host.status == 0 && host.lines.first == "of the main thread: false")

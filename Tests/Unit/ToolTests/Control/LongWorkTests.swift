@@ -53,7 +53,7 @@ struct LongWorkTests {
     #expect(result.output == "removed 2053 reports\n" && result.complaint.isEmpty)
   }
 
-  @Test("reanalyse --all lists changed reports, and counts those that cannot be analysed")
+  @Test("reanalyse --all lists what says something else, and counts what cannot be analysed")
   func reanalyse() throws {
     let result = try crashctl(["reanalyse", "--all"])
     #expect(result.status == 0)

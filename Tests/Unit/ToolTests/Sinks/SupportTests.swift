@@ -20,7 +20,7 @@ struct SupportTests {
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
   }
 
-  @Test("a sink honours Retry-After up to an hour")
+  @Test("a sink honors Retry-After up to an hour")
   func request() {
     var backoff = Backoff()
     #expect(backoff.delay(atLeast: .seconds(7)) == .seconds(7))
